@@ -1,11 +1,14 @@
 """Read the values for a proxy's configuration from text, with one-line errors that say what to write."""
 
+from dataclasses import replace
+from urllib.parse import urlsplit
+
 from gatewall.engine.addresses import parse_address
 from gatewall.engine.hosts import Authority
 from gatewall.kernel import env, env_public
 from gatewall.kernel.cookie_domain import host_of, registrable_domain
 from gatewall.kernel.env_reader import ConfigError
-from gatewall.proxy_config.rendering import UNIX
+from gatewall.proxy_config.rendering import UNIX, Place
 
 _INTERNAL = "/_gatewall"
 
@@ -28,16 +31,19 @@ def prefix(text: str) -> str:
     return path
 
 
-def guard_host(text: str, host: str) -> str:
-    """Return the host of the guard page for a site, empty if it is the site's own or not known.
+def with_guard(place: Place, text: str) -> Place:
+    """Return the place with host and port of the guard page for its site: no host if it is the site's own or not known.
 
     Of several public URLs, the one under the parent domain of the site. Raises ConfigError.
     """
-    hosts = [host_of(url) for url in env_public.public_urls(text)]
-    if not hosts or host in hosts:
-        return ""
-    parent = registrable_domain(host)
-    return next((each for each in hosts if parent and registrable_domain(each) == parent), hosts[0])
+    urls = env_public.public_urls(text)
+    if not urls:
+        return replace(place, guard_host="", port=None)
+    parent = registrable_domain(place.host)
+    own = [url for url in urls if host_of(url) == place.host]
+    near = [url for url in urls if parent and registrable_domain(host_of(url)) == parent]
+    url = (*own, *near, *urls)[0]
+    return replace(place, guard_host="" if own else host_of(url), port=urlsplit(url).port)
 
 
 def address(text: str, option: str) -> str:

@@ -21,6 +21,7 @@ KINDS = {
 }
 """Proxies: folders of templates, below ``deploy/`` and ``docs/proxies/``, and their names."""
 UNIX = "unix:"
+_USUAL_PORT = 80
 _KNOWS_UNIX_SOCKETS = frozenset({"nginx", "caddy"})
 
 
@@ -29,7 +30,8 @@ class Place:
     """Values to fill in: addresses of data plane, control plane and site, prefix, and hosts.
 
     An address is ``HOST:PORT``; that of the data plane may be ``unix:/path``. ``guard_host`` is the host of the guard
-    page, empty if it is on the host of the site. ``resolver`` is the DNS server that nginx asks again for names.
+    page, empty if it is on the host of the site; ``port`` is where visitors reach the proxy, None for the usual one.
+    ``resolver`` is the DNS server that nginx asks again for names.
     """
 
     auth: str = "127.0.0.1:9998"
@@ -39,6 +41,7 @@ class Place:
     upstream: str = "127.0.0.1:8000"
     guard_host: str = ""
     resolver: str = ""
+    port: int | None = None
 
 
 DEFAULT = Place()
@@ -72,7 +75,8 @@ def _filled(text: str, values: dict[str, str]) -> str:
 
 def _values(kind: str, place: Place) -> dict[str, str]:
     auth = place.auth if can_ask(kind, place.auth) else DEFAULT.auth
-    sign_in = f"$scheme://{place.guard_host or '$http_host'}{place.root_path}/"
+    port_suffix = f":{place.port}" if place.port else ""
+    guard = f"{place.guard_host}{port_suffix}" if place.guard_host else "$http_host"
     return {
         "auth": auth.replace(UNIX, "unix/") if kind == "caddy" else auth,
         "control": place.control,
@@ -86,7 +90,9 @@ def _values(kind: str, place: Place) -> dict[str, str]:
         "guard_host_regex": _literal(place.guard_host),
         "root_path": place.root_path,
         "root_path_regex": _literal(place.root_path),
-        "sign_in": sign_in,
+        "sign_in": f"$scheme://{guard}{place.root_path}/",
+        "port_suffix": port_suffix,
+        "listen_port": str(place.port or _USUAL_PORT),
         **_split("auth", auth),
         **_split("control", place.control),
         **_split("upstream", place.upstream),

@@ -172,6 +172,36 @@ def test_the_guard_page_is_where_the_cookie_reaches_the_site(urls, site, guard):
     assert re.findall(r"server_name (.*);", text) == [name for name in (site, guard) if name]
 
 
+WITH_PORT = {
+    "nginx": (["listen 8443;", "listen 8443;"], r"\blisten .*;"),
+    "caddy": (["app.example.com:8443 {", "wall.example.com:8443 {"], r"^\w+\.example\.com.* \{"),
+    "traefik": (['address: ":8443"'], r'address: ":\d+"'),
+    "haproxy": (["bind :8443"], r"^ +bind .*"),
+    "envoy": (["0.0.0.0, port_value: 8443"], r"0\.0\.0\.0, port_value: \d+"),
+    "envoy-gateway": (["      port: 8443"], r"^      port: \d+"),
+    "ingress-nginx": (["auth-signin: $scheme://wall.example.com:8443/wall/"], r"auth-signin: [^?]*"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_port_of_the_public_url_is_that_of_the_proxy(kind):
+    wanted, pattern = WITH_PORT[kind]
+
+    text = printed(kind, "--site", "app.example.com", "--public-url", "https://wall.example.com:8443")
+
+    assert [each.strip() for each in re.findall(pattern, text, re.MULTILINE)] == [each.strip() for each in wanted]
+
+
+def test_the_port_is_that_of_the_guard_page_of_this_site():
+    urls = "https://wall.example.com:8443,https://app.example.org:9443"
+
+    own = printed("nginx", "--site", "app.example.org", "--public-url", urls)
+    other = printed("nginx", "--site", "app.example.com", "--public-url", urls)
+
+    assert re.findall(r"(?:listen|server_name) (.*);", own) == ["9443", "app.example.org"]
+    assert re.findall(r"listen (.*);", other) == ["8443", "8443"]
+
+
 def test_what_is_left_out_is_that_of_this_installation(settings):
     settings.ROOT_PATH, settings.GATEWALL_AUTH_PORT = "/gate", 1998
 

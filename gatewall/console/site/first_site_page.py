@@ -132,5 +132,5 @@ def _next_steps(site: str, access: str, proxy: str, upstream: str) -> dict[str, 
 
 
 def _files(site: str, proxy: str, upstream: str) -> list[ConfigFile]:
-    place = replace(place_of(site), upstream=upstream, guard_host=options.guard_host(",".join(public_urls()), site))
+    place = options.with_guard(replace(place_of(site), upstream=upstream), ",".join(public_urls()))
     return render(proxy, place) if can_ask(proxy, place.auth) else []

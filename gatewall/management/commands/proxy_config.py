@@ -77,15 +77,15 @@ def place_from(options: dict[str, Any]) -> Place:
     if public_url is None:
         public_url = ",".join(filter(None, [settings.GATEWALL_PUBLIC_URL, *settings.CONFIG.other_public_urls]))
     root_path = options["root_path"]
-    return Place(
+    place = Place(
         auth=read.auth_address(options["auth"] or ours.auth),
         control=read.address(options["control"] or ours.control, "--control"),
         root_path=read.prefix(settings.ROOT_PATH if root_path is None else root_path),
         host=host,
         upstream=read.address(options["upstream"], "--upstream"),
-        guard_host=read.guard_host(public_url, host),
         resolver=read.resolver(options["resolver"], options["proxy"]),
     )
+    return read.with_guard(place, public_url)
 
 
 def _in_terms_of_options(words: str, options: dict[str, Any]) -> str:
