@@ -67,24 +67,25 @@ def canonical_country(text: str) -> str:
     )
 
 
-def _require_spelling(spelling: str, text: str) -> None:
+def require_spelling(spelling: str, text: str) -> None:
+    """Raise ValidationError, code ``not-canonical``, that names the canonical spelling unless the text has it."""
     if spelling != text:
         raise ValidationError(_("write %(spelling)s"), params={"spelling": repr(spelling)}, code="not-canonical")
 
 
 def validate_network(text: str) -> None:
     """Raise ValidationError unless the network is in canonical form."""
-    _require_spelling(canonical_network(text), text)
+    require_spelling(canonical_network(text), text)
 
 
 def validate_domain_name(text: str) -> None:
     """Raise ValidationError unless the domain name is in canonical form."""
-    _require_spelling(canonical_domain(text), text)
+    require_spelling(canonical_domain(text), text)
 
 
 def validate_country_code(text: str) -> None:
     """Raise ValidationError unless it is a country code in upper case."""
-    _require_spelling(canonical_country(text), text)
+    require_spelling(canonical_country(text), text)
 
 
 def validate_source(text: str) -> None:
