@@ -105,6 +105,8 @@ def test_caddy_as_the_page_tells_it(compose, clone):
         wait_until(root.exists, what="certificates")
         visit = Visit(project, project.address("caddy", "gate"), ca=root.read_text())
         wait_until(lambda: visit.page("/wall/", GUARD).status == 200, what="Caddy")
+        assert f"Gatewall   https://{GUARD}/wall/  (admin: https://{GUARD}/wall/admin/)" in project.log("gatewall")
+        assert "http://127.0.0.1" not in project.log("gatewall")
         assert forged(visit) == 302
 
         token = reach_the_site(visit, executed(project, next(for_docker)))

@@ -47,13 +47,18 @@ class Command(BaseCommand):
         urls = [f"{control}{settings.ROOT_PATH}/health/ready"]
         if settings.GATEWALL_AUTH_SOCKET is None:
             urls.append(f"http://{demo.authority(here, settings.GATEWALL_AUTH_PORT)}{settings.ROOT_PATH}/health/ready")
-        lines = [f"Gatewall   {control}{settings.ROOT_PATH}/  (admin: {control}{settings.ROOT_PATH}/admin/)"]
+        guard = f"{settings.GATEWALL_PUBLIC_URL or control}{settings.ROOT_PATH}"
+        lines = [f"Gatewall   {guard}/  (admin: {guard}/admin/)"]
+        if settings.GATEWALL_PUBLIC_URL:
+            lines.append(
+                f"Proxy      must pass that address on to port {settings.GATEWALL_PORT} (`gatewall proxy-config`)"
+            )
         if with_demo and (demo_processes := self.demo_processes()):
             address = f"http://{demo.authority(here, settings.GATEWALL_DEMO_PORT)}/"
             processes += demo_processes
             urls.append(address)
             lines.append(f"Demo site  {address}  (guarded by Gatewall: sign in as admin)")
-        lines.append(f"Your site  {control}{settings.ROOT_PATH}/admin/first-site/  (protect it in three steps)")
+        lines.append(f"Your site  {guard}/admin/first-site/  (protect it in three steps)")
         if (geo := health.geo_state()) != "ok":
             lines.append(f"Geo rules  {geo} (`gatewall geo install` installs one)")
 
