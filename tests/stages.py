@@ -80,7 +80,7 @@ UNIT = ("tests/unit",)
 THROTTLING = ("tests/integration/test_throttling_counts.py", "tests/integration/test_throttling_delays.py")
 UNMEASURED = tuple(
     f"tests/unit/test_{name}.py"
-    for name in ("backtest", "call_counts", "masking", "mutants", "queues", "redecision_properties")
+    for name in ("backtest", "call_counts", "masking", "mutants", "oracle", "queues", "redecision_properties")
 )
 """They reach no branch that others do not, and take half as long again where branches are counted."""
 IN_PROCESS = (

@@ -1,0 +1,1 @@
+"""A second implementation of the decision on access rules, made from the documents alone, and random cases for it."""
