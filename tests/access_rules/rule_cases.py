@@ -105,6 +105,12 @@ PATHS: list[Case] = [
     Case("* is one segment", site(a_rule("public", "/a/*")), a_request("/a/b/c"), NOBODY),
     Case("** is several segments", site(a_rule("public", "/a/**/d")), a_request("/a/b/c/d"), "200 path-public r1"),
     Case("** is no segment", site(a_rule("public", "/a/**/d")), a_request("/a/d"), "200 path-public r1"),
+    Case("* is no less than a segment", site(a_rule("public", "/a/*")), a_request("/a"), NOBODY),
+    Case("* is not empty", site(a_rule("public", "/a/*")), a_request("/a/"), NOBODY),
+    Case("** is the rest", site(a_rule("public", "/a/**")), a_request("/a/b/c/"), "200 path-public r1"),
+    Case("** is no rest", site(a_rule("public", "/a/**")), a_request("/a"), "200 path-public r1"),
+    Case("** is not part of a segment", site(a_rule("public", "/a/**")), a_request("/ab"), NOBODY),
+    Case("** stands twice", site(a_rule("public", "/**/b/**/d")), a_request("/a/b/c/d"), "200 path-public r1"),
     Case("UTF-8", site(a_rule("denied", "/café"), PUBLIC), a_request("/caf%C3%A9"), "403 access-denied r1"),
 ]
 OPEN_BUT_ADMIN = [a_rule("denied", "/admin/..."), PUBLIC]
@@ -120,7 +126,7 @@ READINGS: list[Case] = [
         (
             OPEN_BUT_ADMIN,
             "403 access-denied r1",
-            ("/x/%2e%2e/admin", "/x%2F..%2Fadmin", "/x/..;a/admin", "/.%252fadmin/"),
+            ("/x/%2e%2e/admin", "/x%2F..%2Fadmin", "/x/..;a/admin", "/.%252fadmin/", "/%u0061dmin"),
         ),
         (
             OPEN_BUT_ADMIN,
@@ -162,6 +168,12 @@ UNSEEN: list[Case] = [
         site(a_rule("denied", "/a", groups=["ops"]), PUBLIC),
         a_request(None),
         NOBODY + " r1",
+    ),
+    Case(
+        "not shown: the rate of a rule that is not met",
+        site(a_rule("authenticated", "/a", rate_per_minute=9)),
+        a_request(None, BOB, over_rate="rule"),
+        PASSES,
     ),
     Case("no method shown", site(public(methods=["GET"])), a_request("/", method=None), NOBODY),
     Case(
