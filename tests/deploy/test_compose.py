@@ -9,8 +9,10 @@ from compose_spec import PyCompose
 
 from tests.deploy import dockerfile
 from tests.deploy.compose import generated
+from tests.deploy.compose.docker_run import document_of
 from tests.deploy.dockerfile import BASE
 from tests.deploy.jail import USER
+from tests.deploy.test_install_page import commands
 from tests.docs.test_tables import VARIABLES
 
 FOLDER = BASE / "deploy" / "compose"
@@ -56,6 +58,21 @@ def test_our_services_run_as_the_user_of_the_image(name):
     if OURS[name].get("volumes"):
         assert OURS[name]["hostname"] == "gatewall"
         assert OURS[name]["volumes"] == [f"state:{HOME}"]
+
+
+def test_docker_run_on_the_page_starts_the_container_of_the_file():
+    (line,) = [line for line in commands("One container") if line.startswith("docker run")]
+    (name,), (service,) = zip(*document_of(line)["services"].items(), strict=True)
+    differing = {"volumes", "environment"}
+
+    assert name == "gatewall"
+    assert {key: value for key, value in service.items() if key not in differing} == {
+        key: ONE[key] for key in service if key not in differing
+    }
+    assert service["volumes"] == [f"gatewall:{HOME}"]
+    assert {key: value for key, value in ONE["environment"].items() if not value.startswith("${")} | {
+        "GATEWALL_PUBLIC_URL": "https://wall.example.com"
+    } == service["environment"]
 
 
 @pytest.mark.parametrize("file", [file for file in FILES if "gatewall" in FILES[file]["services"]])

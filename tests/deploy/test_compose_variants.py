@@ -7,8 +7,10 @@ import shutil
 import sys
 
 import pytest
+import yaml
 
 from gatewall.install import demo
+from tests.deploy.compose.docker_run import document_of
 from tests.deploy.compose.project import Project
 from tests.deploy.compose.visit import (
     GUARD,
@@ -69,15 +71,33 @@ def test_one_container_with_a_proxy_on_its_machine(compose):
     assert f"`{PROXY_CONFIG}`" in PAGE
     with compose("compose.yaml", GATEWALL_PUBLIC_URL=f"http://{GUARD}") as project:
         with_visitor(project)
-        start_nginx(project, executed(project, PROXY_CONFIG))
-        visit = Visit(project, MACHINE, "http")
-        wait_until(lambda: visit.page("/wall/", GUARD).status == 200, what="nginx")
-        assert forged(visit) == 302
+        reach_the_site_by_nginx(project, lambda: executed(project, PASSWORD))
 
-        token = reach_the_site(visit, executed(project, PASSWORD))
 
-        assert recorded_clients(visit, token) == {VISITOR}
-        assert project.stop("gatewall") == 0
+@pytest.mark.full
+def test_docker_run_as_the_page_tells_it(compose, clone):
+    build, run_line, logs = commands("One container")
+    assert build.startswith(f"docker build -f deploy/docker/Dockerfile -t {shlex.split(run_line)[-1]} ")
+    assert logs.startswith("docker logs gatewall ")
+    file = clone / "deploy/compose/docker-run.yaml"
+    file.write_text(yaml.safe_dump(document_of(run_line.replace("https://", "http://"))))
+    with compose(file.name) as project:
+        with_visitor(project)
+        reach_the_site_by_nginx(
+            project, lambda: re.search(r"made the admin 'admin', password (\S+)", project.log("gatewall"))[1]
+        )
+
+
+def reach_the_site_by_nginx(project, password):
+    start_nginx(project, executed(project, PROXY_CONFIG))
+    visit = Visit(project, MACHINE, "http")
+    wait_until(lambda: visit.page("/wall/", GUARD).status == 200, what="nginx")
+    assert forged(visit) == 302
+
+    token = reach_the_site(visit, password())
+
+    assert recorded_clients(visit, token) == {VISITOR}
+    assert project.stop("gatewall") == 0
 
 
 def start_nginx(project, printed):
