@@ -89,21 +89,24 @@ def as_root():
     return f"user root {grp.getgrgid(0).gr_name};" if os.geteuid() == 0 else ""
 
 
+def configuration(name, frame, changes):
+    """Return nginx's configuration: the lines of a page in the frame of its product, with these words replaced."""
+    text = MAIN.replace("HTTP\n", frame)
+    for old, new in {**dict(zip(("TOP", "SERVER", "GUARD"), lines_of(name), strict=True)), **changes}.items():
+        text = text.replace(old, new)
+    return text
+
+
 @contextmanager
 def product(name, frame, folder, gate, site):
     """Run nginx with the lines of a page in the frame that a product gives them; addresses and files are ours."""
     port, binary = free_port(), demo.find_nginx()
-    top, server, guard = lines_of(name)
     snippets = folder / "gatewall"
     snippets.mkdir()
     for file in render("nginx", DEFAULT):
         (snippets / file.name).write_text(file.text)
     (folder / "resolver.conf").write_text("resolver 127.0.0.1:1;\n")
-    text = MAIN.replace("HTTP\n", frame)
     changes = {
-        "TOP": top,
-        "SERVER": server,
-        "GUARD": guard,
         "LISTEN": f"127.0.0.1:{port}",
         "SITE_PORT": str(site),
         "gatewall:9998": f"127.0.0.1:{gate}",
@@ -112,9 +115,7 @@ def product(name, frame, folder, gate, site):
         "$upstream_app app;": "$upstream_app 127.0.0.1;",
         "$upstream_app:8000": f"$upstream_app:{site}",
     }
-    for old, new in changes.items():
-        text = text.replace(old, new)
-    (folder / "nginx.conf").write_text(text)
+    (folder / "nginx.conf").write_text(configuration(name, frame, changes))
     with listening(
         [str(binary), "-p", f"{folder}/", "-c", "nginx.conf", "-e", "stderr", "-g", f"daemon off; {as_root()}"],
         folder,

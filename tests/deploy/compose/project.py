@@ -56,14 +56,15 @@ class Project:
         """Return what a service has written."""
         return (self.folder / "logs" / name).read_text(errors="replace")
 
-    def up(self) -> None:
-        """Start every service, each after those that it needs."""
-        for name, service in self.services.items():
+    def up(self, *names: str) -> None:
+        """Start these services, or every one, each after those that it needs."""
+        wanted = {name: service for name, service in self.services.items() if not names or name in names}
+        for name, service in wanted.items():
             for other, condition in service.depends_on.items():
                 self._wait_for(other, condition)
             if name not in self.processes:
                 self._start(service)
-        for name in self.services:
+        for name in wanted:
             if self._health(name):
                 self._wait_for(name, "service_healthy")
 
@@ -86,18 +87,18 @@ class Project:
 
     def run(self, name: str, *command: str) -> subprocess.CompletedProcess[str]:
         """Run a command in the container of a service (``docker compose exec``), as its user with its environment."""
+        return subprocess.run(
+            self.inside(name, *command), capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+
+    def inside(self, name: str, *command: str) -> list[str]:
+        """Return a command line that runs a command in the container of a service."""
         service, process = self.services[name], self.processes[name]
         uid, _, gid = service.user.partition(":")
         own = [f"--setuid={uid}", f"--setgid={gid}"] if _IS_ROOT else ["--user", "--preserve-credentials"]
         enter = ["nsenter", f"--target={process.pid}", *own, "--net", "--mount", "--root", "--wd", "--uts", "--"]
         environment = [f"{key}={value}" for key, value in environment_of(service, self._image(service)).items()]
-        return subprocess.run(
-            self.machine.inside(*enter, "env", "-i", *environment, *command),
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        return self.machine.inside(*enter, "env", "-i", *environment, *command)
 
     def _image(self, service: Service) -> ContainerImage:
         return image_of(service.image, self._images)
