@@ -5,11 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewall.engine.model import Action
+from gatewall.engine.paths import possible_paths
 from gatewall.engine.waf import custom_matcher
 from gatewall.engine.waf.builtin import BUILTIN_RULES
 from gatewall.engine.waf.canaries import ATTACKS as CANARIES
 from gatewall.engine.waf.canaries import misread
-from gatewall.engine.waf.forms import Views, possible_paths
+from gatewall.engine.waf.forms import Views
 from gatewall.engine.waf.judge import builtin_rules
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.patterns import compile_pattern

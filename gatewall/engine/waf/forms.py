@@ -1,13 +1,11 @@
 """Values that custom rules inspect: parts of a request as bytes, each computed at most once. No I/O."""
 
-import posixpath
 from urllib.parse import unquote_to_bytes
 
 from gatewall.engine.model import AccessRequest
+from gatewall.engine.paths import DECODING_ROUNDS, resolved
 from gatewall.engine.waf.rules import Target
 
-_DECODING_ROUNDS = 3
-"""Rounds of percent-decoding, against double encoding."""
 MAX_BODY = 65_536
 MAX_SEPARATE = 64
 """Arguments, cookies and headers that are matched one by one; further ones form one value."""
@@ -19,7 +17,7 @@ Value = tuple[str | None, bytes]
 
 def decode(value: bytes) -> bytes:
     """Percent-decode until nothing changes, at most three times."""
-    for _ in range(_DECODING_ROUNDS):
+    for _ in range(DECODING_ROUNDS):
         if b"%" not in value:
             break
         decoded = unquote_to_bytes(value)
@@ -31,39 +29,7 @@ def decode(value: bytes) -> bytes:
 
 def canonical_path(raw: bytes) -> bytes:
     """Return the decoded path with backslashes, dot segments and repeated slashes resolved."""
-    return _resolved(decode(raw))
-
-
-def possible_paths(raw: bytes) -> tuple[bytes, ...]:
-    """Return the paths that servers may resolve this one to; the last is the canonical one.
-
-    Servers differ in rounds of decoding, ``;`` parameters, repeated slashes and dot segments.
-    """
-    found: dict[bytes, None] = {}
-    for _ in range(_DECODING_ROUNDS):
-        raw = unquote_to_bytes(raw)
-        for path in (_without_parameters(raw), raw):
-            for reading in (path, _merged(path), _resolved(path)):
-                found[reading] = None
-        if b"%" not in raw:
-            break
-    return tuple(found)
-
-
-def _without_parameters(path: bytes) -> bytes:
-    if b";" not in path:
-        return path
-    return b"/".join([segment.partition(b";")[0] for segment in path.split(b"/")])
-
-
-def _merged(path: bytes) -> bytes:
-    return b"/" + b"/".join([segment for segment in path.replace(b"\\", b"/").split(b"/") if segment])
-
-
-def _resolved(path: bytes) -> bytes:
-    path = path.replace(b"\\", b"/")
-    normal = posixpath.normpath(b"/" + path.lstrip(b"/"))
-    return normal + b"/" if path.endswith(b"/") and normal != b"/" else normal
+    return resolved(decode(raw))
 
 
 class Views:

@@ -2,7 +2,7 @@
 
 from gatewall.engine.expiry import is_live
 from gatewall.engine.model import AccessRequest
-from gatewall.engine.waf.forms import possible_paths
+from gatewall.engine.paths import possible_paths
 from gatewall.engine.waf.rules import WafRule
 
 

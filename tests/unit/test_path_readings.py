@@ -1,0 +1,69 @@
+"""Readings of a path: every spelling that some server resolves to a path has that path among its readings."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewall.engine.paths import possible_paths, readings_of
+
+MARKS = "/.;%\\"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "/public/../admin",
+        "/public/%2e%2e/admin",
+        "/public/%252e%252e/admin",
+        "/public/%25252e./admin",
+        "/public/..;/admin",
+        "/public/..;a=b/admin",
+        "/public\\..\\admin",
+        "/public%5c..%5cadmin",
+        "/public%2f..%2fadmin",
+        "//admin",
+        "/./admin",
+        "/admin;jsessionid=1",
+        "/;a/admin",
+        "/%61dmin",
+        "/public//..//../admin",
+        "/x\\y/../admin",  # a backslash is a letter to nginx and Apache on Linux
+    ],
+)
+def test_spelling_can_be_read_as_the_plain_path(raw):
+    assert "/admin" in readings_of(raw)
+
+
+@pytest.mark.parametrize(
+    ("raw", "reading", "by"),
+    [
+        ("/public/a//../../admin", "/public/admin", "RFC 3986 5.2.4 and the WHATWG URL: slashes are not merged"),
+        ("/public;%2f../admin", "/public/admin", "Tomcat: parameters go before the path is decoded"),
+        ("/files/a%2Fb", "/files/a%2Fb", "Envoy, Go: an escaped slash is a letter"),
+        ("/a%20b/c%2fd%5Ce", "/a b/c%2fd%5Ce", "the rest is decoded then"),
+        ("/a\\..//b", "/a\\..//b", "as it was sent"),
+    ],
+)
+def test_reading_of_one_kind_of_server_is_known(raw, reading, by):
+    assert reading in readings_of(raw)
+
+
+@given(st.text(alphabet="ab/%.;\\2f5ce", max_size=12))
+def test_fast_exit_gives_the_readings_of_the_slow_way(text):
+    path = "/" + text
+
+    assert readings_of(path) == tuple(each.decode("latin-1") for each in possible_paths(path.encode("latin-1")))
+
+
+@given(st.text(alphabet="abc-_~!$&'()*+,=:@.", min_size=1).filter(lambda text: text.strip(".")))
+def test_plain_path_has_one_reading(segment):
+    assert readings_of(f"/{segment}/x/.well-known") == (f"/{segment}/x/.well-known",)
+
+
+@given(st.text(alphabet=MARKS + "a2fec5", max_size=40))
+def test_readings_are_bounded(text):
+    assert len(readings_of("/" + text)) <= 2 * 4 * 2 * 2 * 4
+
+
+def test_first_reading_is_the_path_decoded_once():
+    assert readings_of("/a%20b;c/%2561")[0] == "/a b;c/%61"
