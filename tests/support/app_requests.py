@@ -1,0 +1,70 @@
+"""Requests of the real clients of well-known apps, and attacks on neighboring paths, from ``app_clients``."""
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).with_name("app_clients")
+ATTACKS = {
+    "dots": "dot segments, also encoded",
+    "parameters": "..;/ and path parameters",
+    "slashes": "repeated, encoded and backward slashes",
+    "prefix": "a longer name that begins like an open path",
+    "method": "a method that no client sends there",
+    "neighbor": "the next path, which the clients do not need",
+    "interface": "web pages, sign-in and administration",
+    "case": "another letter case",
+}
+
+
+@dataclass(frozen=True)
+class ClientRequest:
+    """A request of a client, the source that shows it, and the rule of the profile that lets it through."""
+
+    app: str
+    rule: str
+    method: str
+    uri: str
+    headers: tuple[tuple[str, str], ...]
+    source: str
+
+
+@dataclass(frozen=True)
+class Attack:
+    """A request that no rule of the app's profile may let through. ``kind``: a key of ``ATTACKS``."""
+
+    app: str
+    kind: str
+    method: str
+    uri: str
+
+
+@cache
+def _read(app: str) -> dict[str, Any]:
+    return tomllib.loads((FOLDER / f"{app}.toml").read_text(encoding="utf-8"))
+
+
+def apps() -> list[str]:
+    """Get the apps that have requests, sorted."""
+    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+
+
+def requests_of(app: str) -> list[ClientRequest]:
+    """Get the requests of all clients of an app."""
+    return [
+        ClientRequest(app, rule, method, uri, tuple(client["headers"].items()), client["source"])
+        for client in _read(app)["clients"]
+        for rule, lines in client["requests"].items()
+        for method, uri in map(str.split, lines)
+    ]
+
+
+def attacks_on(app: str) -> list[Attack]:
+    """Get the attacks on an app."""
+    return [
+        Attack(app, kind, method, uri)
+        for kind, lines in _read(app)["attacks"].items()
+        for method, uri in map(str.split, lines)
+    ]
