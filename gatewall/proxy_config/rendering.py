@@ -4,7 +4,7 @@ In a template ``{{ name }}`` is a value; lines between ``{{ if name }}`` and ``{
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 _TEMPLATES = Path(__file__).resolve().parent / "templates"
@@ -20,8 +20,11 @@ KINDS = {
     "ingress-nginx": "ingress-nginx",
 }
 """Proxies: folders of templates, below ``deploy/`` and ``docs/proxies/``, and their names."""
+PRODUCTS = {"nginx-proxy-manager": "Nginx Proxy Manager"}
+"""Products that run nginx themselves: folders of templates to paste, which need the files of ``nginx`` beside them."""
 UNIX = "unix:"
 _USUAL_PORT = 80
+_CONTAINER = "gatewall"
 _KNOWS_UNIX_SOCKETS = frozenset({"nginx", "caddy"})
 
 
@@ -61,6 +64,13 @@ def render(kind: str, place: Place) -> list[ConfigFile]:
     folder = _TEMPLATES / kind
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return [ConfigFile(path.relative_to(folder).as_posix(), _filled(path.read_text("utf-8"), values)) for path in files]
+
+
+def to_paste(product: str, place: Place) -> list[ConfigFile]:
+    """Return what to paste into a product's own configuration; it reaches Gatewall's container by name."""
+    auth, control = (f"{_CONTAINER}:{address.rpartition(':')[2]}" for address in (place.auth, place.control))
+    inside = replace(place, auth=auth, control=control)
+    return [file for file in render(product, inside) if file.text]
 
 
 def can_ask(kind: str, auth: str) -> bool:

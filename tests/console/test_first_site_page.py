@@ -1,5 +1,6 @@
 """The page that protects a site: from its host to the lines for the proxy and the doctor."""
 
+import re
 from html import unescape
 from urllib.parse import parse_qs, urlsplit
 
@@ -46,6 +47,24 @@ def test_the_lines_are_those_of_the_proxy_with_the_site_and_its_address(pages, k
     assert any("app.example.com" in text for text in texts)
     assert kind in {"envoy-gateway", "ingress-nginx"} or any("3000" in text for text in texts)
     assert f"gatewall proxy-config {kind} --site app.example.com --upstream 127.0.0.1:3000" in page.text
+
+
+def test_nginx_proxy_manager_gets_the_lines_of_its_how_to_page(pages, settings):
+    settings.GATEWALL_PUBLIC_URL = "https://wall.example.com"
+    text = (settings.BASE_DIR / "docs/proxies/nginx-proxy-manager.md").read_text()
+    top, site = re.findall(r"^```nginx\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+    page = shown(pages, proxy="nginx-proxy-manager")
+    files = {file.name: file.text for file in page.context["files"]}
+
+    assert files["data/nginx/custom/http_top.conf"] == top
+    assert files["advanced-of-the-site.conf"] == site
+    guard = files["advanced-of-the-guard-page.conf"].splitlines()
+    assert guard == [*(site.splitlines()[number] for number in (0, 2)), "location / { return 302 /wall/; }"]
+    assert "gatewall proxy-config nginx --site app.example.com" in page.text
+    assert "/wall/admin/doctor/?proxy=nginx&amp;" in page.text
+    settings.GATEWALL_PUBLIC_URL = "https://app.example.com"
+    assert len(shown(pages, proxy="nginx-proxy-manager").context["files"]) == len(files) - 1
 
 
 def test_a_site_that_is_registered_already_is_changed(pages):

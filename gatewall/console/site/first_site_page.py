@@ -22,7 +22,7 @@ from gatewall.engine.hosts import Access
 from gatewall.kernel.env_reader import ConfigError
 from gatewall.kernel.refusals import Refusal
 from gatewall.proxy_config import options
-from gatewall.proxy_config.rendering import KINDS, ConfigFile, can_ask, render
+from gatewall.proxy_config.rendering import KINDS, PRODUCTS, ConfigFile, can_ask, render, to_paste
 from policies import cookie_reach, services
 from policies.models import AuthorizedDomain
 
@@ -40,7 +40,7 @@ class SiteForm(forms.Form):
 
     site = forms.CharField(max_length=253, label=gettext_lazy("Host of your site"))
     access = forms.ChoiceField(choices=_WHO, label=gettext_lazy("Who may enter"), widget=forms.RadioSelect)
-    proxy = forms.ChoiceField(choices=list(KINDS.items()), label=gettext_lazy("Your proxy"))
+    proxy = forms.ChoiceField(choices=[*KINDS.items(), *PRODUCTS.items()], label=gettext_lazy("Your proxy"))
     upstream = forms.CharField(max_length=255, label=gettext_lazy("Where the site listens"))
 
     def clean_site(self) -> str:
@@ -117,6 +117,7 @@ def _register(request: HttpRequest, site: str, access: str) -> None:
 
 def _next_steps(site: str, access: str, proxy: str, upstream: str) -> dict[str, object]:
     """Return what the page shows once the site is registered: cookie, configuration, and the link to the doctor."""
+    kind = "nginx" if proxy in PRODUCTS else proxy
     scheme = "https" if "https" in "".join(public_urls()[:1]) else "http"
     return {
         "site": site,
@@ -125,12 +126,15 @@ def _next_steps(site: str, access: str, proxy: str, upstream: str) -> dict[str, 
         "unreached": cookie_reach.unreached(site) if access != Access.PUBLIC.value else None,
         "files": _files(site, proxy, upstream),
         "users": reverse("admin:accounts_user_changelist"),
-        "proxy_name": KINDS[proxy],
-        "command": f"gatewall proxy-config {proxy} --site {site} --upstream {upstream} --into FOLDER",
-        "doctor": f"{reverse('console:doctor')}?{urlencode({'proxy': proxy, 'url': f'{scheme}://{site}/'})}",
+        "proxy_name": (KINDS | PRODUCTS)[proxy],
+        "is_product": proxy in PRODUCTS,
+        "command": f"gatewall proxy-config {kind} --site {site} --upstream {upstream} --into FOLDER",
+        "doctor": f"{reverse('console:doctor')}?{urlencode({'proxy': kind, 'url': f'{scheme}://{site}/'})}",
     }
 
 
 def _files(site: str, proxy: str, upstream: str) -> list[ConfigFile]:
     place = options.with_guard(replace(place_of(site), upstream=upstream), ",".join(public_urls()))
-    return render(proxy, place) if can_ask(proxy, place.auth) else []
+    if not can_ask(proxy, place.auth):
+        return []
+    return to_paste(proxy, place) if proxy in PRODUCTS else render(proxy, place)
