@@ -27,6 +27,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "rotate-keys": "replace session keys and data keys while everything runs",
     },
     "Put a site behind a proxy": {
+        "domain": "list the registered domains, and register one",
         "proxy-config": "print the configuration of nginx, Caddy, Traefik, HAProxy or Envoy for a site",
         "doctor": "check the proxy in front of a site",
     },

@@ -129,7 +129,8 @@ def test_caddy_as_the_page_tells_it(compose, clone):
         assert "http://127.0.0.1" not in project.log("gatewall")
         assert forged(visit) == 302
 
-        token = reach_the_site(visit, executed(project, next(for_docker)))
+        assert executed(project, next(for_docker)).startswith(f"{SITE} is registered with the access authenticated")
+        token = reach_the_site(visit, executed(project, next(for_docker)), is_registered=True)
 
         assert recorded_clients(visit, token) == {VISITOR}
         assert list(for_docker) == []

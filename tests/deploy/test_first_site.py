@@ -174,6 +174,9 @@ def test_the_doctor_of_the_page_finds_nothing_wrong(computer, password, windows)
     computer.typed("echo 127.0.0.1 app.example.com >> /etc/hosts")
     (doctor,) = re.findall(r"`(gatewall\s+doctor\s+https://.*?)`", PAGE.read_text(), re.DOTALL)
 
+    (add,) = re.findall(r"`(gatewall domain add app\.example\.com)` does the same", PAGE.read_text())
+    assert "photos.example.com is registered" in computer.typed(add.replace("app.", "photos."))
+
     said = computer.typed(f"{' '.join(doctor.split())} --self-signed")
 
     assert re.search(r"^ok +Sign-in", said, re.MULTILINE)

@@ -55,8 +55,8 @@ def test_the_commands_and_files_to_a_guarded_site_are_as_many_as_the_page_says()
     written = re.findall(r"> (\S+)$", "\n".join(lines), re.MULTILINE)
     words = PAGE.partition("\n## Compose\n")[2].partition("```sh")[0]
 
-    assert (len(lines), written) == (4, [".env"])
-    assert "four commands, one file that you write (`.env`)" in words
+    assert (len(lines), written) == (5, [".env"])
+    assert "five commands, one of which writes a file (`.env`)" in words
 
 
 def test_the_keys_that_the_chart_wants_are_made_for_nobody_else_and_out_of_git(tmp_path):

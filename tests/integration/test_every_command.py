@@ -196,6 +196,8 @@ CASES = [
     Case("update_geoip", 0, a_geo_database),
     Case("update_geoip", 1, lambda world: [world.file("bad.mmdb", b"nothing")]),
     Case("update_geoip", 2, given("/nowhere/geo.mmdb")),
+    Case("domain", 0, given("list")),
+    Case("domain", 1, given("add", "no host")),
     Case("user", 0, given("list")),
     Case("user", 1, given("disable", "nobody")),
     Case("user", 2, no_password_to_read),

@@ -2,17 +2,15 @@
 
 import secrets
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from accounts import recovery, selectors, services
 from accounts.models import User
-from gatewall.kernel.refusals import Refusal
+from gatewall.management.refused import refusals_as_errors
 
 _ACTOR = "gatewall user"
 _MAX_PASSWORD = 4096
@@ -43,7 +41,7 @@ class Command(BaseCommand):
             )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with _refusals_as_errors():
+        with refusals_as_errors():
             if options["action"] == "list":
                 self._list()
             elif options["action"] == "add":
@@ -100,14 +98,3 @@ def _named(username: str) -> User:
     if user is None:
         raise CommandError(f"there is no user named {username!r}")
     return user
-
-
-@contextmanager
-def _refusals_as_errors() -> Iterator[None]:
-    """Raise CommandError with one line for a refusal of a service, or an invalid value."""
-    try:
-        yield
-    except ValidationError as error:
-        raise CommandError(" ".join(error.messages)) from None
-    except Refusal as refusal:
-        raise CommandError(str(refusal)) from None

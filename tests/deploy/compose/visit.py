@@ -62,10 +62,11 @@ class Visit:
         return signed_in.header("Set-Cookie"), signed_in
 
 
-def reach_the_site(visit: Visit, password: str) -> str:
+def reach_the_site(visit: Visit, password: str, *, is_registered: bool = False) -> str:
     """Go the whole way; return the token of the API."""
     token = visit.token(password)
-    visit.call("POST", "/authorized-domains", token, name=SITE)
+    if not is_registered:
+        visit.call("POST", "/authorized-domains", token, name=SITE)
     wait_until(lambda: visit.page("/").status == 302, what="the domain to be known")
     cookie, signed_in = visit.sign_in("/welcome?a=b", password)
     assert (signed_in.status, signed_in.header("Location")) == (303, f"{visit.scheme}://{SITE}/welcome?a=b")
