@@ -42,6 +42,7 @@ class UserFilters(ListFilters):
     is_admin, is_active, all_domains = flag("is_admin"), flag("is_active"), flag("all_domains")
     totp_enabled = flag("totp_enabled")
     authorized_domain = text("authorized_domains__name", max_length=255, parse=canonical_domain)
+    group = text("groups__name", max_length=64)
     last_login_at_after, last_login_at_before = at_or_after("last_login_at"), before("last_login_at")
 
 

@@ -32,13 +32,16 @@ class User(AbstractBaseUser, Record):
     is_active = models.BooleanField(default=True)
     all_domains = models.BooleanField(default=True)
     authorized_domains = models.ManyToManyField("policies.AuthorizedDomain", blank=True, related_name="users")
+    groups = models.ManyToManyField("policies.Group", blank=True, related_name="users")
     remark = models.CharField(max_length=500, blank=True)
     session_version = models.PositiveIntegerField(default=1, editable=False)
     last_login_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     recorded = Recorded(
         Resource.USERS,
-        api_fields("username", "email", "is_admin", "is_active", "all_domains", "authorized_domains", "remark"),
+        api_fields(
+            *("username", "email", "is_admin", "is_active", "all_domains", "authorized_domains", "groups", "remark"),
+        ),
     )
     last_login = None  # Django's column; ours is last_login_at
 

@@ -28,10 +28,14 @@ def users(shard: str) -> tuple[UserState, ...]:
     links = User.authorized_domains.through.objects.filter(user_id__gte=first, user_id__lt=behind)
     for user_id, name in links.values_list("user_id", "authorizeddomain__name"):
         domains[user_id].add(name)
+    groups: defaultdict[int, set[int]] = defaultdict(set)
+    members = User.groups.through.objects.filter(user_id__gte=first, user_id__lt=behind)
+    for user_id, group_id in members.values_list("user_id", "group_id"):
+        groups[user_id].add(group_id)
     rows = User.objects.filter(id__gte=first, id__lt=behind).values_list(
         "id", "username", "email", "is_admin", "is_active", "session_version", "all_domains"
     )
-    return tuple(UserState(*row, domains=frozenset(domains[row[0]])) for row in rows)
+    return tuple(UserState(*row, frozenset(domains[row[0]]), frozenset(groups[row[0]])) for row in rows)
 
 
 def revoked_sessions(at: datetime) -> frozenset[str]:

@@ -5,9 +5,9 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts import selectors, services
 from accounts.models import User
+from accounts.serializers import UserScopeInput
 from gatewall.engine.model import SubjectKind
 from gatewall.policy.resources import PolicyResource
-from policies.serializers import ScopeInput
 
 RESOURCES = (
     PolicyResource(
@@ -16,7 +16,7 @@ RESOURCES = (
         subject=SubjectKind.USER.value,
         selector=lambda: selectors.users(timezone.now()),
         update=services.change_user,
-        draft=ScopeInput,
+        draft=UserScopeInput,
         note="",
     ),
 )

@@ -19,7 +19,10 @@ _SESSIONS_LOOKED_AT = 1000
 
 
 def users(at: datetime) -> QuerySet[User]:
-    """Return the users with domains, ``session_count`` (live sessions), ``totp_enabled`` and ``code_entry_locked``."""
+    """Return the users with domains, groups and computed columns.
+
+    ``session_count`` (live sessions), ``totp_enabled``, ``code_entry_locked``.
+    """
     live = Session.objects.filter(
         user=OuterRef("pk"),
         revoked_at__isnull=True,
@@ -34,7 +37,7 @@ def users(at: datetime) -> QuerySet[User]:
         totp_enabled=Exists(confirmed),
         code_entry_locked=Exists(WrongCodes.objects.filter(user=OuterRef("pk"), number__gte=CODES_LOCK)),
     )
-    return counted.prefetch_related("authorized_domains").order_by("id")
+    return counted.prefetch_related("authorized_domains", "groups").order_by("id")
 
 
 def user_by_name(username: str) -> User | None:

@@ -8,7 +8,8 @@ from accounts.challenges import Challenged
 from accounts.login import SignedIn
 from accounts.models import Session, User, plain_email
 from gatewall.api.serializers import FlagField, StrictInput, TextField
-from policies.serializers import RegisteredDomainsField
+from policies.groups.serializers import GroupsField
+from policies.serializers import RegisteredDomainsField, ScopeInput
 
 
 def _password(**options: Any) -> TextField:
@@ -29,13 +30,21 @@ class UserInput(StrictInput):
     is_active = FlagField(required=False)
     all_domains = FlagField(required=False)
     authorized_domains = RegisteredDomainsField(required=False)
+    groups = GroupsField(required=False)
     remark = TextField(max_length=500, allow_blank=True, required=False)
+
+
+class UserScopeInput(ScopeInput):
+    """What a user may enter, as sent: domains and groups."""
+
+    groups = GroupsField(required=False)
 
 
 class UserOutput(serializers.ModelSerializer[User]):
     """A user, without secrets."""
 
     authorized_domains = serializers.SlugRelatedField[Any](slug_field="name", many=True, read_only=True)
+    groups = serializers.SlugRelatedField[Any](slug_field="name", many=True, read_only=True)
     totp_enabled = serializers.BooleanField()
     code_entry_locked = serializers.BooleanField()
     session_count = serializers.IntegerField()
@@ -44,7 +53,8 @@ class UserOutput(serializers.ModelSerializer[User]):
         model = User
         fields = (
             "id", "created_at", "created_by", "username", "email", "is_admin", "is_active", "all_domains",
-            "authorized_domains", "remark", "totp_enabled", "code_entry_locked", "last_login_at", "session_count",
+            "authorized_domains", "groups", "remark", "totp_enabled", "code_entry_locked", "last_login_at",
+            "session_count",
         )  # fmt: skip
 
 

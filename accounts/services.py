@@ -21,7 +21,8 @@ from gatewall.engine.segments import shard_of_git_token, shard_of_user
 from gatewall.kernel.changes import describe, difference
 from gatewall.kernel.refusals import Conflict, Gone
 from gatewall.policy import revisions
-from policies.models import AuthorizedDomain
+from policies.groups.members import still_existing
+from policies.models import AuthorizedDomain, Group
 from policies.rows import still_registered
 
 _PRUNED_AT_ONCE = 1000
@@ -55,7 +56,7 @@ def create_first_admin(*, username: str, password: str) -> User:
 def _create_first(admin: User, actor: str) -> User:
     if selectors.has_admin():
         raise AdminExists("there is an administrator already")
-    return _create(admin, (), actor=actor)
+    return _create(admin, (), (), actor=actor)
 
 
 def create_user(
@@ -64,17 +65,18 @@ def create_user(
     username: str,
     password: str,
     authorized_domains: Iterable[AuthorizedDomain] = (),
+    groups: Iterable[Group] = (),
     **values: Any,
 ) -> User:
-    """Create a user. Raises ValidationError, UsernameTaken, DomainRemoved."""
+    """Create a user. Raises ValidationError, UsernameTaken, DomainRemoved, GroupRemoved."""
     user = User(username=username, created_by=actor, password=_hashed(password), **values)
-    return _create(user, authorized_domains, actor=actor)
+    return _create(user, authorized_domains, groups, actor=actor)
 
 
 @revisions.one_at_a_time
-def _create(user: User, authorized_domains: Iterable[AuthorizedDomain], *, actor: str) -> User:
+def _create(user: User, authorized_domains: Iterable[AuthorizedDomain], groups: Iterable[Group], *, actor: str) -> User:
     _save(user)
-    user.authorized_domains.set(still_registered(authorized_domains))
+    _set_scope(user, authorized_domains, groups)
     revisions.advance(shard_of_user(user.pk), actor=actor, changes=[difference(None, describe(user))])
     return user
 
@@ -86,11 +88,12 @@ def change_user(
     password: str | None = None,
     revoke_git_tokens: bool = False,
     authorized_domains: Iterable[AuthorizedDomain] | None = None,
+    groups: Iterable[Group] | None = None,
     **values: Any,
 ) -> User:
     """Change a user. A new password, demotion and disabling end all their sessions; git tokens stay by default.
 
-    Raises ValidationError, UsernameTaken, LastAdmin, DomainRemoved, Gone.
+    Raises ValidationError, UsernameTaken, LastAdmin, DomainRemoved, GroupRemoved, Gone.
     """
     encoded = _hashed(password) if password is not None else None
     return _change(
@@ -100,6 +103,7 @@ def change_user(
         password=encoded,
         revoke_git_tokens=revoke_git_tokens,
         authorized_domains=authorized_domains,
+        groups=groups,
     )
 
 
@@ -112,6 +116,7 @@ def _change(
     password: str | None,
     revoke_git_tokens: bool,
     authorized_domains: Iterable[AuthorizedDomain] | None,
+    groups: Iterable[Group] | None,
 ) -> User:
     user = revisions.as_it_is_now(user)
     before = describe(user)
@@ -125,8 +130,7 @@ def _change(
     if password is not None or (was_admin and not user.is_admin) or (was_active and not user.is_active):
         user.session_version = F("session_version") + 1
     _save(user)
-    if authorized_domains is not None:
-        user.authorized_domains.set(still_registered(authorized_domains))
+    _set_scope(user, authorized_domains, groups)
     user = User.objects.get(pk=user.pk)
     noted = {} if password is None else {"password": "changed"}
     changed = difference(before, describe(user), noted=noted)
@@ -212,6 +216,16 @@ def end_all_sessions(user: User, *, actor: str) -> None:
     revisions.advance(shard_of_user(user.pk), actor=actor, changes=[ended])
     detail = {"sessions": "all", "actor": actor}
     record_event(Event(EventKind.SESSION_REVOKED, user=user, detail=detail))
+
+
+def _set_scope(
+    user: User, authorized_domains: Iterable[AuthorizedDomain] | None, groups: Iterable[Group] | None
+) -> None:
+    """Set the domains and the groups of a user; None leaves them as they are. Raises DomainRemoved, GroupRemoved."""
+    if authorized_domains is not None:
+        user.authorized_domains.set(still_registered(authorized_domains))
+    if groups is not None:
+        user.groups.set(still_existing(groups))
 
 
 def _git_tokens_of(user: User) -> tuple[set[str], list[Any]]:

@@ -30,13 +30,14 @@ class GatewallConfig(AppConfig):
         from gatewall.publication.announcement import announce  # noqa: PLC0415
         from licensing.models import License  # noqa: PLC0415
         from policies import scopes  # noqa: PLC0415
+        from policies.models import Group  # noqa: PLC0415
         from webhooks import incidents  # noqa: PLC0415
 
         revisions.call_after_commit(announce)
         revisions.call_in_transaction(revision_events.record)
         recording.call_in_transaction(incidents.witness)
         register_check(fresh_sign_in)
-        scopes.scoped_by(User, License)
+        scopes.scoped_by(Group, User, License)
         register_all()
         gc.freeze()  # what is loaded stays: no later collection looks at it
         gc.enable()  # off since ``settings.py``

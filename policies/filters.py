@@ -113,6 +113,15 @@ class AuthorizedDomainFilters(ListFilters):
     access = one_of("access", Access)
 
 
+class GroupFilters(ListFilters):
+    """Filters of the groups."""
+
+    name = text("name", max_length=64)
+    all_domains = flag("all_domains")
+    authorized_domain = text("authorized_domains__name", max_length=255, parse=canonical_domain)
+    member_count = whole_number("member_count", most=1_000_000)
+
+
 class GeoBlockRuleFilters(ListFilters):
     """Filters of the blocked countries."""
 

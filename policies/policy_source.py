@@ -1,5 +1,6 @@
 """Convert policy rows to the engine's values."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
@@ -7,13 +8,14 @@ from typing import Any
 from django.db.models import QuerySet
 
 from gatewall.engine.addresses import IPAddress, NetworkTable, canonical_text, networks_of, parse_network
+from gatewall.engine.groups import GroupState
 from gatewall.engine.hosts import Access, Domain
 from gatewall.engine.lists import AllowedNetwork, BlockedNetwork, IPLists
 from gatewall.engine.model import Action
 from gatewall.engine.snapshot import BlockedCountry, Segment
 from gatewall.engine.waf.rules import Category, Exclusion, Operator, Target, Transform, WafRule
 from policies import selectors
-from policies.models import MANUAL, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule
+from policies.models import MANUAL, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, Group
 from policies.models import WafRule as WafRuleRow
 from policies.validators import exclusion_expiry
 
@@ -78,6 +80,16 @@ def blocked_countries() -> tuple[BlockedCountry, ...]:
     return tuple(BlockedCountry(*row) for row in GeoBlockRule.objects.values_list("id", "country_code"))
 
 
+def groups() -> tuple[GroupState, ...]:
+    """Return the groups with their scopes."""
+    names: defaultdict[int, set[str]] = defaultdict(set)
+    links = Group.authorized_domains.through.objects.values_list("group_id", "authorizeddomain__name")
+    for group_id, name in links:
+        names[group_id].add(name)
+    rows = Group.objects.values_list("id", "name", "all_domains")
+    return tuple(GroupState(*row, domains=frozenset(names[row[0]])) for row in rows)
+
+
 def waf_rules() -> tuple[WafRule, ...]:
     """Return the enabled WAF rules by priority."""
     return tuple(engine_rule(row) for row in selectors.waf_rules().filter(enabled=True))
@@ -110,5 +122,6 @@ SEGMENTS: Mapping[str, Callable[[], Iterable[Any]]] = {
     Segment.ALLOWED_NETWORKS: allowed_networks,
     Segment.BLOCKED_COUNTRIES: blocked_countries,
     Segment.WAF_RULES: waf_rules,
+    Segment.GROUPS: groups,
 }
 """The rows of each segment as engine values; for the blocklist see ``blocked_networks``."""

@@ -7,8 +7,18 @@ from django.utils.translation import gettext_lazy as _
 from gatewall.engine.hosts import Access
 from gatewall.policy.resources import CREATE_OR_UPDATE, PolicyResource, Write
 from policies import selectors, serializers, services
+from policies.groups import services as groups
+from policies.groups.serializers import GroupInput
 from policies.lists import subscriptions
-from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription, WafRule
+from policies.models import (
+    AllowlistEntry,
+    AuthorizedDomain,
+    BlocklistEntry,
+    GeoBlockRule,
+    Group,
+    ListSubscription,
+    WafRule,
+)
 
 WAF_RULES = PolicyResource(
     model=WafRule,
@@ -56,6 +66,16 @@ DOMAINS = PolicyResource(
     guards=frozenset(Write),
     draft=serializers.AuthorizedDomainInput,
 )
+GROUPS = PolicyResource(
+    model=Group,
+    title=_("group"),
+    selector=selectors.groups,
+    create=groups.create_group,
+    update=groups.change_group,
+    delete=groups.delete_group,
+    draft=GroupInput,
+    note="description",
+)
 SUBSCRIPTIONS = PolicyResource(
     model=ListSubscription,
     title=_("list subscription"),
@@ -63,4 +83,4 @@ SUBSCRIPTIONS = PolicyResource(
     update=subscriptions.change_subscription,
     delete=subscriptions.unsubscribe,
 )
-RESOURCES = (WAF_RULES, BLOCKLIST, ALLOWLIST, COUNTRIES, DOMAINS, SUBSCRIPTIONS)
+RESOURCES = (WAF_RULES, BLOCKLIST, ALLOWLIST, COUNTRIES, DOMAINS, GROUPS, SUBSCRIPTIONS)

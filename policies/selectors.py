@@ -1,13 +1,15 @@
 """Queries of policy rows. Read-only."""
 
 from datetime import datetime
+from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, IntegerField, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.snapshot import DomainsMode
 from gatewall.policy import system_settings
-from policies.models import AUTO_BAN, AllowlistEntry, AuthorizedDomain, BlocklistEntry, WafRule
+from policies.models import AUTO_BAN, AllowlistEntry, AuthorizedDomain, BlocklistEntry, Group, WafRule
 
 
 def number_of_bans(at: datetime) -> int:
@@ -40,6 +42,14 @@ def domains_warning() -> str:
 def waf_rules() -> QuerySet[WafRule]:
     """Return all WAF rules, with their domains."""
     return WafRule.objects.select_related("domain")
+
+
+def groups() -> QuerySet[Group]:
+    """Return the groups with domains and ``member_count``."""
+    links: QuerySet[Any] = Group.users.through.objects.filter(group=OuterRef("pk"))
+    number = links.order_by().values("group").annotate(number=Count("pk")).values("number")
+    counted = Group.objects.annotate(member_count=Coalesce(Subquery(number, output_field=IntegerField()), 0))
+    return counted.prefetch_related("authorized_domains").order_by("id")
 
 
 def has_site() -> bool:

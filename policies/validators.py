@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from gatewall.api.translation import validation_error
 from gatewall.engine.addresses import canonical_text, parse_network
+from gatewall.engine.groups import ADMINS
 from gatewall.engine.hosts import Authority, parse_domain_name
 from gatewall.engine.messages import Refused
 from gatewall.engine.waf.patterns import PatternRefused, compile_pattern
@@ -20,6 +21,7 @@ from policies.country_choices import code_named
 from policies.list_files.parsing import ListRefused, source_named
 
 _LIST_URL = re.compile(r"https?://[^\s@?#\\\x00-\x20\x7f-\U0010ffff]+")
+_GROUP_NAME = re.compile(r"[a-z0-9._-]{1,64}")
 _ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")
 _MAX_EXCLUSIONS = 50
 _MAX_EXCLUSION_BYTES = 4096
@@ -86,6 +88,14 @@ def validate_domain_name(text: str) -> None:
 def validate_country_code(text: str) -> None:
     """Raise ValidationError unless it is a country code in upper case."""
     require_spelling(canonical_country(text), text)
+
+
+def validate_group_name(text: str) -> None:
+    """Raise ValidationError unless it can be listed in ``Remote-Groups`` and is not the name of the admins there."""
+    if not _GROUP_NAME.fullmatch(text):
+        raise ValidationError(_("a name has 1 to 64 of a-z, 0-9, dot, underscore and hyphen"), code="invalid")
+    if text == ADMINS:
+        raise ValidationError(_("admins are listed under this name"), code="invalid")
 
 
 def validate_source(text: str) -> None:

@@ -24,6 +24,7 @@ from gatewall.kernel.cookie_domain import host_of
 from gatewall.policy import revisions, system_settings
 from gatewall.policy.resources import PolicyResource, Write
 from policies import cookie_reach, filters, geo, policy_source, resources, selectors, serializers
+from policies.groups.serializers import GroupInput, GroupOutput
 from policies.models import AuthorizedDomain, WafRule
 from policies.rules.batch import change_waf_rules
 from policies.rules.broad_patterns import warnings_about
@@ -166,6 +167,17 @@ def _warned(shown: dict[str, Any], *warnings: str | None) -> dict[str, Any]:
     return {**shown, "warnings": said} if said else shown
 
 
+class Groups(_PolicyView):
+    """Groups of users; a member may enter what the group may."""
+
+    resource = resources.GROUPS
+    input, output = GroupInput, GroupOutput
+    volatile = ("member_count",)
+    filterset_class = filters.GroupFilters
+    ordering_fields = ("id", "created_at", "name", "member_count")
+    search_fields = ("name", "description")
+
+
 class ListSubscriptions(_PolicyView):
     """Published block lists that are fetched regularly."""
 
@@ -177,7 +189,7 @@ class ListSubscriptions(_PolicyView):
     search_fields = ("name", "url", "remark")
 
 
-RESOURCES = (Blocklist, Allowlist, WafRules, AuthorizedDomains, ListSubscriptions, GeoBlockRules)
+RESOURCES = (Blocklist, Allowlist, WafRules, AuthorizedDomains, Groups, ListSubscriptions, GeoBlockRules)
 
 
 class WafRuleBatch(ApiView):

@@ -73,19 +73,20 @@ class PolicyCredentials:
         user = policy.users.get(claims.user_id)
         if user is None or user.session_version != claims.session_version:
             return None
-        return session_subject(user, claims.amr)
+        return session_subject(user, policy, claims.amr)
 
 
-def session_subject(user: UserState, amr: tuple[str, ...]) -> Subject | None:
+def session_subject(user: UserState, policy: PolicySnapshot, amr: tuple[str, ...]) -> Subject | None:
     """Return the subject of a user's valid session, None if the user is inactive."""
-    return _person(SubjectKind.USER, user.id, user, amr) if user.is_active else None
+    return _person(SubjectKind.USER, user.id, user, policy, amr) if user.is_active else None
 
 
 def license_subject(state: LicenseState, at: float) -> Subject | None:
     """Return the subject of a license's token, None if it is inactive or expired."""
     if not state.is_active or not is_live(state.expires_at, at):
         return None
-    return Subject(SubjectKind.LICENSE, state.id, all_domains=state.all_domains, domains=state.domains)
+    listed = frozenset() if state.all_domains else state.domains
+    return Subject(SubjectKind.LICENSE, state.id, all_domains=state.all_domains, domains=listed)
 
 
 def git_token_subject(state: GitTokenState, policy: PolicySnapshot, at: float) -> Subject | None:
@@ -93,7 +94,7 @@ def git_token_subject(state: GitTokenState, policy: PolicySnapshot, at: float) -
     user = policy.users.get(state.user_id)
     if user is None or not user.is_active or not is_live(state.expires_at, at):
         return None
-    return _person(SubjectKind.GIT_TOKEN, state.id, user, ())
+    return _person(SubjectKind.GIT_TOKEN, state.id, user, policy, ())
 
 
 def _git_token(credential: Credential, policy: PolicySnapshot, at: float) -> Subject | None:
@@ -113,14 +114,20 @@ def _license(token: str, policy: PolicySnapshot, at: float) -> Subject | None:
     return license_subject(state, at) if state is not None else None
 
 
-def _person(kind: SubjectKind, subject_id: int, user: UserState, amr: tuple[str, ...]) -> Subject:
+def _person(
+    kind: SubjectKind, subject_id: int, user: UserState, policy: PolicySnapshot, amr: tuple[str, ...]
+) -> Subject:
+    scope = policy.groups.scope(user.groups, all_domains=user.all_domains, domains=user.domains)
     return Subject(
         kind=kind,
         id=subject_id,
         name=user.username,
         email=user.email,
         is_admin=user.is_admin,
-        all_domains=user.all_domains,
-        domains=user.domains,
+        all_domains=scope.all_domains,
+        domains=scope.domains,
         amr=amr,
+        user_id=user.id,
+        groups=scope.names,
+        group_ids=scope.ids,
     )

@@ -126,7 +126,9 @@ SECOND_FACTORS = frozenset({"otp", "mfa"})
 class Subject:
     """The authenticated subject, and the registered domains it may access.
 
-    ``id`` is that of the user, git token or license; ``name`` and ``email`` are the user's, empty for a license.
+    ``id`` is that of the user, git token or license; ``user_id``, ``name``, ``email`` and the groups are the user's,
+    empty for a license. ``domains`` are those that a scope lists, of the user or of a group; a scope of all domains
+    lists none. ``groups`` are names, sorted.
     """
 
     kind: SubjectKind
@@ -137,14 +139,17 @@ class Subject:
     all_domains: bool = True
     domains: frozenset[str] = frozenset()
     amr: tuple[str, ...] = ()
+    user_id: int | None = None
+    groups: tuple[str, ...] = ()
+    group_ids: frozenset[int] = frozenset()
 
     def may_enter(self, domain: str | None) -> bool:
         """True if the scope covers the registered domain; None is an unregistered host."""
         return self.is_admin or self.all_domains or self.names(domain)
 
     def names(self, domain: str | None) -> bool:
-        """True if the scope lists this domain, not all domains."""
-        return not self.all_domains and domain is not None and domain in self.domains
+        """True if a scope lists this domain, not all domains."""
+        return domain is not None and domain in self.domains
 
 
 @value

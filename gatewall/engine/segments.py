@@ -60,6 +60,7 @@ NAMES_DOMAINS = (
     Segment.DOMAINS,
     Segment.ALLOWED_NETWORKS,
     Segment.WAF_RULES,
+    Segment.GROUPS,
     Segment.USERS,
     Segment.LICENSES,
 )

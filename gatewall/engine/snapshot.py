@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
+from gatewall.engine.groups import GroupTable
 from gatewall.engine.hosts import DomainTable
 from gatewall.engine.lists import IPLists
 from gatewall.engine.waf.matcher import RuleSet
@@ -17,6 +18,7 @@ class Segment(StrEnum):
     ALLOWED_NETWORKS = "allowed-networks"
     BLOCKED_COUNTRIES = "blocked-countries"
     WAF_RULES = "waf-rules"
+    GROUPS = "groups"
     USERS = "users"
     GIT_TOKENS = "git-tokens"
     LICENSES = "licenses"
@@ -84,7 +86,7 @@ class PolicySettings:
 
 @dataclass(frozen=True, slots=True)
 class UserState:
-    """A user's current state, for validating sessions and git tokens."""
+    """A user's current state, for validating sessions and git tokens; ``groups`` are ids."""
 
     id: int
     username: str
@@ -94,6 +96,7 @@ class UserState:
     session_version: int
     all_domains: bool
     domains: frozenset[str]
+    groups: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +161,7 @@ class PolicySnapshot:
     domains: DomainTable
     blocked_countries: Mapping[str, BlockedCountry]
     waf: RuleSet
+    groups: GroupTable
     users: Mapping[int, UserState]
     git_tokens: Mapping[str, GitTokenState]
     licenses: Mapping[str, LicenseState]

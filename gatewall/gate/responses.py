@@ -4,8 +4,9 @@ import uuid
 from dataclasses import dataclass, replace
 from urllib.parse import quote_from_bytes
 
+from gatewall.engine.groups import ADMINS
 from gatewall.engine.hosts import Host
-from gatewall.engine.model import AccessRequest, CredentialKind, Decision, Effect, Reason, SubjectKind
+from gatewall.engine.model import AccessRequest, CredentialKind, Decision, Effect, Reason, Subject, SubjectKind
 from gatewall.engine.snapshot import PolicySnapshot
 from gatewall.kernel.cookie_domain import guard_url
 from gatewall.server.answer_bytes import Answer
@@ -152,9 +153,14 @@ def _identity(decision: Decision) -> list[tuple[str, str]]:
     return [
         ("Remote-User", _wire(subject.name) if is_person else ""),
         ("Remote-Email", _wire(subject.email) if is_person else ""),
-        ("Remote-Groups", "admins" if is_person and subject.is_admin else ""),
+        ("Remote-Groups", _groups(subject) if is_person else ""),
         ("X-Gatewall-Subject-Kind", str(subject.kind)),
     ]
+
+
+def _groups(subject: Subject) -> str:
+    """Return the groups of a subject, sorted; ``admins`` among them if it is one."""
+    return ",".join(sorted((ADMINS, *subject.groups)) if subject.is_admin else subject.groups)
 
 
 def _wire(text: str) -> str:

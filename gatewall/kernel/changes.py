@@ -24,6 +24,7 @@ class Resource(StrEnum):
     DOMAINS = "authorized-domains"
     COUNTRIES = "geo-block-rules"
     LICENSES = "licenses"
+    GROUPS = "groups"
     USERS = "users"
     GIT_TOKENS = "users/git-tokens"
     SETTINGS = "system/settings"

@@ -94,7 +94,7 @@ class Comparison:
         )
         self._rules = ChangedRules(before.waf, after.waf.rules)
         self._subjects_differ = any(
-            getattr(before, name) != getattr(after, name) for name in ("users", "git_tokens", "licenses")
+            getattr(before, name) != getattr(after, name) for name in ("groups", "users", "git_tokens", "licenses")
         )
 
     def of(self, record: AccessRecord) -> Compared | None:

@@ -115,6 +115,6 @@ class _AssumingCredentials:
             return self.inner.subject_of(credential, policy, at)
         if self.assumed.kind is SubjectKind.USER:
             user = policy.users.get(self.assumed.id)
-            return session_subject(user, self.assumed.amr) if user is not None else None
+            return session_subject(user, policy, self.assumed.amr) if user is not None else None
         found = (state for state in policy.licenses.values() if state.id == self.assumed.id)
         return next((license_subject(state, at) for state in found), None)

@@ -120,7 +120,7 @@ class Redecider:
         match known.get("kind"):
             case SubjectKind.USER:
                 user = policy.users.get(known["id"])
-                return session_subject(user, amr) if user is not None else None
+                return session_subject(user, policy, amr) if user is not None else None
             case SubjectKind.GIT_TOKEN:
                 token = self._git_tokens.get(known["id"])
                 return git_token_subject(token, policy, self._at) if token is not None else None

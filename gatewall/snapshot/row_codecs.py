@@ -12,6 +12,7 @@ from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from gatewall.engine.addresses import IPNetwork, NetworkTable, parse_network
+from gatewall.engine.groups import GroupState, GroupTable
 from gatewall.engine.hosts import Domain, DomainTable
 from gatewall.engine.lists import AllowedNetwork
 from gatewall.engine.snapshot import BlockedCountry, GitTokenState, LicenseState, PolicySettings, Segment, UserState
@@ -68,6 +69,7 @@ _READERS: dict[Any, Read] = {
     str | None: _only(str, NoneType),
     float | None: _moment,
     frozenset[str]: _all(_text, frozenset),
+    frozenset[int]: _all(_only(int), frozenset),
     IPNetwork: parse_network,
 }
 """By the type of a field, the function that reads its JSON value. An enum reads its own."""
@@ -141,6 +143,7 @@ KINDS: Mapping[str, Kind] = {
     Segment.ALLOWED_NETWORKS: _lists(AllowedNetwork, build=NetworkTable),
     Segment.BLOCKED_COUNTRIES: _lists(BlockedCountry, "blocked_countries", _by_code),
     Segment.WAF_RULES: _objects(WafRule, "waf"),
+    Segment.GROUPS: _lists(GroupState, "groups", GroupTable),
     Segment.USERS: _lists(UserState, "users", key="id"),
     Segment.GIT_TOKENS: _lists(GitTokenState, "git_tokens", key="digest"),
     Segment.LICENSES: _lists(LicenseState, "licenses", key="digest"),

@@ -1,7 +1,8 @@
-"""The rows of the policy, by subject: domains, IP lists, countries, WAF rules, list subscriptions."""
+"""The rows of the policy, by subject: domains, groups, IP lists, countries, WAF rules, list subscriptions."""
 
 from policies.models.countries import GeoBlockRule
 from policies.models.domains import AuthorizedDomain
+from policies.models.groups import Group
 from policies.models.lists import AUTO_BAN, MANUAL, AllowlistEntry, BlocklistEntry
 from policies.models.subscriptions import ListSubscription
 from policies.models.waf import WafRule, default_targets
@@ -14,6 +15,7 @@ __all__ = [
     "AuthorizedDomain",
     "BlocklistEntry",
     "GeoBlockRule",
+    "Group",
     "ListSubscription",
     "WafRule",
     "default_targets",

@@ -30,6 +30,7 @@ KINDS = (
         {"email": "new@office.example"},
         orderings=("id", "created_at", "username", "last_login_at"),
         read_only={"id": 1, "created_by": "somebody"},
+        queries=5,
     ),
     Kind(
         "/ip-black-list",
@@ -63,6 +64,14 @@ KINDS = (
         "/geo-block-rules",
         lambda n: {"country_code": ("NZ", "AU", "FR", "DE", "GB", "US")[n], "remark": f"text{n}."},
         orderings=("id", "created_at", "country_code"),
+    ),
+    Kind(
+        "/groups",
+        lambda n: {"name": f"group{n}", "description": f"text{n}."},
+        {"all_domains": True},
+        text="description",
+        orderings=("id", "created_at", "name", "member_count"),
+        read_only={"id": 1, "created_by": "somebody"},
     ),
     Kind(
         "/licenses",

@@ -178,7 +178,7 @@ def test_the_list_of_users_takes_a_fixed_number_of_statements(admin, office, dja
     for number in range(5):
         a_token(a_user(f"person{number}", authorized_domains=[office]))
 
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         body = admin.get("/users").json()
 
     assert body["count"] == User.objects.count() == 6

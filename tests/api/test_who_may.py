@@ -21,6 +21,7 @@ MANAGED = (
     "waf-rules",
     "authorized-domains",
     "geo-block-rules",
+    "groups",
     "licenses",
     "users",
     "list-subscriptions",

@@ -18,6 +18,7 @@ from gatewall.credentials.keyring import KeyRing, SigningKey
 from gatewall.credentials.machine import digest_of
 from gatewall.credentials.sessions import SessionVerifier
 from gatewall.engine.addresses import IPAddress, parse_address, parse_network
+from gatewall.engine.groups import GroupState
 from gatewall.engine.hosts import Access, Authority, Domain
 from gatewall.engine.lists import AllowedNetwork, BlockedNetwork
 from gatewall.engine.model import (
@@ -69,18 +70,11 @@ ALICE = UserState(1, "alice", "alice@office.example", True, True, 3, True, froze
 BOB = UserState(2, "Bob", "bob@office.example", False, True, 1, True, frozenset())
 CHARLIE = UserState(3, "charlie", "charlie@office.example", False, True, 1, False, frozenset({OFFICE}))
 
-ALICE_SUBJECT = Subject(SubjectKind.USER, 1, "alice", "alice@office.example", is_admin=True, amr=("pwd",))
-BOB_SUBJECT = Subject(SubjectKind.USER, 2, "Bob", "bob@office.example", amr=("pwd",))
-CHARLIE_SUBJECT = Subject(
-    SubjectKind.USER,
-    3,
-    "charlie",
-    "charlie@office.example",
-    all_domains=False,
-    domains=frozenset({OFFICE}),
-    amr=("pwd",),
-)
-GIT_SUBJECT = Subject(SubjectKind.GIT_TOKEN, 21, "Bob", "bob@office.example")
+ALICE_SUBJECT = Subject(SubjectKind.USER, 1, "alice", "alice@office.example", is_admin=True, amr=("pwd",), user_id=1)
+BOB_SUBJECT = Subject(SubjectKind.USER, 2, "Bob", "bob@office.example", amr=("pwd",), user_id=2)
+_OF_OFFICE: dict[str, Any] = {"all_domains": False, "domains": frozenset({OFFICE}), "amr": ("pwd",)}
+CHARLIE_SUBJECT = Subject(SubjectKind.USER, 3, "charlie", "charlie@office.example", user_id=3, **_OF_OFFICE)
+GIT_SUBJECT = Subject(SubjectKind.GIT_TOKEN, 21, "Bob", "bob@office.example", user_id=2)
 LICENSE_SUBJECT = Subject(SubjectKind.LICENSE, 31)
 
 BOBS_GIT_TOKEN = "gwg_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA33qbQG"
@@ -152,6 +146,7 @@ def a_source(
     domains: Mapping[str, str] | None = None,
     countries: Iterable[str] = (),
     rules: Iterable[WafRule] = (),
+    groups: Iterable[GroupState] = (),
     revoked: Iterable[str] = (),
     **parts: Any,
 ) -> dict[str, list[Any]]:
@@ -171,6 +166,7 @@ def a_source(
         ],
         Segment.BLOCKED_COUNTRIES: [BlockedCountry(number, code) for number, code in enumerate(countries, 1)],
         Segment.WAF_RULES: list(rules),
+        Segment.GROUPS: list(groups),
         Segment.REVOCATIONS: list(revoked),
     }
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from gatewall.engine.groups import GroupState
 from gatewall.engine.segments import (
     SHARD_OF,
     USERS_A_SHARD,
@@ -28,6 +29,7 @@ TABLES = {
     Segment.ALLOWED_NETWORKS: lambda policy: policy.lists._allowed,
     Segment.BLOCKED_COUNTRIES: lambda policy: policy.blocked_countries,
     Segment.WAF_RULES: lambda policy: policy.waf,
+    Segment.GROUPS: lambda policy: policy.groups,
     USERS: lambda policy: policy.users,
     TOKENS: lambda policy: policy.git_tokens,
     OPEN: lambda policy: policy.licenses,
@@ -40,6 +42,7 @@ CHANGED = {
     Segment.ALLOWED_NETWORKS: {"allowed": ["10.0.0.0/8"]},
     Segment.BLOCKED_COUNTRIES: {"countries": ["NZ"]},
     Segment.WAF_RULES: {"rules": [a_rule("other")]},
+    Segment.GROUPS: {"groups": [GroupState(1, "family", True, frozenset())]},
     USERS: {"users": [BOB]},
     TOKENS: {"git_tokens": [replace(GIT_TOKENS[0], expires_at=1.0), *GIT_TOKENS[1:]]},
     OPEN: {"licenses": [replace(LICENSES[0], is_active=False), *LICENSES[1:]]},

@@ -3,13 +3,14 @@
 import json
 import random
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from types import NoneType, UnionType
 from typing import get_args, get_origin, get_type_hints
 
 import pytest
 
+from gatewall.engine.groups import GroupState
 from gatewall.engine.hosts import Access, Domain
 from gatewall.engine.segments import blocked_networks_of
 from gatewall.engine.snapshot import BlockedCountry, Segment
@@ -52,7 +53,8 @@ ROWS = {
     ),
     Segment.BLOCKED_COUNTRIES: (BlockedCountry(1, "NZ"), BlockedCountry(2, "DE")),
     Segment.WAF_RULES: (RULE, a_rule("attack")),
-    Segment.USERS: USERS,
+    Segment.GROUPS: (GroupState(1, "family", False, frozenset({OFFICE})), GroupState(2, "staff", True, frozenset())),
+    Segment.USERS: (*USERS, replace(USERS[0], id=9, groups=frozenset({1, 2}))),
     Segment.GIT_TOKENS: GIT_TOKENS,
     Segment.LICENSES: LICENSES,
     Segment.REVOCATIONS: ("session-1", "session-2"),
@@ -150,9 +152,9 @@ def test_rows_of_another_kind_are_refused(segment):
     [
         b"",
         b"gatewall segment 0\n",
-        b"gatewall segment 2\n",
+        b"gatewall segment 1\n",
         b"GATEWALL SEGMENT 1\n",
-        b"gatewall segment 1\r\n",
+        b"gatewall segment 2\r\n",
         b"\x80\x04",
     ],
 )

@@ -75,6 +75,7 @@ def test_user_is_what_the_policy_says_and_not_what_the_token_says():
         "robert",
         BOB.email,
         True,
+        user_id=BOB.id,
         all_domains=False,
         domains=frozenset({OFFICE}),
         amr=("pwd",),
@@ -181,7 +182,7 @@ def test_git_token_proves_its_owner(kind):
     subject = subject_of(CHARLIES_GIT_TOKEN, kind=kind, username="charlie")
 
     assert subject == Subject(
-        SubjectKind.GIT_TOKEN, 22, "charlie", CHARLIE.email, all_domains=False, domains=frozenset({OFFICE})
+        SubjectKind.GIT_TOKEN, 22, "charlie", CHARLIE.email, all_domains=False, domains=frozenset({OFFICE}), user_id=3
     )
 
 

@@ -23,7 +23,7 @@ WORDS = {
     model.CredentialKind: "session-header session-cookie git-token git-basic license",
     model.Reason: " ".join([*dict.fromkeys(each[1] for each in CASES), "git-token-valid license-valid cannot-decide"]),
     segments.Segment: (
-        "settings domains allowed-networks blocked-countries waf-rules users git-tokens licenses revocations"
+        "settings domains allowed-networks blocked-countries waf-rules groups users git-tokens licenses revocations"
     ),
     snapshot.DomainsMode: "any registered",
     snapshot.EnforcementMode: "block monitor off",
@@ -54,7 +54,7 @@ def test_tokens_are_ours_and_for_the_gate():
 
 
 def test_file_of_this_schema_is_read():
-    assert codec.decode("revocations", b'gatewall segment 1\n["a"]') == ("a",)
+    assert codec.decode("revocations", b'gatewall segment 2\n["a"]') == ("a",)
     assert segments.blocked_networks_of("manual") == "blocked-networks/manual"
 
 

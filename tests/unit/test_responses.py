@@ -79,6 +79,11 @@ def test_refusal_names_nobody(decision):
         (BOB_SUBJECT, ("Bob", "bob@office.example", "", "user")),
         (GIT_SUBJECT, ("Bob", "bob@office.example", "", "git-token")),
         (replace(GIT_SUBJECT, is_admin=True), ("Bob", "bob@office.example", "admins", "git-token")),
+        (replace(BOB_SUBJECT, groups=("family", "zoo")), ("Bob", "bob@office.example", "family,zoo", "user")),
+        (
+            replace(ALICE_SUBJECT, groups=("a-team", "zoo")),
+            ("alice", "alice@office.example", "a-team,admins,zoo", "user"),
+        ),
         (LICENSE_SUBJECT, ("", "", "", "license")),
     ],
 )

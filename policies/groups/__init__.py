@@ -1,0 +1,1 @@
+"""Groups of users: changing them and their scopes, and their members."""

@@ -1,0 +1,57 @@
+"""Change groups of users; who is in a group is changed with the user."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from gatewall.engine.messages import gettext_noop as _
+from gatewall.engine.snapshot import Segment
+from gatewall.kernel.changes import describe, difference
+from gatewall.kernel.refusals import Conflict
+from gatewall.policy import revisions
+from policies import rows
+from policies.groups.members import Members
+from policies.models import AuthorizedDomain, Group
+
+MAX_GROUPS = 1000
+"""Every worker holds all of them in memory."""
+
+
+class TooManyGroups(Conflict):
+    """The maximum number of groups is reached."""
+
+    code = "too-many-groups"
+
+
+@revisions.one_at_a_time
+def create_group(*, actor: str, name: str, authorized_domains: Iterable[AuthorizedDomain] = (), **values: Any) -> Group:
+    """Create a group without members. Raises ValidationError, Duplicate, TooManyGroups, DomainRemoved."""
+    if Group.objects.count() >= MAX_GROUPS:
+        raise TooManyGroups(_("there are %(number)s groups already"), number=f"{MAX_GROUPS:,}")
+    group = Group(name=name, created_by=actor, **values)
+    rows.write(group)
+    group.authorized_domains.set(rows.still_registered(authorized_domains))
+    revisions.advance(Segment.GROUPS, actor=actor, changes=[difference(None, describe(group))])
+    return group
+
+
+@revisions.one_at_a_time
+def change_group(
+    group: Group, *, actor: str, authorized_domains: Iterable[AuthorizedDomain] | None = None, **values: Any
+) -> Group:
+    """Change a group or its scope. Raises ValidationError, Duplicate, DomainRemoved, Gone."""
+    group = revisions.as_it_is_now(group)
+    before = describe(group)
+    rows.write(group, **values)
+    if authorized_domains is not None:
+        group.authorized_domains.set(rows.still_registered(authorized_domains))
+    revisions.advance(Segment.GROUPS, actor=actor, changes=[difference(before, describe(group))])
+    return group
+
+
+@revisions.one_at_a_time
+def delete_group(group: Group, *, actor: str) -> None:
+    """Delete a group. Its members lose its scope, and stay. Raises Gone."""
+    group = revisions.as_it_is_now(group)
+    members, gone = Members([group]), rows.deletion(group)
+    group.delete()
+    revisions.advance(Segment.GROUPS, *members.segments, actor=actor, changes=[gone, *members.changes()])
