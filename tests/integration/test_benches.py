@@ -220,7 +220,7 @@ def test_what_a_machine_lacks_is_said_before_and_the_others_go_on(monkeypatch, c
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [([], {"auth"}), (["--long"], {"auth", "backtest"}), (["backtest"], {"backtest"})],
-    ids=str,
+    ids=["none", "--long", "by name"],
 )
 def test_long_benches_run_when_they_are_asked_for(monkeypatch, capsys, arguments, expected):
     monkeypatch.setattr(everything, "BENCHES", {name: everything.BENCHES[name] for name in ("auth", "backtest")})
