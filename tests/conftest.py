@@ -4,6 +4,7 @@ Nothing here imports Django before a fixture is asked for, so that ``tests/unit`
 """
 
 import dataclasses
+import gc
 import math
 import os
 import sys
@@ -19,11 +20,24 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 EVERY_PROXY = "tests/proxies/every/"
+LONGEST = (EVERY_PROXY, "tests/faults/", "tests/browser/", "tests/integration/test_backup.py")
+COLLECT_AFTER = 50_000
+"""New objects between two runs of the garbage collector: with thousands of tests in memory one takes long."""
+
+
+def pytest_configure(config):
+    gc.set_threshold(COLLECT_AFTER, 20, 20)
+
+
+def pytest_collection_finish(session):
+    """Keep the garbage collector from looking through the collected tests again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config, items):
     """Begin with what takes longest; leave out on PostgreSQL what uses no database: it does the same on every one."""
-    items.sort(key=lambda item: "tests/faults/" not in item.path.as_posix())
+    items.sort(key=lambda item: [part not in item.path.as_posix() for part in LONGEST])
     if not os.environ.get("DATABASE_URL", "").startswith("postgres"):
         return
     without = [item for item in items if not uses_database(item)]
