@@ -53,7 +53,7 @@ STATIC: Lane = (
 )
 COVERED = Stage("Every branch of the code that decides is covered", (PYTHON, "-m", "coverage", "report"))
 MEASURED = ("--cov", "--cov-report=", "--cov-fail-under=0")  # judged when all is counted
-BY_MODULE = ("--dist", "loadfile")  # what a module starts is started once
+BY_MODULE = ("--dist", "loadfile", "--no-loadscope-reorder")  # what a module starts is started once
 
 LONG = (
     Stage(
@@ -83,12 +83,20 @@ UNMEASURED = tuple(
     for name in ("backtest", "call_counts", "masking", "mutants", "oracle", "queues", "redecision_properties")
 )
 """They reach no branch that others do not, and take half as long again where branches are counted."""
+TYPED = (
+    *files("tests/integration", "backup", "restore_revoked"),
+    *files("tests/docs", "api_examples", "backup_page", "how_to_pages", "troubleshooting"),
+)
+"""They run commands and servers, unlike their neighbors."""
 IN_PROCESS = (
     *("tests/api", "tests/gate", "tests/admin", "tests/console", "tests/integration", "tests/docs"),
-    *("tests/architecture", *ignored(THROTTLING)),
+    *("tests/architecture", *ignored((*THROTTLING, *TYPED))),
 )
 DISK = "tests/faults/test_trail_disk.py"
-WITH_PROCESSES = ("tests/faults", "tests/servers", "tests/deploy", "tests/proxies", f"--ignore={DISK}")
+WITH_PROCESSES = (
+    *("tests/faults", "tests/servers", "tests/deploy", "tests/proxies", "tests/browser"),
+    *(*TYPED, f"--ignore={DISK}"),
+)
 
 
 # Locks, transactions, order, filters, what text a database takes. Not what visitors see, and other processes.
@@ -146,9 +154,8 @@ def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
     ]
     waiting = [
         *STATIC,
-        tests.stage("Planes, processes, faults, packages and proxies", WAITING, *BY_MODULE, *WITH_PROCESSES),
+        tests.stage("Planes, processes, faults, packages, proxies, pages", WAITING, *BY_MODULE, *WITH_PROCESSES),
         tests.stage("A full disk", 0, DISK),
-        tests.stage("The visitor pages in a browser", 0, "tests/browser"),
         tests.stage("Crowds at the sign-in again, on PostgreSQL", 0, CROWDS, postgresql=True),
     ]
     return [[computing, waiting], *([[stage]] for stage in LONG if full)]

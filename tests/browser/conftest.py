@@ -13,7 +13,6 @@ from tests.browser.installation import Watch, find_chromium, installation, launc
 from tests.support.processes import PATIENCE
 
 NOT_RUN = "NOT RUN: the visitor pages in a browser, because there is no chromium (apt-get install chromium)"
-_not_run = pytest.StashKey[bool]()
 
 
 def pytest_collection_modifyitems(config, items):
@@ -24,18 +23,22 @@ def pytest_collection_modifyitems(config, items):
     if ours and find_chromium() is None:
         if os.environ.get("CI") == "true":
             raise pytest.UsageError(NOT_RUN)
-        config.stash[_not_run] = True
         config.hook.pytest_deselected(items=ours)
         items[:] = [item for item in items if item not in ours]
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    if config.stash.get(_not_run, False):
+    if _is_left_out(config):
         terminalreporter.write_line(NOT_RUN)
 
 
+def _is_left_out(config):
+    """True where this process reports: the processes of xdist that leave tests out do not."""
+    return not hasattr(config, "workerinput") and find_chromium() is None
+
+
 def pytest_sessionfinish(session, exitstatus):
-    if session.config.stash.get(_not_run, False) and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+    if _is_left_out(session.config) and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
         session.exitstatus = pytest.ExitCode.OK
 
 

@@ -67,6 +67,7 @@ def forged(visit):
     return visit.page("/", **{"X-Forwarded-For": "198.51.100.1", "X-Real-IP": "198.51.100.1"}).status
 
 
+@pytest.mark.full
 def test_one_container_with_a_proxy_on_its_machine(compose):
     assert f"`{PROXY_CONFIG}`" in PAGE
     with compose("compose.yaml", GATEWALL_PUBLIC_URL=f"http://{GUARD}") as project:

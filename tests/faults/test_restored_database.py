@@ -130,6 +130,7 @@ def test_command_refuses_to_publish_the_older_policy_and_says_why(restored):
     assert restored.verdict_on_guest() == {REVOKED}
 
 
+@pytest.mark.parametrize("worn", [AND_A_CHANGE, pytest.param(ONLY_THE_LOGOUT, marks=pytest.mark.full)], indirect=True)
 @pytest.mark.parametrize(
     "logouts",
     [pytest.param(0, id="changes"), pytest.param(3, id="changes and logouts", marks=pytest.mark.full)],

@@ -27,7 +27,7 @@ def fill(home, port):
     wait_until(lambda: len(segment_files(home / "spool")) > 1, what="the segment that follows")
 
 
-@pytest.mark.parametrize("plane", [control_plane, data_plane])
+@pytest.mark.parametrize("plane", [pytest.param(control_plane, marks=pytest.mark.full), data_plane])
 def test_a_worker_that_ends_leaves_no_unused_segment(home, port, plane):
     with plane(home, port, path="/health/live", GATEWALL_WORKERS="1") as process:
         fill(home, port)

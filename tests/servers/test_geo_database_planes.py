@@ -4,7 +4,6 @@ import http.cookiejar
 import os
 import re
 import shutil
-import time
 import urllib.request
 from urllib.parse import urlencode
 
@@ -15,12 +14,12 @@ from tests.support.mmdb import write_mmdb
 from tests.support.processes import PASSWORD, agent, control_plane, data_plane, manage, prepare, request, wait_until
 from tests.support.servers import Admin, about
 
-CLIENT, WORKERS, ROUNDS, LOADS = "192.0.2.77", "3", 24, 14
+CLIENT, WORKERS, ROUNDS, LOADS = "192.0.2.77", "2", 12, 8
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """Both planes with three workers each and an agent, started without a geo database."""
+    """Both planes with two workers each and an agent, started without a geo database."""
     home, control, auth = tmp_path_factory.mktemp("home"), free_port(), free_port()
     prepare(home)
     with (
@@ -71,27 +70,18 @@ def on_the_dashboard(pages, port):
     return set(re.findall(rf">{re.escape(CLIENT)}</a></th><td[^>]*>\s*([A-Z-]+)", text))
 
 
-def settles(said, country):
-    """True once all say this country, within ten looks; the workers look at the file once a second."""
-    for _ in range(10):
-        if said() == {country}:
-            return True
-        time.sleep(0.5)
-    return False
-
-
-@pytest.mark.parametrize("country", ["NZ", "DE", "FR"])
+@pytest.mark.parametrize("country", ["NZ", "DE"])
 def test_all_workers_and_the_log_agree_on_the_countries_of_a_new_database(site, country):
     home, control, auth = site
     admin = Admin(control)
 
     install(home, country)
 
-    assert settles(lambda: {explained(admin) for _ in range(ROUNDS)}, country)
-    assert settles(lambda: recorded(admin, (control, auth)), country)
+    wait_until(lambda: {explained(admin) for _ in range(ROUNDS)} == {country}, what="all workers to say it")
+    wait_until(lambda: recorded(admin, (control, auth)) == {country}, what="all rows to have it")
 
 
-@pytest.mark.parametrize("country", ["AU", "NZ"])
+@pytest.mark.parametrize("country", ["AU", pytest.param("NZ", marks=pytest.mark.full)])
 def test_every_load_of_the_dashboard_shows_the_country_of_a_new_database(site, country):
     home, control, auth = site
     assert recorded(Admin(control), (auth,))
@@ -107,12 +97,12 @@ def test_every_worker_survives_a_file_that_is_copied_over_the_database_in_place(
     home, control, auth = site
     install(home, "NZ")
     admin, target = Admin(control), home / "geo" / "country.mmdb"
-    assert settles(lambda: recorded(admin, (control, auth)), "NZ")
+    wait_until(lambda: recorded(admin, (control, auth)) == {"NZ"}, what="all workers to know it")
     before = sorted((home / "run" / "workers").iterdir())
 
     os.truncate(target, 0)
     assert recorded(admin, (control, auth)) == {"NZ"}
     shutil.copyfile(write_mmdb(home / "new.mmdb", {f"{CLIENT}/32": {"country": "JP"}}), target)
 
-    assert settles(lambda: recorded(admin, (control, auth)), "JP")
+    wait_until(lambda: recorded(admin, (control, auth)) == {"JP"}, what="all workers to read the copy")
     assert sorted((home / "run" / "workers").iterdir()) == before

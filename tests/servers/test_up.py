@@ -69,7 +69,10 @@ def is_ready(process, log):
 @pytest.mark.usefixtures("_heard_hang_ups")
 @pytest.mark.parametrize(
     "number",
-    [pytest.param(signal.SIGTERM, marks=pytest.mark.smoke), signal.SIGINT, signal.SIGHUP],
+    [
+        pytest.param(signal.SIGTERM, marks=pytest.mark.smoke),
+        *(pytest.param(number, marks=pytest.mark.full) for number in (signal.SIGINT, signal.SIGHUP)),
+    ],
     ids=lambda number: number.name,
 )
 def test_up_serves_the_demo_and_a_signal_stops_all_of_it(home, ports, tmp_path, number):
@@ -78,13 +81,18 @@ def test_up_serves_the_demo_and_a_signal_stops_all_of_it(home, ports, tmp_path, 
         wait_until(lambda: is_ready(process, log), what="the line with ready")
         cookie = sign_in(demo_port, back_to=f"http://127.0.0.1:{demo_port}/")
         page = request(demo_port, "/", {**BROWSER, "Cookie": cookie})
+        without_cookie = request(demo_port, "/", BROWSER)
+        health = request(int(ports["GATEWALL_AUTH_PORT"]), "/wall/health/ready")
+        agent_leads = not no_agent_leads(home)
         children = descendants(process.pid)
 
         process.send_signal(number)
         code = process.wait(PATIENCE)
 
     assert code == 0, log.read_text()
-    assert page.status == 200
+    assert PASSWORD not in log.read_text()
+    assert (page.status, health.status, without_cookie.status, agent_leads) == (200, 200, 302, True)
+    assert ports["GATEWALL_AUTH_PORT"] in (home / "demo" / "site.conf").read_text()
     assert b"<dd>admin</dd>" in page.body
     assert cookie.encode() not in page.body
     assert children
@@ -131,7 +139,9 @@ def test_what_the_first_start_prints_is_what_the_readme_says(ports, tmp_path):
 COMMAND_OF = {"nginx": "nginx.conf", "auth": "data_plane.conf.py", "agent": "agent", "control": "gunicorn.conf.py"}
 
 
-@pytest.mark.parametrize("name", COMMAND_OF)
+@pytest.mark.parametrize(
+    "name", ["agent", *(pytest.param(name, marks=pytest.mark.full) for name in ("nginx", "auth", "control"))]
+)
 def test_child_that_dies_ends_everything_with_a_line_that_names_it(home, ports, tmp_path, name):
     log = tmp_path / "up.log"
     with running(UP, log=log, env=environment(home, **ports)) as process:
@@ -147,19 +157,6 @@ def test_child_that_dies_ends_everything_with_a_line_that_names_it(home, ports, 
     assert code == 1
     assert f"{name} ended" in log.read_text()
     assert survivors(children) == []
-
-
-@pytest.mark.smoke
-def test_agent_and_data_plane_run_and_nginx_asks_the_data_plane(home, ports, tmp_path):
-    log, demo_port = tmp_path / "up.log", int(ports["GATEWALL_DEMO_PORT"])
-    with running(UP, log=log, env=environment(home, **ports)) as process:
-        wait_until(lambda: is_ready(process, log), what="the line with ready")
-        health = request(int(ports["GATEWALL_AUTH_PORT"]), "/wall/health/ready")
-        page = request(demo_port, "/", BROWSER)
-
-        assert not no_agent_leads(home)
-        assert (health.status, page.status) == (200, 302)
-        assert ports["GATEWALL_AUTH_PORT"] in (home / "demo" / "site.conf").read_text()
 
 
 def test_up_starts_though_every_published_file_is_damaged_and_says_so_in_one_line(home, ports, tmp_path):
@@ -217,12 +214,3 @@ def test_taken_port_ends_the_start_with_one_line_that_names_it(home, ports, vari
     assert len(run.stderr.splitlines()) == 1
     assert ports[variable] in run.stderr
     assert variable in run.stderr
-
-
-def test_password_of_the_first_admin_is_not_in_the_output_when_it_was_given(home, ports, tmp_path):
-    log = tmp_path / "up.log"
-    with running(UP, log=log, env=environment(home, **ports, GATEWALL_DEMO="0")) as process:
-        wait_until(lambda: is_ready(process, log), what="the line with ready")
-        assert stop(process, PATIENCE) == 0
-
-    assert PASSWORD not in log.read_text()

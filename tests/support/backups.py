@@ -1,6 +1,7 @@
 """Installations of both databases, the commands backup and restore as typed, and backups as Python values."""
 
 import json
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -9,7 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gatewall.install.launcher import free_port
-from tests.support.processes import BASE, PATIENCE, environment, make_keys
+from tests.support.processes import BASE, PATIENCE, environment, make_keys, manage
+from tests.support.templates import folder_of
 
 _SCRIPT = "import json, django; django.setup(); out = None\n{}\nprint(json.dumps(out, default=str))"
 
@@ -24,9 +26,15 @@ class Site(NamedTuple):
     def fresh(cls, home: Path, **changes: str) -> "Site":
         """Return a site with keys and, on SQLite, without a database; no server of other tests has its ports."""
         home.mkdir(mode=0o700)
-        ports = {"GATEWALL_PORT": str(free_port()), "GATEWALL_AUTH_PORT": str(free_port()), "GATEWALL_DEMO": "0"}
         make_keys(home)
-        return cls(home, {**ports, **changes})
+        return cls(home, {**_ports(), **changes})
+
+    @classmethod
+    def migrated(cls, home: Path) -> "Site":
+        """Return a site on SQLite with keys and empty tables; the keys are the same for each."""
+        shutil.copytree(folder_of("tables", _with_tables), home)
+        home.chmod(0o700)
+        return cls(home, _ports())
 
     @property
     def environment(self) -> dict[str, str]:
@@ -76,6 +84,15 @@ class Site(NamedTuple):
         )
         assert run.returncode == 0, run.stdout + run.stderr
         return json.loads(run.stdout.splitlines()[-1])
+
+
+def _ports() -> dict[str, str]:
+    return {"GATEWALL_PORT": str(free_port()), "GATEWALL_AUTH_PORT": str(free_port()), "GATEWALL_DEMO": "0"}
+
+
+def _with_tables(home: Path) -> None:
+    make_keys(home)
+    manage(home, "migrate", "--verbosity=0")
 
 
 class Content(NamedTuple):
