@@ -10,7 +10,10 @@ from typing import Any
 import django
 from django.db import models
 
+from gatewall.engine.access_rules.rules import PathMatch, PathPattern
+from gatewall.engine.hosts import Access
 from gatewall.engine.steps import STEPS, Step
+from policies.app_profiles.loading import AppProfile, ProfileRule, profiles
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -62,7 +65,40 @@ def _values(column: "models.Field[Any, Any]") -> str:
     return f"up to {column.max_length} characters"
 
 
+def app_profiles() -> str:
+    """Return a section for each app profile: its rules, what it leaves closed, and its sources."""
+    return "".join(_profile(profile) for profile in profiles().values())
+
+
+def _profile(profile: AppProfile) -> str:
+    rules = "".join(_profile_rule(rule) for rule in profile.rules)
+    closed = "".join(f"| {_as_code(each.what)} | {_as_code(each.reason)} |\n" for each in profile.not_opened)
+    sources = "".join(f"* <{source}>\n" for source in profile.sources)
+    return (
+        f"### {profile.title}\n\nIts name is `{profile.name}`.\n\n"
+        f"| Rule | Opens | Methods and paths | Why that is safe |\n|---|---|---|---|\n{rules}\n"
+        f"| Stays closed | Because |\n|---|---|\n{closed}\nSources:\n\n{sources}\n"
+    )
+
+
+def _profile_rule(rule: ProfileRule) -> str:
+    access = "" if rule.access is Access.PUBLIC else f" ({rule.access.value})"
+    methods, paths = ", ".join(rule.methods), ", ".join(f"`{_as_glob(path)}`" for path in rule.paths)
+    needs = f" **{rule.needs}**" if rule.needs else ""
+    return f"| `{rule.name}`{access} | {rule.opens} | {methods} {paths} | {_as_code(rule.safe_because)}{needs} |\n"
+
+
+def _as_code(text: str) -> str:
+    """Return the text with its paths marked as code."""
+    return re.sub(r"(?<![^\s(])(/[^\s,;)]*?)(?=[.,;:)]*(?:\s|$))", r"`\1`", text)
+
+
+def _as_glob(path: PathPattern) -> str:
+    return f"{path.value}/**" if path.match is PathMatch.PREFIX else path.value
+
+
 PARTS = {
+    "the app profiles": ("app-profiles.md", "## Profiles\n\n", r"(?:(?!## ).*\n)*", app_profiles),
     "the table of decision steps": (
         "decisions.md",
         "| # | Step | Applies when | Status | Reason |\n|---|---|---|---|---|\n",

@@ -2,10 +2,11 @@
 
 import pytest
 
+from gatewall.engine.access_rules import paths
 from gatewall.engine.hosts import Access
+from gatewall.engine.paths import readings_of
 from policies.app_profiles import loading
 from policies.app_profiles.loading import InvalidProfile, profiles, read_profile
-from tests.access_rules.paths import path_covers, readings_of
 from tests.support import app_requests
 
 APPS = [
@@ -33,16 +34,10 @@ reason = "Browsers sign in first."
 
 def met_by(profile, method, uri):
     """Return the rule that each reading of the path meets, None where it meets none."""
-    readings = {*readings_of(uri), *readings_of(uri.replace("\\", "/"))}
+    rules = [(rule, [paths.compiled(path) for path in rule.paths]) for rule in profile.rules if method in rule.methods]
+    readings = {paths.trimmed(reading) for reading in readings_of(uri.partition("?")[0])}
     return {
-        next(
-            (
-                rule
-                for rule in profile.rules
-                if method in rule.methods and any(path_covers(path.match, path.value, reading) for path in rule.paths)
-            ),
-            None,
-        )
+        next((rule for rule, patterns in rules if any(matches(reading) for matches in patterns)), None)
         for reading in readings
     }
 
