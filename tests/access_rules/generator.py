@@ -62,9 +62,28 @@ TRICKY_SEGMENTS = (
         "a%3bx",
         "a%253Bx",
     ),
-    *("a%2Fb", "a%252fb", "..%2Fadmin", "..%252F..", "%2F", "%61", "%2561", "%41", "admi%6e", "a%3Fb", "%25", "%zz"),
+    *(
+        "a%2Fb",
+        "a%252fb",
+        "..%2Fadmin",
+        "..%252F..",
+        "%2F",
+        "%61",
+        "%2561",
+        "%41",
+        "admi%6e",
+        "a\\b",
+        "a%5Cb",
+        "..%5c",
+        "\\..\\admin",
+        "%255C..",
+        "a%3Fb",
+        "%25",
+        "%zz",
+    ),
 )
-DOUBLE_DOTS = ("..", "%2e%2e", "..;x", ".%2e", ".%2E;")
+BACKSLASHES = ("\\", "%5c", "%2f", "%2F")
+DOUBLE_DOTS = ("..", "%2e%2e", "..;x", ".%2e", ".%2E;", "..\\", "..%5C")
 ODD_SEGMENTS = ("%25252525%32e%252e", "%2525252561", "%u0061", "%u002e%u002e", "caf%C3%A9", "caf%25C3%25A9")
 ODD_PATTERNS = ("/café", "/café/a")
 METHODS = ("GET", "POST", "HEAD")
@@ -241,6 +260,7 @@ def _disguised(chance: Random, path: str) -> str:
                 f"{before}/{chance.choice(PLAIN_SEGMENTS)}/{chance.choice(DOUBLE_DOTS)}/{after}",
                 f"{before}/{chance.choice(('.', '%2e', '.;x'))}/{after}",
                 f"{before}//{after}",
+                f"{before}{chance.choice(BACKSLASHES)}{after}" if before else path,
                 f"{before};{chance.choice(PLAIN_SEGMENTS)}/{after}" if before else path,
                 f"{path}{chance.choice((';x', '/', '%3bx', '/.', '/..'))}",
                 path[0] + path[1:].replace(letter, f"%{ord(letter):02{chance.choice('xX')}}", 1),

@@ -10,9 +10,19 @@ def decoded(path: str) -> str:
     return re.sub(r"%([0-9A-Fa-f]{2})", lambda found: chr(int(found[1], 16)), path)
 
 
+def decoded_but_slashes(path: str) -> str:
+    """Decode each ``%XX`` once, but keep escaped slashes."""
+    return re.sub(r"%(?!2[Ff])([0-9A-Fa-f]{2})", lambda found: chr(int(found[1], 16)), path)
+
+
 def decoded_wide(path: str) -> str:
     """Decode each ``%uXXXX`` once, to the bytes of its UTF-8."""
     return re.sub(r"%u([0-9A-Fa-f]{4})", lambda found: as_bytes(chr(int(found[1], 16))), path)
+
+
+def with_backslashes_as_slashes(path: str) -> str:
+    """Read a backslash as a slash."""
+    return path.replace("\\", "/")
 
 
 def merged(path: str) -> str:
@@ -39,7 +49,10 @@ def without_parameters(path: str) -> str:
     return re.sub(";[^/]*", "", path)
 
 
-OPERATIONS: tuple[Callable[[str], str], ...] = (decoded, decoded_wide, merged, resolved, without_parameters)
+OPERATIONS: tuple[Callable[[str], str], ...] = (
+    *(decoded, decoded_but_slashes, decoded_wide, with_backslashes_as_slashes),
+    *(merged, resolved, without_parameters),
+)
 
 
 @lru_cache(maxsize=200_000)

@@ -126,7 +126,15 @@ READINGS: list[Case] = [
         (
             OPEN_BUT_ADMIN,
             "403 access-denied r1",
-            ("/x/%2e%2e/admin", "/x%2F..%2Fadmin", "/x/..;a/admin", "/.%252fadmin/", "/%u0061dmin"),
+            (
+                "/x/%2e%2e/admin",
+                "/x%2F..%2Fadmin",
+                "/x/..;a/admin",
+                "/.%252fadmin/",
+                "/%u0061dmin",
+                r"/x\y/../admin",
+                r"/x/..\admin",
+            ),
         ),
         (
             OPEN_BUT_ADMIN,
