@@ -133,6 +133,7 @@ READINGS: list[Case] = [
                 "/.%252fadmin/",
                 "/%u0061dmin",
                 r"/x\y/../admin",
+                "/x%2Fy/%2e%2e/admin",
                 r"/x/..\admin",
             ),
         ),
