@@ -6,6 +6,7 @@ from functools import wraps
 from http import HTTPStatus
 from typing import Any, TypeVar
 
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.admin.apps import AdminConfig
 from django.db import transaction
@@ -57,7 +58,7 @@ class GatewallAdminSite(admin.AdminSite):
         self.login_form = AdminLoginForm
         if refused := _refused_as_cross_site(request):
             return refused
-        response = super().login(request, extra_context)
+        response = super().login(request, {**(extra_context or {}), "home": _home_elsewhere(request)})
         if proof := PROOF.get(request):
             with suppress(Gone):  # the user was deleted: without a row the session grants no access
                 visitor, now = browser.visitor(request), timezone.now()
@@ -107,6 +108,19 @@ class GatewallAdminSite(admin.AdminSite):
     ) -> HttpResponse:
         """Redirect to the user's own page: Django's password page would bypass the services."""
         return redirect("admin:accounts_user_change", request.user.pk)
+
+
+def _home_elsewhere(request: HttpRequest) -> str:
+    """Return the admin's address at the public URL for a caller on this machine who did not open it there, else empty.
+
+    Others may come through a proxy that rewrites the host.
+    """
+    from accounts import browser  # noqa: PLC0415 - no models yet when this module is loaded
+
+    home = settings.GATEWALL_PUBLIC_URL
+    if not home or not browser.is_at_this_machine(request) or request.get_host() == home.partition("://")[2]:
+        return ""
+    return f"{home}{settings.ROOT_PATH}/admin/"
 
 
 def _refused_as_cross_site(request: HttpRequest) -> HttpResponse | None:

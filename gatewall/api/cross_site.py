@@ -7,6 +7,11 @@ from gatewall.api.own_origins import public_urls
 from gatewall.kernel.refusals import Forbidden
 
 _OURS = frozenset({"same-origin", "none"})
+_ELSEWHERE = "this request was sent by another site"
+_NOT_AT_HOME = (
+    "this request was sent by a page that is not at %(urls)s: open the page there, because with GATEWALL_PUBLIC_URL "
+    "Gatewall accepts writes of browsers from no other address"
+)
 
 
 class CrossSite(Forbidden):
@@ -24,14 +29,16 @@ def refuse_cross_site(request: HttpRequest | Request, *, from_protected_sites: b
     """
     site = request.headers.get("Sec-Fetch-Site")
     if site is not None:
-        if site not in _OURS or (_is_protected_site(site, request) and not from_protected_sites):
-            raise CrossSite("this request was sent by another site")
+        if site not in _OURS:
+            raise CrossSite(_ELSEWHERE)
+        if _is_protected_site(site, request) and not from_protected_sites:
+            raise CrossSite(_NOT_AT_HOME, urls=", ".join(public_urls()))
         return
     origin = request.headers.get("Origin")
     if origin is None or _is_own_origin(origin, request):
         return
     if not (from_protected_sites and _is_of_host(origin, request)):
-        raise CrossSite("this request was sent by another site")
+        raise CrossSite(_ELSEWHERE)
 
 
 def _is_protected_site(site: str, request: HttpRequest | Request) -> bool:

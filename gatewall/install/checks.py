@@ -19,6 +19,7 @@ from accounts import selectors as accounts
 from gatewall.credentials.rotation import next_key
 from gatewall.engine.snapshot import EnforcementMode, UnknownCountry
 from gatewall.install import clock
+from gatewall.install.backup import schema
 from gatewall.kernel import env
 from gatewall.kernel.clientip import TrustedProxies
 from gatewall.kernel.cookie_domain import host_of, registrable_domain
@@ -117,6 +118,10 @@ def _files() -> Iterator[CheckMessage]:
 
 
 def _rows() -> Iterator[CheckMessage]:
+    if later := schema.unknown_migrations(schema.applied_migrations()):
+        hint = "Install the newer release again, or restore a backup of this one."
+        names = ", ".join(".".join(node) for node in later)
+        yield Advice(f"The database is of a newer release ({names}).", hint=hint, id="gatewall.W014")
     if wrong := clock.problem():
         yield Error(f"{wrong[0].upper()}{wrong[1:]}.", hint=clock.FIX, id="gatewall.E006")
     if not accounts.has_admin():

@@ -54,6 +54,7 @@ def values_of_own_page(pages, alice):
 @pytest.fixture
 def own_host(settings):
     settings.GATEWALL_PUBLIC_URL = "http://wall.example"
+    return settings.GATEWALL_PUBLIC_URL
 
 
 def under_a_site(alice):
@@ -87,6 +88,24 @@ def test_another_site_signs_nobody_in(own_host, alice, headers):
 
     assert (response.status_code, response.json()["code"]) == (403, "cross-site")
     assert not Session.objects.exists()
+
+
+def test_who_opens_the_admin_on_this_machine_beside_a_public_url_is_told_where_it_is(own_host, alice):
+    here = {"Host": "127.0.0.1:9999"}
+    client = Client(enforce_csrf_checks=True, headers=here)
+    form = client.get(f"{ADMIN}/login/")
+    sent = {"Origin": "http://127.0.0.1:9999", "Sec-Fetch-Site": "same-origin"}
+    token = {"csrfmiddlewaretoken": client.cookies["gatewall.csrf"].value}
+
+    refused = client.post(f"{ADMIN}/login/", {**token, "username": "alice", "password": PASSWORD}, headers=sent)
+
+    home = f"{own_host}/wall/admin/"
+    assert f'Sign in at <a href="{home}">{home}</a>: because GATEWALL_PUBLIC_URL is set' in form.text
+    assert (refused.status_code, refused.json()["code"]) == (403, "cross-site")
+    assert "open the page there" in refused.json()["detail"]
+    assert own_host in refused.json()["detail"]
+    for headers in ({"Host": own_host.partition("://")[2]}, {**here, "X-Forwarded-For": "192.0.2.1"}):
+        assert "because GATEWALL_PUBLIC_URL" not in Client(headers=headers).get(f"{ADMIN}/login/").text
 
 
 def test_our_own_pages_write(alice):

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from django.core import checks
+from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from accounts.models import User
@@ -133,6 +134,12 @@ def test_ring_without_a_next_key(production, name, ring):
     setattr(production, name, ring)
 
     assert ids() == {"W010"}
+
+
+def test_a_database_of_a_newer_release(production):
+    MigrationRecorder.Migration.objects.create(app="audit", name="9999_later")
+
+    assert ids() == {"W014"}
 
 
 def test_nobody_may_administer(production):
