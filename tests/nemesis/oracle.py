@@ -120,8 +120,9 @@ def _by_credential(world: World, question: Question, domain: str) -> Verdict:
         if owner is None or not owner["is_active"]:
             return Verdict(401, "credential-invalid")
         subject = owner
-    named = not subject["all_domains"] and domain in subject["authorized_domains"]
-    if not (subject.get("is_admin") or subject["all_domains"] or named):
+    scopes = [subject, *(world[group] for name in subject.get("groups", ()) if (group := ("group", name)) in world)]
+    named = any(not scope["all_domains"] and domain in scope["authorized_domains"] for scope in scopes)
+    if not (subject.get("is_admin") or named or any(scope["all_domains"] for scope in scopes)):
         return Verdict(403, "host-not-in-scope")
     if world["domain", domain]["access"] == "two_factor" and not (question.kind != "session" and named):
         return Verdict(401, "second-factor-required")

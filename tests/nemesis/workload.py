@@ -37,7 +37,8 @@ RULES = {"first planted": ("planted-one", 5), "second planted": ("planted-two", 
 URIS = (*("/",) * 8, "/?q=planted-one", "/?q=planted-two", "/?id=1%27%20UNION%20SELECT%20password%20FROM%20users--")
 COUNTRY_CODES = ("NZ", "IS")
 USERS = ("ann", "ben", "cleo")
-_USER = {"is_active": True, "is_admin": False, "all_domains": True, "authorized_domains": ()}
+GROUPS = ("family", "guests")
+_USER = {"is_active": True, "is_admin": False, "all_domains": True, "authorized_domains": (), "groups": ()}
 _LICENSE = {"is_active": True, "all_domains": True, "authorized_domains": ()}
 
 
@@ -90,6 +91,8 @@ class Workload:
             self._turn_user: 3,
             self._delete_user: 1,
             self._turn_scope: 4,
+            self._turn_group: 2,
+            self._turn_members: 3,
             self._sign_out: 3,
             self._turn_git: 3,
             self._turn_license: 4,
@@ -147,10 +150,29 @@ class Workload:
 
     def _turn_scope(self) -> None:
         kind, path = self._choice.choice((("user", "/users"), ("license", "/licenses")))
-        keys = [key for key in self._world if key[0] == kind]
-        everywhere = self._choice.random() < 0.5
-        names = () if everywhere else tuple(self._choice.sample(SCOPED, self._choice.randrange(1, 3)))
-        self._put(self._choice.choice(keys), path, {"all_domains": everywhere, "authorized_domains": names})
+        self._put(self._choice.choice([key for key in self._world if key[0] == kind]), path, self._some_scope())
+
+    def _some_scope(self) -> dict[str, Any]:
+        names = () if self._choice.random() < 0.5 else tuple(self._choice.sample(SCOPED, self._choice.randrange(1, 3)))
+        return {"all_domains": not names, "authorized_domains": names}
+
+    def _turn_group(self) -> None:
+        """Delete a group, which its members lose; or create it again without members; or change its scope."""
+        name = self._choice.choice(GROUPS)
+        key = ("group", name)
+        if key not in self._world:
+            scope = self._some_scope()
+            self._create(key, "/groups", {"name": name, **scope}, scope)
+        elif self._choice.random() < 0.5:
+            self._put(key, "/groups", self._some_scope())
+        else:
+            members = [(key, user) for key, user in self._world.items() if name in user.get("groups", ())]
+            left = {key: {**user, "groups": tuple({*user["groups"]} - {name})} for key, user in members}
+            self._delete(key, "/groups", also=left)
+
+    def _turn_members(self) -> None:
+        chosen = tuple(name for name in GROUPS if ("group", name) in self._world and self._choice.random() < 0.5)
+        self._put(("user", self._choice.choice(USERS)), "/users", {"groups": chosen})
 
     def _sign_out(self) -> None:
         """End a user's session by its token, and sign in again."""
@@ -196,8 +218,7 @@ class Workload:
     def _create(self, key: Key, path: str, fields: dict[str, Any], values: dict[str, Any] | None = None) -> None:
         known = {name: value for name, value in fields.items() if name not in ("ip", "name", "country_code", "domain")}
         answer = self._edit({key: known if values is None else values}, "POST", path, fields, done=(409,))
-        # An interrupted first attempt took effect.
-        self._ids[key] = answer["id"] if "id" in answer else self._api.find(path, fields)
+        self._ids[key] = answer["id"] if "id" in answer else self._api.find(path, fields)  # created by a first attempt
 
     def _put(self, key: Key, path: str, fields: dict[str, Any], also: Changes | None = None) -> None:
         changes = {key: {**self._world[key], **fields}, **(also or {})}

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from tests.support.servers import ATTACK, Admin, Headers, about
+from tests.support.servers import ATTACK, OFFICE, Admin, Headers, about
 from tests.support.token_forger import claims_of
 
 NEW_ZEALAND = "192.0.2.77"
@@ -149,6 +149,29 @@ def user_scope(site):
     return Change(lambda: site.admin.put(f"/users/{user}", all_domains=False), question, 200, 403)
 
 
+def _member(site, **scope):
+    """Create a group, and a user who may enter only what the group may: their ids, and the user's question."""
+    name = site.new("group")
+    group = site.admin.post("/groups", name=name, **scope)
+    user, question = site.user(all_domains=False, groups=[name])
+    return group["id"], user, question
+
+
+def group_scope(site):
+    group, _, question = _member(site, all_domains=True)
+    return Change(lambda: site.admin.put(f"/groups/{group}", all_domains=False), question, 200, 403)
+
+
+def group_member_removed(site):
+    _, user, question = _member(site, authorized_domains=[OFFICE])
+    return Change(lambda: site.admin.put(f"/users/{user}", groups=[]), question, 200, 403)
+
+
+def group_deleted(site):
+    group, _, question = _member(site, authorized_domains=[OFFICE])
+    return Change(lambda: site.admin.delete(f"/groups/{group}"), question, 200, 403)
+
+
 def logout(site):
     guest = Admin(site.control)
     return Change(lambda: guest.post("/logout"), about(Service_Authorization=guest.token), 200, 401)
@@ -191,6 +214,7 @@ POLICY = [
     waf_rule,
     settings,
     user_scope,
+    group_scope,
 ]
 REVOCATIONS = [
     logout,
@@ -200,6 +224,8 @@ REVOCATIONS = [
     user_demoted,
     user_disabled,
     user_deleted,
+    group_member_removed,
+    group_deleted,
     second_factor_recovered,
     git_token_delete,
     git_token_of_disabled,

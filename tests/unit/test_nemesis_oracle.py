@@ -7,6 +7,7 @@ from tests.nemesis.oracle import SETTINGS, Question, Verdict, decide
 OFFICE, CLIENT = "office.example", "198.51.100.7"
 EVERYWHERE = {"is_active": True, "all_domains": True, "authorized_domains": ()}
 IN_OFFICE = {"is_active": True, "all_domains": False, "authorized_domains": (OFFICE,)}
+MEMBER = {"is_active": True, "all_domains": False, "authorized_domains": (), "groups": ("family",)}
 WORLD = {
     SETTINGS: {"waf_mode": "block", "geo_mode": "block"},
     ("domain", OFFICE): {"access": "authenticated"},
@@ -47,6 +48,18 @@ LOW = {"pattern": "x1", "score": 3, "action": "block", "enabled": True, "domain"
         ),
         ({("user", "ann"): IN_OFFICE}, {}, (200, "session-valid")),
         ({("user", "ann"): IN_OFFICE}, {"host": "a.wild.example"}, (403, "host-not-in-scope")),
+        ({("user", "ann"): MEMBER, ("group", "family"): IN_OFFICE}, {}, (200, "session-valid")),
+        (
+            {("user", "ann"): MEMBER, ("group", "family"): EVERYWHERE},
+            {"host": "a.wild.example"},
+            (200, "session-valid"),
+        ),
+        ({("user", "ann"): MEMBER}, {}, (403, "host-not-in-scope")),
+        (
+            {("user", "ann"): MEMBER, ("group", "family"): IN_OFFICE, ("domain", OFFICE): {"access": "two_factor"}},
+            {"kind": "git"},
+            (200, "git-token-valid"),
+        ),
         ({("user", "ann"): EVERYWHERE | {"is_active": False}}, {}, (401, "credential-invalid")),
         ({("license", "1"): EVERYWHERE | {"is_active": False}}, {"kind": "license"}, (401, "credential-invalid")),
         ({("block", CLIENT): BLOCKED}, {}, (403, "client-blocked")),
