@@ -18,6 +18,7 @@ from gatewall.gate.record import record_of
 from gatewall.gate.subrequest import Subrequest
 from gatewall.kernel.clientip import TrustedProxies
 from gatewall.replay.rule_places import RulePlaces
+from gatewall.replay.scope_sources import ScopeSources, scope_sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,8 @@ class MadeUpRequest:
 class Explanation:
     """The answer as an access record, and the result of every step; no steps without a policy.
 
-    ``domain``: registered domain of the host; ``fault``: what is malformed; ``places``: where WAF rules matched.
+    ``domain``: registered domain of the host; ``fault``: what is malformed; ``places``: where WAF rules matched;
+    ``scope``: why the subject may access the domain, if it is known.
     """
 
     record: AccessRecord
@@ -55,6 +57,7 @@ class Explanation:
     domain: str | None
     fault: str
     places: RulePlaces
+    scope: ScopeSources | None
 
 
 def explain_request(
@@ -69,7 +72,8 @@ def explain_request(
     domain = policy.domains.match(request.host) if policy else None
     name = domain.name if domain else None
     places = RulePlaces(policy.waf.rules if policy else (), request, name)
-    return Explanation(record, decision.verdict.retry_after_seconds, steps, name, request.fault, places)
+    scope = scope_sources(decision.subject, policy, name)
+    return Explanation(record, decision.verdict.retry_after_seconds, steps, name, request.fault, places, scope)
 
 
 def as_subrequest(made_up: MadeUpRequest, trusted: TrustedProxies) -> Subrequest:

@@ -19,7 +19,7 @@ from gatewall.api.views import ApiView
 from gatewall.replay.redecision import Assumed, Missing
 from gatewall.whatif.explain_view import StepOutput
 from gatewall.whatif.replay_record import decide_again, trace
-from gatewall.whatif.shapes import NUMBER, PLACED_RULES, TEXT, object_of
+from gatewall.whatif.shapes import NUMBER, PLACED_RULES, SCOPE_SOURCES, TEXT, object_of
 
 _ROW_PARTS = {"kind": TEXT, "id": NUMBER, "path": TEXT}
 _ROW = {"type": ["object", "null"], "properties": _ROW_PARTS, "required": ["kind", "id"]}
@@ -50,6 +50,7 @@ class DecidedAgain(serializers.Serializer[Any]):
     undecidable = ShapedField(_MISSING, allow_null=True)
     assumed = ShapedField(_ASSUMED)
     trace = StepAgain(many=True)
+    scope = ShapedField(SCOPE_SOURCES, allow_null=True)
     policy_revision = serializers.IntegerField()
 
 

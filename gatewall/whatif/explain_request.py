@@ -37,6 +37,7 @@ def explain(made_up: MadeUpRequest) -> dict[str, Any]:
         "trace": [step_body(step, places, NOT_MATCHED if step.asked else None) for step in explanation.steps],
         "client_ip": record.client_ip,
         "subject": record.subject,
+        "scope": explanation.scope.as_json() if explanation.scope else None,
         "country_code": record.country_code,
         "domain": explanation.domain,
         "rules": record.rules,

@@ -15,7 +15,7 @@ from gatewall.api.views import ApiView
 from gatewall.engine.model import SubjectKind
 from gatewall.replay.explanation import AssumedSubject, MadeUpRequest
 from gatewall.whatif.explain_request import explain
-from gatewall.whatif.shapes import NUMBER, PLACED_RULES, TEXT, list_of
+from gatewall.whatif.shapes import NUMBER, PLACED_RULES, SCOPE_SOURCES, TEXT, list_of
 from licensing import selectors as licensing
 
 MAX_URI = 8192
@@ -201,6 +201,7 @@ class ExplanationOutput(serializers.Serializer[Any]):
     trace = StepOutput(many=True)
     client_ip = serializers.CharField()
     subject = ShapedField(_ROW, allow_null=True)
+    scope = ShapedField(SCOPE_SOURCES, allow_null=True)
     country_code = serializers.CharField(allow_null=True)
     domain = serializers.CharField(allow_null=True)
     rules = ShapedField(list_of({"id": NUMBER, "name": TEXT, "action": TEXT}))

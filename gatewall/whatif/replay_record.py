@@ -17,6 +17,7 @@ from gatewall.publication.control_plane import sources_of
 from gatewall.replay.change_history import ChangeHistory
 from gatewall.replay.redecision import Redecided, RedecidedStep, Redecider, TraceStep, recorded_request, trace_of
 from gatewall.replay.rule_places import RulePlaces
+from gatewall.replay.scope_sources import scope_sources
 from gatewall.whatif.explain_request import NOT_MATCHED, step_body
 from gatewall.whatif.shapes import placed
 from policies import selectors
@@ -42,11 +43,14 @@ def decide_again(record: AccessRecord) -> dict[str, Any]:
     revision = policy.version.revision
     history = history_since(record.policy_revision, revision)
     now = time.time()
-    replay = Redecider(policy, countries=countries, history=history, at=now).replay(record)
+    redecider = Redecider(policy, countries=countries, history=history, at=now)
+    replay = redecider.replay(record)
     decision = replay.decision()
     places = _places(record, policy, now)
     steps = [_step(each, places) for each in replay.steps()]
-    return _body(record, decision, steps, revision)
+    domain = replay.facts.domain_name if replay.facts else None
+    scope = scope_sources(redecider.subject_of(record), policy, domain)
+    return {**_body(record, decision, steps, revision), "scope": scope.as_json() if scope else None}
 
 
 def history_since(revision: int, newest: int) -> ChangeHistory:
@@ -108,6 +112,7 @@ def _body(record: AccessRecord, again: Redecided, steps: list[dict[str, Any]], r
         "undecidable": again.missing.value if again.missing else None,
         "assumed": sorted(again.assumed),
         "trace": steps,
+        "scope": None,
         "policy_revision": revision,
     }
 

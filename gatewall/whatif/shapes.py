@@ -28,6 +28,8 @@ PLACES = list_of(
         "text": TEXT,
     }
 )
+SCOPE_SOURCES = object_of({"admin": FLAG, "own": FLAG, "groups": {"type": "array", "items": TEXT}})
+SCOPE_SOURCES["type"] = ["object", "null"]
 PLACED_RULES = list_of({"id": NUMBER, "name": TEXT, "action": TEXT, "places": PLACES})
 
 

@@ -17,7 +17,7 @@ from audit.spool.records import AccessRecord
 from audit.spool.rows import record_of_row
 from gatewall.api.caller import caller_of
 from gatewall.api.translation import messages_of
-from gatewall.console.explain.presentation import MISSING, decision_shown, row_shown, steps_shown
+from gatewall.console.explain.presentation import MISSING, decision_shown, row_shown, scope_shown, steps_shown
 from gatewall.console.site.pages import OperatorPage
 from gatewall.engine.model import Effect
 from gatewall.kernel.refusals import Refusal
@@ -62,7 +62,8 @@ class Explain(OperatorPage):
         answer = explain(form.made_up())
         shown = {"decision": decision_shown(answer["decision"]), "steps": steps_shown(answer["trace"])}
         subject = row_shown(answer["subject"])
-        return self.render(request, values=values, answer=answer, subject=subject, **shown)
+        scope = scope_shown(answer["scope"], answer["subject"], answer["domain"] or values["host"])
+        return self.render(request, values=values, answer=answer, subject=subject, scope=scope, **shown)
 
     def _wrong(self, request: HttpRequest, words: str, status: HTTPStatus = HTTPStatus.BAD_REQUEST) -> HttpResponse:
         text = request.GET.get("decision_id", "")[:100]
@@ -113,6 +114,7 @@ class Receipt(OperatorPage):
             decision=decision_shown({**then, "decided_by": record.decided_by}),
             steps=steps_shown(trace(record)),
             again=_again(today) if again else None,
+            scope=scope_shown(today["scope"], record.subject, record.host or "?"),
             passes_today=bool(today["decision"]) and today["decision"]["outcome"] == Effect.ALLOW,
             offers=exemptions.offers(record, today),
             lifetimes=_LIFETIMES.items(),

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.urls import reverse
 from django.utils.functional import Promise
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from gatewall.engine.model import Reason
@@ -84,6 +84,30 @@ def decision_shown(decision: Mapping[str, Any] | None) -> dict[str, Any] | None:
         "row": row_shown(decision["decided_by"]),
         "retry_after": decision.get("retry_after"),
     }
+
+
+def scope_shown(scope: Mapping[str, Any] | None, subject: Mapping[str, Any] | None, host: str) -> str:
+    """Return a sentence that says why a subject may enter a host or may not; empty without a subject."""
+    if scope is None or subject is None:
+        return ""
+    words = {"name": subject["name"] or f"{subject['kind']} {subject['id']}", "host": host}
+    if scope["admin"]:
+        return gettext("%(name)s is an admin and may enter every host.") % words
+    groups = {**words, "groups": ", ".join(scope["groups"])}
+    if scope["own"] and scope["groups"]:
+        return gettext("%(name)s may enter %(host)s by their own scope and through %(groups)s.") % groups
+    if scope["groups"]:
+        return (
+            ngettext(
+                "%(name)s may enter %(host)s through the group %(groups)s.",
+                "%(name)s may enter %(host)s through the groups %(groups)s.",
+                len(scope["groups"]),
+            )
+            % groups
+        )
+    if scope["own"]:
+        return gettext("%(name)s may enter %(host)s by their own scope.") % words
+    return gettext("Neither the scope of %(name)s nor a group covers %(host)s.") % words
 
 
 def steps_shown(trace: Sequence[Mapping[str, Any]]) -> list[ShownStep]:

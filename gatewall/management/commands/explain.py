@@ -104,6 +104,9 @@ def _table(explanation: Mapping[str, Any]) -> Iterator[str]:
             f"revision {explanation['policy_revision']}",
         ]
     )
+    if scope := explanation["scope"]:
+        through = [name for name in ("admin", "own") if scope[name]] + [f"group {name}" for name in scope["groups"]]
+        yield f"the scope covers it: {', '.join(through) or 'no'}"
     yield ""
     yield f"{'#':>2}  {'step':<29}{'says':<13}{'reason':<24}because of"
     for number, step in enumerate(explanation["trace"], 1):

@@ -1,0 +1,30 @@
+"""Why may a subject access a domain: as an admin, by its own scope, or through groups? Pure."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gatewall.engine.model import Subject
+from gatewall.engine.snapshot import PolicySnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeSources:
+    """Whether it is an admin, whether its own scope covers the domain, and the names of the groups that do."""
+
+    admin: bool
+    own: bool
+    groups: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "groups": list(self.groups)}
+
+
+def scope_sources(subject: Subject | None, policy: PolicySnapshot | None, domain: str | None) -> ScopeSources | None:
+    """Return why the subject may access the registered domain; None without a subject or policy."""
+    if subject is None or policy is None:
+        return None
+    user = policy.users.get(subject.user_id) if subject.user_id is not None else None
+    covers = user or subject  # a license has no user, and no groups
+    own = covers.all_domains or domain in covers.domains
+    groups = policy.groups.scope(subject.group_ids, all_domains=False, domains=frozenset()).groups
+    return ScopeSources(subject.is_admin, own, tuple(group.name for group in groups if group.covers(domain)))
