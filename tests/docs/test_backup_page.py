@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from tests.support.backups import Site
+from tests.support.processes import PATIENCE
 
 BASE = Path(__file__).resolve().parents[2]
 BLOCKS = re.findall(r"^ *```sh\n(.*?)^ *```", (BASE / "docs" / "backup.md").read_text(), re.DOTALL | re.MULTILINE)
@@ -28,7 +29,7 @@ def test_the_lines_of_the_page_run_as_printed(tmp_path):
     environment = {**site.environment, "PATH": f"{programs}:{os.environ['PATH']}"}
     for lines in (making, restoring.replace("monday", "monday --yes"), drill):
         run = subprocess.run(
-            ["sh", "-ec", lines], env=environment, capture_output=True, text=True, timeout=120, check=False
+            ["sh", "-ec", lines], env=environment, capture_output=True, text=True, timeout=5 * PATIENCE, check=False
         )
         assert run.returncode == 0, run.stdout + run.stderr
 
