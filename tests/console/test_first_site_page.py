@@ -50,7 +50,7 @@ def test_the_lines_are_those_of_the_proxy_with_the_site_and_its_address(pages, k
 
 
 def test_nginx_proxy_manager_gets_the_lines_of_its_how_to_page(pages, settings):
-    settings.GATEWALL_PUBLIC_URL = "https://wall.example.com"
+    settings.GATEWALL_PUBLIC_URL, settings.GATEWALL_PORT = "https://wall.example.com", 9999
     text = (settings.BASE_DIR / "docs/proxies/nginx-proxy-manager.md").read_text()
     top, site = re.findall(r"^```nginx\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
@@ -62,8 +62,10 @@ def test_nginx_proxy_manager_gets_the_lines_of_its_how_to_page(pages, settings):
     guard = files["advanced-of-the-guard-page.conf"].splitlines()
     assert guard == [*(site.splitlines()[number] for number in (0, 2)), "location / { return 302 /wall/; }"]
     assert "gatewall proxy-config nginx --site app.example.com" in page.text
+    assert "leads to http, gatewall, 9999." in page.text
     assert "/wall/admin/doctor/?proxy=nginx&amp;" in page.text
-    settings.GATEWALL_PUBLIC_URL = "https://app.example.com"
+    settings.GATEWALL_PUBLIC_URL, settings.GATEWALL_PORT = "https://app.example.com", 19999
+    assert "leads to http, gatewall, 19999." in shown(pages, proxy="nginx-proxy-manager").text
     assert len(shown(pages, proxy="nginx-proxy-manager").context["files"]) == len(files) - 1
 
 

@@ -128,6 +128,7 @@ def _next_steps(site: str, access: str, proxy: str, upstream: str) -> dict[str, 
         "users": reverse("admin:accounts_user_changelist"),
         "proxy_name": (KINDS | PRODUCTS)[proxy],
         "is_product": proxy in PRODUCTS,
+        "control_port": str(settings.GATEWALL_PORT),
         "command": f"gatewall proxy-config {kind} --site {site} --upstream {upstream} --into FOLDER",
         "doctor": f"{reverse('console:doctor')}?{urlencode({'proxy': kind, 'url': f'{scheme}://{site}/'})}",
     }
