@@ -22,7 +22,7 @@ from policies.models import AuthorizedDomain
 
 _CONFIGURED = _("set by GATEWALL_COOKIE_DOMAIN")
 _DERIVED = _("derived from the public URL and the registered domains")
-_WITH_SIGN_IN = (Access.AUTHENTICATED, Access.TWO_FACTOR)
+_WITH_SIGN_IN = (Access.AUTHENTICATED, Access.TWO_FACTOR, Access.PHISHING_RESISTANT)
 
 
 def scope_for(host: str, registered: Sequence[str] | None = None) -> CookieScope:

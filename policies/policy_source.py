@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from gatewall.engine.access_rules.rules import AccessRule
 from gatewall.engine.addresses import IPAddress, NetworkTable, canonical_text, networks_of, parse_network
 from gatewall.engine.groups import GroupState
 from gatewall.engine.hosts import Access, Domain
@@ -117,11 +118,17 @@ def engine_rule(row: WafRuleRow) -> WafRule:
     )
 
 
+def access_rules() -> tuple[AccessRule, ...]:
+    """Return the enabled access rules in their order."""
+    return ()
+
+
 SEGMENTS: Mapping[str, Callable[[], Iterable[Any]]] = {
     Segment.DOMAINS: domains,
     Segment.ALLOWED_NETWORKS: allowed_networks,
     Segment.BLOCKED_COUNTRIES: blocked_countries,
     Segment.WAF_RULES: waf_rules,
     Segment.GROUPS: groups,
+    Segment.ACCESS_RULES: access_rules,
 }
 """The rows of each segment as engine values; for the blocklist see ``blocked_networks``."""

@@ -2,13 +2,23 @@
 
 from collections.abc import Sequence
 
-from gatewall.engine.hosts import Domain
+from gatewall.engine.access_rules.rules import AccessRule
+from gatewall.engine.access_rules.table import AccessOutcome, trimmed_readings
+from gatewall.engine.hosts import Access, Domain
 from gatewall.engine.lists import Standing
 from gatewall.engine.model import AccessRequest, Action, RuleMatch, Subject
 from gatewall.engine.ports import Ports
 from gatewall.engine.snapshot import EnforcementMode, PolicySnapshot
-from gatewall.engine.values import lazy
+from gatewall.engine.values import lazy, value
 from gatewall.engine.waf.rules import WafRule
+
+
+@value
+class OverRate:
+    """A client over its request rate: seconds until it is within, and the access rule, None for the system setting."""
+
+    seconds: int
+    rule: AccessRule | None = None
 
 
 class Facts:
@@ -42,6 +52,11 @@ class Facts:
         return self._ports.countries.country_of(self.request.client)
 
     @lazy
+    def asn(self) -> int | None:
+        """The client's autonomous system number, or None if unknown."""
+        return self._ports.countries.asn_of(self.request.client)
+
+    @lazy
     def rule_matches(self) -> tuple[RuleMatch, ...]:
         """The matching WAF rules; empty if the WAF is off."""
         mode = self.policy.settings.waf_mode
@@ -67,12 +82,39 @@ class Facts:
         return self.policy.waf.inspect(self.request, self.domain_name, stop_at)
 
     @lazy
-    def seconds_over_rate(self) -> int:
-        """Seconds until the client is within its request rate again; 0 if it is, or without a limit."""
+    def access(self) -> AccessOutcome:
+        """The access that the request needs, by access rules and the domain."""
+        domain = self.domain
+        return self.policy.access_rules.outcome(self, domain.access if domain else Access.AUTHENTICATED)
+
+    @property
+    def path_readings(self) -> tuple[str, ...]:
+        """The paths that servers may resolve the request to, for access rules."""
+        return trimmed_readings(self.request.uri.partition("?")[0])
+
+    @property
+    def is_preflight(self) -> bool:
+        """True for a CORS preflight (Fetch standard): OPTIONS with both headers that browsers send with it."""
+        request = self.request
+        is_asked = request.header("origin") and request.header("access-control-request-method")
+        return bool(is_asked) and request.method == "OPTIONS"
+
+    @property
+    def asked_at(self) -> float:
+        """When the visitor asked, for time windows (seconds since the epoch)."""
+        return self.request.at
+
+    @lazy
+    def over_rate(self) -> OverRate | None:
+        """The first limit that the client is over, or None: that of the settings, then those of access rules."""
+        request, rates = self.request, self._ports.rates
         limit = self.policy.settings.request_rate_per_minute
-        if not limit:
-            return 0
-        return self._ports.rates.seconds_over(self.request.client, limit, self.request.at)
+        if limit and (seconds := rates.seconds_over(request.client, limit, request.at)):
+            return OverRate(seconds)
+        for rule in self.access.rates:
+            if seconds := rates.seconds_over(request.client, rule.rate_per_minute, request.at, rule.id):
+                return OverRate(seconds, rule)
+        return None
 
     @lazy
     def subject(self) -> Subject | None:

@@ -117,12 +117,23 @@ def _is_label(label: str) -> bool:
 
 
 class Access(StrEnum):
-    """Access level of a registered domain."""
+    """Access level of a registered domain or an access rule."""
 
     AUTHENTICATED = "authenticated"
     TWO_FACTOR = "two_factor"
+    PHISHING_RESISTANT = "phishing_resistant"
     PUBLIC = "public"
     DENIED = "denied"
+
+
+STRICTNESS = (
+    Access.PUBLIC,
+    Access.AUTHENTICATED,
+    Access.TWO_FACTOR,
+    Access.PHISHING_RESISTANT,
+    Access.DENIED,
+)
+"""Access levels, the least strict first."""
 
 
 @dataclass(frozen=True, slots=True)

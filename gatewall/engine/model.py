@@ -60,10 +60,17 @@ class Reason(StrEnum):
     CLIENT_RATE_LIMITED = (
         "client-rate-limited",
         Effect.DENY,
-        "The address asked more often than the settings allow.",
+        "The address asked more often than the settings or an access rule allow.",
         "Too many requests. Please wait a moment and try again.",
     )
+    ACCESS_DENIED = (
+        "access-denied",
+        Effect.DENY,
+        "An access rule denies this request.",
+        "This part of the site is closed to you.",
+    )
     HOST_PUBLIC = "host-public", Effect.ALLOW, "The host is open to everybody."
+    PATH_PUBLIC = "path-public", Effect.ALLOW, "An access rule opens this path to everybody."
     CREDENTIAL_MISSING = "credential-missing", Effect.CHALLENGE, "Nobody was signed in."
     CREDENTIAL_INVALID = (
         "credential-invalid",
@@ -79,7 +86,12 @@ class Reason(StrEnum):
     SECOND_FACTOR_REQUIRED = (
         "second-factor-required",
         Effect.CHALLENGE,
-        "The host asks for a second factor, and the session has none.",
+        "The host or an access rule asks for a second factor, and the session has none.",
+    )
+    PHISHING_RESISTANT_REQUIRED = (
+        "phishing-resistant-required",
+        Effect.CHALLENGE,
+        "The host or an access rule asks for a sign-in that resists phishing, and the session has none.",
     )
     SESSION_VALID = "session-valid", Effect.ALLOW, "A user was signed in."
     GIT_TOKEN_VALID = "git-token-valid", Effect.ALLOW, "A git token was valid."
@@ -120,6 +132,8 @@ class SubjectKind(StrEnum):
 
 SECOND_FACTORS = frozenset({"otp", "mfa"})
 """RFC 8176 ``amr`` values of a second factor."""
+PHISHING_RESISTANT = "phr"
+"""``amr`` value of a sign-in that resists phishing (OpenID Connect Extended Authentication Profile, ACR ``phr``)."""
 
 
 @value

@@ -9,10 +9,13 @@ from gatewall.engine.snapshot import PolicySnapshot
 
 
 class CountryLookup(Protocol):
-    """Looks up the country of an address."""
+    """Looks up the country and the autonomous system of an address."""
 
     def country_of(self, address: IPAddress) -> str | None:
         """Return the ISO 3166-1 alpha-2 code, or None if unknown."""
+
+    def asn_of(self, address: IPAddress) -> int | None:
+        """Return the autonomous system number, or None if unknown."""
 
 
 class CredentialCheck(Protocol):
@@ -23,10 +26,13 @@ class CredentialCheck(Protocol):
 
 
 class RequestRate(Protocol):
-    """Counts the requests of each client."""
+    """Counts the requests of each client, and apart those of each client under an access rule."""
 
-    def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float) -> int:
-        """Count a request; return 0 within the limit, else the seconds until it is met again."""
+    def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float, rule_id: int | None = None) -> int:
+        """Count a request; return 0 within the limit, else the seconds until it is met again.
+
+        With ``rule_id``, the limit and the count are those of this access rule.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,7 @@ NAMES_DOMAINS = (
     Segment.ALLOWED_NETWORKS,
     Segment.WAF_RULES,
     Segment.GROUPS,
+    Segment.ACCESS_RULES,
     Segment.USERS,
     Segment.LICENSES,
 )

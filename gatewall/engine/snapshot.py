@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
+from gatewall.engine.access_rules.table import AccessRuleTable
 from gatewall.engine.groups import GroupTable
 from gatewall.engine.hosts import DomainTable
 from gatewall.engine.lists import IPLists
@@ -19,6 +20,7 @@ class Segment(StrEnum):
     BLOCKED_COUNTRIES = "blocked-countries"
     WAF_RULES = "waf-rules"
     GROUPS = "groups"
+    ACCESS_RULES = "access-rules"
     USERS = "users"
     GIT_TOKENS = "git-tokens"
     LICENSES = "licenses"
@@ -162,6 +164,7 @@ class PolicySnapshot:
     blocked_countries: Mapping[str, BlockedCountry]
     waf: RuleSet
     groups: GroupTable
+    access_rules: AccessRuleTable
     users: Mapping[int, UserState]
     git_tokens: Mapping[str, GitTokenState]
     licenses: Mapping[str, LicenseState]

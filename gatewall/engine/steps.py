@@ -9,9 +9,17 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gatewall.engine.access_steps import (
+    access_is_denied,
+    by_rule,
+    host_is_public,
+    phishing_resistance_is_missing,
+    second_factor_is_missing,
+    subject_is_denied,
+)
 from gatewall.engine.facts import Facts
 from gatewall.engine.hosts import Access
-from gatewall.engine.model import SECOND_FACTORS, DecidedBy, Effect, Reason, SubjectKind, Verdict
+from gatewall.engine.model import DecidedBy, Effect, Reason, SubjectKind, Verdict
 from gatewall.engine.snapshot import DomainsMode, EnforcementMode, UnknownCountry
 from gatewall.engine.special_addresses import is_public
 
@@ -105,23 +113,14 @@ def inspected_client_is_allowed(facts: Facts) -> Verdict | None:
 
 
 def client_is_over_rate(facts: Facts) -> Verdict | None:
-    """The client is over `request_rate_per_minute` (0 is off); `Retry-After` says for how long.
+    """The client is over `request_rate_per_minute` of the settings or a deciding access rule (0 is off).
 
     After the allowlist, whose clients have no rate limit, and after all refusals, so that a request refused anyway is
     not counted; before public hosts and credentials, so that it slows down crawling and guessing.
     """
-    if seconds := facts.seconds_over_rate:
-        return Verdict(Effect.DENY, Reason.CLIENT_RATE_LIMITED, retry_after_seconds=seconds)
-    return None
-
-
-def host_is_public(facts: Facts) -> Verdict | None:
-    """The domain has the access `public`.
-
-    Before credentials: a public domain requires none.
-    """
-    if facts.domain and facts.domain.access is Access.PUBLIC:
-        return Verdict(Effect.ALLOW, Reason.HOST_PUBLIC, DecidedBy("authorized-domains", facts.domain.id))
+    if over := facts.over_rate:
+        decided_by = by_rule(over.rule) if over.rule else None
+        return Verdict(Effect.DENY, Reason.CLIENT_RATE_LIMITED, decided_by, over.seconds)
     return None
 
 
@@ -153,21 +152,6 @@ def host_is_not_in_scope(facts: Facts) -> Verdict | None:
     if facts.subject and not facts.subject.may_enter(facts.domain_name):
         return Verdict(Effect.DENY, Reason.HOST_NOT_IN_SCOPE)
     return None
-
-
-def second_factor_is_missing(facts: Facts) -> Verdict | None:
-    """The domain has the access `two_factor` and the subject did not prove one.
-
-    After the scope: a site does not ask for a second factor if the user may not enter it.
-    """
-    subject, domain = facts.subject, facts.domain
-    if subject is None or domain is None or domain.access is not Access.TWO_FACTOR:
-        return None
-    if subject.kind is SubjectKind.USER:
-        proven = not SECOND_FACTORS.isdisjoint(subject.amr)
-    else:
-        proven = subject.names(domain.name)  # a machine has no second factor; its scope must name the domain
-    return None if proven else Verdict(Effect.CHALLENGE, Reason.SECOND_FACTOR_REQUIRED)
 
 
 _VALID = {
@@ -226,19 +210,37 @@ STEPS: tuple[Step, ...] = (
         ("standing",),
         (Reason.CLIENT_ALLOWED,),
     ),
-    Step(client_is_over_rate, "The address asks too often", ("seconds_over_rate",), (Reason.CLIENT_RATE_LIMITED,)),
-    Step(host_is_public, "The host is public", ("domain",), (Reason.HOST_PUBLIC,)),
+    Step(client_is_over_rate, "The address asks too often", ("over_rate",), (Reason.CLIENT_RATE_LIMITED,)),
+    Step(access_is_denied, "An access rule denies the request", ("access",), (Reason.ACCESS_DENIED,)),
+    Step(
+        host_is_public,
+        "The host is public, or the path",
+        ("access", "domain"),
+        (Reason.HOST_PUBLIC, Reason.PATH_PUBLIC),
+    ),
     Step(credential_is_missing, "No credential was sent", (), (Reason.CREDENTIAL_MISSING,)),
     Step(credential_is_invalid, "No credential that was sent is valid", ("subject",), (Reason.CREDENTIAL_INVALID,)),
     Step(host_is_not_in_scope, "The user may not enter this host", ("subject", "domain"), (Reason.HOST_NOT_IN_SCOPE,)),
     Step(
+        subject_is_denied,
+        "An access rule denies the user",
+        ("subject", "access"),
+        (Reason.ACCESS_DENIED,),
+    ),
+    Step(
         second_factor_is_missing,
-        "The host asks for a second factor",
-        ("subject", "domain"),
+        "The host or path asks for a second factor",
+        ("subject", "access", "domain"),
         (Reason.SECOND_FACTOR_REQUIRED,),
+    ),
+    Step(
+        phishing_resistance_is_missing,
+        "The host or path asks for a passkey",
+        ("subject", "access"),
+        (Reason.PHISHING_RESISTANT_REQUIRED,),
     ),
     Step(subject_is_valid, "The user is signed in", ("subject",), tuple(_VALID.values())),
 )
 
 DECIDING_STEP: dict[str, Step] = {reason: step for step in reversed(STEPS) for reason in step.reasons}
-"""The step that gives a reason; of the two that give ``client-allowed``, the first."""
+"""The step that gives a reason; of two, as with ``client-allowed`` and ``access-denied``, the first."""

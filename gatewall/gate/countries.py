@@ -18,6 +18,7 @@ LOOK_SECONDS = 1.0
 """How often a process checks whether the database file was replaced."""
 MAX_BYTES = 1024 * 1024**2
 """Limit of a database that is opened; those with countries alone have about 10 MiB."""
+_MAX_ASN = 2**32 - 1
 Stamp = tuple[int, int, int]
 """Inode, modification time and size: changes whenever the file is replaced or written."""
 
@@ -66,12 +67,19 @@ class Countries:
 
     def country_of(self, address: IPAddress) -> str | None:
         """Return the ISO 3166-1 alpha-2 country code of an address, or None if unknown."""
+        return code_in(self._record_of(address))
+
+    def asn_of(self, address: IPAddress) -> int | None:
+        """Return the autonomous system number of an address, or None if unknown or not in this database."""
+        return asn_in(self._record_of(address))
+
+    def _record_of(self, address: IPAddress) -> Any:
         if self._clock() >= self._look_at:
             self._follow()
         if self._reader is None:
             return None
         try:
-            return code_in(self._reader.get(address))
+            return self._reader.get(address)
         except (maxminddb.InvalidDatabaseError, ValueError):
             return None  # a broken record, or an IPv6 address in an IPv4 database
 
@@ -121,3 +129,17 @@ def code_in(record: Any) -> str | None:
             return code.upper()
     flat = record.get("country_code")
     return flat.upper() if isinstance(flat, str) and len(flat) == 2 else None
+
+
+def asn_in(record: Any) -> int | None:
+    """Return the AS number of a record in any vendor's layout (GeoLite2, DB-IP, IPinfo)."""
+    if not isinstance(record, dict):
+        return None
+    for key in ("autonomous_system_number", "asn"):
+        value = record.get(key)
+        if isinstance(value, str):
+            value = value.upper().removeprefix("AS")
+            value = int(value) if value.isascii() and value.isdigit() else None
+        if isinstance(value, int) and 0 < value <= _MAX_ASN:
+            return value
+    return None

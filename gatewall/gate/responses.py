@@ -14,6 +14,7 @@ from gatewall.server.answer_bytes import Answer
 _GIT_SERVICES = ("/info/refs?service=git-upload-pack", "/info/refs?service=git-receive-pack")
 _GIT_ENDPOINTS = ("/git-upload-pack", "/git-receive-pack")
 _ALWAYS = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
+_PUBLIC = (Reason.HOST_PUBLIC, Reason.PATH_PUBLIC)
 _MAX_WAY_BACK = 2_000
 """Proxies buffer response headers: nginx 4 KiB or 8 KiB by default."""
 _PAGE = """<!doctype html>
@@ -147,7 +148,7 @@ def _identity(decision: Decision) -> list[tuple[str, str]]:
     """
     subject = decision.subject
     if subject is None:
-        kind = "public" if decision.reason is Reason.HOST_PUBLIC else "client"
+        kind = "public" if decision.reason in _PUBLIC else "client"
         return [("Remote-User", ""), ("Remote-Email", ""), ("Remote-Groups", ""), ("X-Gatewall-Subject-Kind", kind)]
     is_person = subject.kind is not SubjectKind.LICENSE
     return [

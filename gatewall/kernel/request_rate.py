@@ -46,16 +46,17 @@ class RequestRateTable:
 
 
 class SharedRequestRate(RequestRateTable):
-    """The engine's rate port: counts clients, IPv6 by /64."""
+    """The engine's rate port: counts clients, IPv6 by /64, and apart those under an access rule."""
 
-    def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float) -> int:
-        return self.count(network_of(client), limit_per_minute, at)
+    def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float, rule_id: int | None = None) -> int:
+        return self.count(network_of(client, rule_id), limit_per_minute, at)
 
 
-def network_of(client: IPAddress) -> bytes:
-    """Return the subject of a client: its IPv4 address, or its IPv6 /64."""
+def network_of(client: IPAddress, rule_id: int | None = None) -> bytes:
+    """Return the subject of a client, under an access rule or none: its IPv4 address, or its IPv6 /64."""
     number = int(client) if client.version == 4 else int(client) >> 64
-    return number.to_bytes(8, "big") + bytes([client.version])
+    subject = number.to_bytes(8, "big") + bytes([client.version])
+    return subject if rule_id is None else subject + rule_id.to_bytes(8, "big")
 
 
 class ReadOnlyRequestRate:
@@ -64,11 +65,11 @@ class ReadOnlyRequestRate:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float) -> int:
+    def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float, rule_id: int | None = None) -> int:
         """Return what the client's next request would get now; count nothing."""
         minute, second = divmod(at, _WINDOW)
         table = self._path.read_bytes() if self._path.exists() else b""
-        _, current, previous = _find(table.ljust(_SIZE, b"\0"), _key(network_of(client)), int(minute))
+        _, current, previous = _find(table.ljust(_SIZE, b"\0"), _key(network_of(client, rule_id)), int(minute))
         return _seconds_over(limit_per_minute, min(current + 1, _MAX_COUNT), previous, second)
 
 

@@ -230,13 +230,13 @@ class _RecordedRate:
     history: ChangeHistory
     assumed: set[Assumed]
 
-    def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float) -> int:
-        """Return 1 if the client was over its rate, else 0. Raises NotRecorded."""
+    def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float, rule_id: int | None = None) -> int:
+        """Return 1 if the client was over its rate, else 0. Raises NotRecorded, for access rules always."""
         is_same = self.history.setting_is_as_of(self.record.policy_revision, "request_rate_per_minute")
-        if not is_same or not has_looked_up(self.record, "seconds_over_rate"):
+        if rule_id is not None or not is_same or not has_looked_up(self.record, "over_rate"):
             raise NotRecorded(Missing.REQUEST_RATE)
         self.assumed.add(Assumed.REQUEST_RATE)
-        return int(self.record.reason == Reason.CLIENT_RATE_LIMITED)
+        return int(self.record.reason == Reason.CLIENT_RATE_LIMITED and self.record.decided_by is None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from operator import attrgetter
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from gatewall.engine.access_rules.rules import AccessRule, PathPattern
+from gatewall.engine.access_rules.table import AccessRuleTable
 from gatewall.engine.addresses import IPNetwork, NetworkTable, parse_network
 from gatewall.engine.groups import GroupState, GroupTable
 from gatewall.engine.hosts import Domain, DomainTable
@@ -28,7 +30,7 @@ def plain(value: Any) -> Any:
             return sorted(value)
         case IPv4Network() | IPv6Network():
             return str(value)
-        case Exclusion():
+        case Exclusion() | PathPattern():
             return astuple(value)
     raise TypeError
 
@@ -68,6 +70,7 @@ _READERS: dict[Any, Read] = {
     str: _text,
     str | None: _only(str, NoneType),
     float | None: _moment,
+    int | None: _only(int, NoneType),
     frozenset[str]: _all(_text, frozenset),
     frozenset[int]: _all(_only(int), frozenset),
     IPNetwork: parse_network,
@@ -93,6 +96,7 @@ def _list_reader(row: type[Any]) -> Read:
 
 
 _READERS[Exclusion] = _list_reader(Exclusion)
+_READERS[PathPattern] = _list_reader(PathPattern)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +148,7 @@ KINDS: Mapping[str, Kind] = {
     Segment.BLOCKED_COUNTRIES: _lists(BlockedCountry, "blocked_countries", _by_code),
     Segment.WAF_RULES: _objects(WafRule, "waf"),
     Segment.GROUPS: _lists(GroupState, "groups", GroupTable),
+    Segment.ACCESS_RULES: _objects(AccessRule, "access_rules", AccessRuleTable),
     Segment.USERS: _lists(UserState, "users", key="id"),
     Segment.GIT_TOKENS: _lists(GitTokenState, "git_tokens", key="digest"),
     Segment.LICENSES: _lists(LicenseState, "licenses", key="digest"),

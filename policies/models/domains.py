@@ -13,7 +13,7 @@ class AuthorizedDomain(Record):
     """A host, or ``*.host`` for all names below it, that visitors may request."""
 
     name = models.CharField(max_length=255, unique=True, validators=[validators.validate_domain_name])
-    access = models.CharField(max_length=16, choices=choices(Access), default=Access.AUTHENTICATED.value)
+    access = models.CharField(max_length=32, choices=choices(Access), default=Access.AUTHENTICATED.value)
     remark = models.CharField(max_length=500, blank=True)
 
     recorded = Recorded(Resource.DOMAINS, api_fields("name", "access", "remark"))

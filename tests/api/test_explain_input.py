@@ -60,3 +60,16 @@ def test_what_is_no_made_up_request_is_a_problem(admin, parts):
 @pytest.mark.parametrize("body", [b"", b"[]", b"5", b'{"host": "a", "host": "b"}'])
 def test_what_is_no_object_is_a_problem(admin, body):
     assert admin.send("POST", "/policy/explain", body).status_code == 400
+
+
+def test_the_longest_request_is_explained(admin):
+    headers = {f"a{number}": "b" * 300 for number in range(100)}
+
+    response = admin.post("/policy/explain", VISIT | {"uri": "/" + "a" * 8191, "headers": headers})
+
+    assert response.json()["decision"]["reason"] == "credential-missing"
+
+
+def test_who_is_no_admin_gets_no_explanation(user, anonymous):
+    assert user.post("/policy/explain", VISIT).status_code == 403
+    assert anonymous.post("/policy/explain", VISIT).status_code == 401

@@ -11,6 +11,7 @@ BASE = Path(__file__).resolve().parents[2]
 PACKAGES = ("gatewall", "accounts", "policies", "licensing", "audit", "webhooks")
 TABLES = {
     "gatewall/engine/steps.py",
+    "gatewall/engine/access_steps.py",
     "gatewall/engine/model.py",
     "gatewall/models/settings.py",
     "gatewall/engine/snapshot.py",

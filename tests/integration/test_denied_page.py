@@ -19,6 +19,7 @@ WORDS = {
     Reason.REQUEST_MALFORMED: "looks harmful or cannot be read",
     Reason.HOST_NOT_AUTHORIZED: "no such site here",
     Reason.HOST_NOT_IN_SCOPE: "Your account may not enter",
+    Reason.ACCESS_DENIED: "This part of the site is closed to you",
     Reason.CLIENT_RATE_LIMITED: "Please wait a moment",
 }
 

@@ -17,6 +17,7 @@ from gatewall.credentials.check import PolicyCredentials, VerifiedTokens
 from gatewall.credentials.keyring import KeyRing, SigningKey
 from gatewall.credentials.machine import digest_of
 from gatewall.credentials.sessions import SessionVerifier
+from gatewall.engine.access_rules.rules import AccessRule
 from gatewall.engine.addresses import IPAddress, parse_address, parse_network
 from gatewall.engine.groups import GroupState
 from gatewall.engine.hosts import Access, Authority, Domain
@@ -49,6 +50,7 @@ from gatewall.gate.subrequest import Subrequest
 from gatewall.kernel.clientip import TrustedProxies
 from gatewall.snapshot import codec
 from gatewall.snapshot.assembly import Assembly, SegmentData
+from tests.support.ports import Countries, Rates
 
 NOW = 1_773_480_413.0
 """2026-03-14 09:26:53 UTC: the time of every test."""
@@ -147,6 +149,7 @@ def a_source(
     countries: Iterable[str] = (),
     rules: Iterable[WafRule] = (),
     groups: Iterable[GroupState] = (),
+    access_rules: Iterable[AccessRule] = (),
     revoked: Iterable[str] = (),
     **parts: Any,
 ) -> dict[str, list[Any]]:
@@ -167,6 +170,7 @@ def a_source(
         Segment.BLOCKED_COUNTRIES: [BlockedCountry(number, code) for number, code in enumerate(countries, 1)],
         Segment.WAF_RULES: list(rules),
         Segment.GROUPS: list(groups),
+        Segment.ACCESS_RULES: list(access_rules),
         Segment.REVOCATIONS: list(revoked),
     }
 
@@ -199,16 +203,6 @@ def some_settings(**values: Any) -> PolicySettings:
 
 
 @dataclass
-class Countries:
-    """A country lookup with one answer for all addresses."""
-
-    code: str | None = None
-
-    def country_of(self, address: IPAddress) -> str | None:
-        return self.code
-
-
-@dataclass
 class Subjects:
     """A credential check that knows secrets by a dict, and records its calls."""
 
@@ -218,30 +212,6 @@ class Subjects:
     def subject_of(self, credential: Credential, policy: PolicySnapshot, at: float) -> Subject | None:
         self.asked.append(credential.secret)
         return self.known.get(credential.secret)
-
-
-@dataclass
-class Rates:
-    """A request rate that is exceeded by a fixed number of seconds, and counts its calls."""
-
-    over: int = 0
-    asked: int = 0
-
-    def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float) -> int:
-        self.asked += 1
-        return self.over
-
-
-@dataclass
-class Broken:
-    """All ports in one object, each of which raises."""
-
-    error: BaseException = field(default_factory=lambda: RuntimeError("broken port"))
-
-    def _fail(self, *_: object) -> Any:
-        raise self.error
-
-    country_of = subject_of = seconds_over = _fail
 
 
 def a_ports(*, country: str | None = None, over_seconds: int = 0, **parts: Any) -> Ports:

@@ -76,6 +76,8 @@ def _encode(value: Any) -> bytes:
         case str():
             raw = value.encode()
             return _control(_STRING, len(raw)) + raw
+        case int():
+            return _encode((_UINT32 if value < 2**32 else _UINT64, value))
         case (int(kind), int(number)):  # readers require the width of each number
             raw = number.to_bytes(8, "big").lstrip(b"\0")
             return _control(kind, len(raw)) + raw

@@ -16,12 +16,12 @@ from tests.support.cast import (
     OFFICE_LICENSE,
     OPEN_LICENSE,
     TRUSTED,
-    Countries,
     a_credential_check,
     a_ports,
     a_rule,
     a_session_token,
 )
+from tests.support.ports import Countries
 from tests.support.records import Records
 
 DOMAINS = {OFFICE: "authenticated", "open.example": "public", "vault.example": "two_factor", "shut.example": "denied"}

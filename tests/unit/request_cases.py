@@ -2,8 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
 
+from gatewall.engine.access_rules.rules import AccessRule
 from gatewall.engine.facts import Facts
+from gatewall.engine.hosts import Access
 from gatewall.engine.lists import AllowedNetwork, BlockedNetwork
 from gatewall.engine.model import AccessRequest, Effect, Reason
 from gatewall.engine.ports import Ports
@@ -26,6 +30,7 @@ class Scene:
     access: str | None = "authenticated"
     countries: tuple[str, ...] = ()
     rules: tuple[WafRule, ...] = ()
+    access_rules: tuple[AccessRule, ...] = ()
     over_seconds: int = 0
     credentials: tuple[str, ...] = ("bob",)
 
@@ -39,6 +44,7 @@ class Scene:
             domains={SHOP: self.access} if self.access else {OFFICE: "authenticated"},
             countries=self.countries,
             rules=self.rules,
+            access_rules=self.access_rules,
             request_rate_per_minute=1,
         )
         return request, policy, a_ports(country="DE", over_seconds=self.over_seconds)
@@ -57,6 +63,11 @@ class Situation:
     effect: Effect
     change: Callable[[Scene], Scene]
     step: Step
+
+
+def _rule(access: Access, **conditions: Any) -> Callable[[Scene], Scene]:
+    rule = AccessRule(8, "rule", access, **conditions)
+    return lambda scene: replace(scene, access_rules=(rule, *scene.access_rules))
 
 
 def _allow(scene: Scene, network: str, number: int, *, inspect: bool) -> Scene:
@@ -93,6 +104,7 @@ CASES: tuple[tuple[str, str, Effect, Callable[[Scene], Scene]], ...] = (
         lambda scene: _allow(scene, "198.51.100.0/24", 7, inspect=True),
     ),
     ("client-is-over-rate", "client-rate-limited", Effect.DENY, lambda scene: replace(scene, over_seconds=7)),
+    ("access-is-denied", "access-denied", Effect.DENY, _rule(Access.DENIED)),
     ("host-is-public", "host-public", Effect.ALLOW, lambda scene: replace(scene, access="public")),
     ("credential-is-missing", "credential-missing", Effect.CHALLENGE, lambda scene: replace(scene, credentials=())),
     (
@@ -103,10 +115,22 @@ CASES: tuple[tuple[str, str, Effect, Callable[[Scene], Scene]], ...] = (
     ),
     ("host-is-not-in-scope", "host-not-in-scope", Effect.DENY, lambda scene: replace(scene, credentials=("charlie",))),
     (
+        "subject-is-denied",
+        "access-denied",
+        Effect.DENY,
+        _rule(Access.DENIED, credential_kinds=frozenset({"session"})),
+    ),
+    (
         "second-factor-is-missing",
         "second-factor-required",
         Effect.CHALLENGE,
         lambda scene: replace(scene, access="two_factor"),
+    ),
+    (
+        "phishing-resistance-is-missing",
+        "phishing-resistant-required",
+        Effect.CHALLENGE,
+        _rule(Access.PHISHING_RESISTANT),
     ),
     ("subject-is-valid", "session-valid", Effect.ALLOW, lambda scene: scene),
 )
@@ -117,19 +141,30 @@ SITUATIONS = tuple(
     for (name, reason, effect, change), step in zip(CASES, STEPS, strict=True)
 )
 
+_ONE_ACCESS = (
+    "access-is-denied",
+    "host-is-public",
+    "subject-is-denied",
+    "second-factor-is-missing",
+    "phishing-resistance-is-missing",
+)
+_OF_SUBJECTS = (
+    "host-is-not-in-scope",
+    "subject-is-denied",
+    "second-factor-is-missing",
+    "phishing-resistance-is-missing",
+    "subject-is-valid",
+)
 NEVER_TOGETHER = {
-    # One domain has one access, and step 3 needs a host without a domain.
+    # Step 3 needs a host without a domain.
     ("host-is-not-authorized", "host-is-public"),
     ("host-is-not-authorized", "second-factor-is-missing"),
-    ("host-is-public", "second-factor-is-missing"),
+    # A request needs one access.
+    *combinations(_ONE_ACCESS, 2),
     # A request has no credential, or a valid one, or none that is valid.
     ("credential-is-missing", "credential-is-invalid"),
-    ("credential-is-missing", "host-is-not-in-scope"),
-    ("credential-is-missing", "second-factor-is-missing"),
-    ("credential-is-missing", "subject-is-valid"),
-    ("credential-is-invalid", "host-is-not-in-scope"),
-    ("credential-is-invalid", "second-factor-is-missing"),
-    ("credential-is-invalid", "subject-is-valid"),
+    *(("credential-is-missing", step) for step in _OF_SUBJECTS),
+    *(("credential-is-invalid", step) for step in _OF_SUBJECTS),
 }
 """The pairs of steps that no single request can meet."""
 

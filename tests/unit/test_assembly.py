@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from gatewall.engine.access_rules.rules import AccessRule
 from gatewall.engine.groups import GroupState
+from gatewall.engine.hosts import Access
 from gatewall.engine.segments import (
     SHARD_OF,
     USERS_A_SHARD,
@@ -30,6 +32,7 @@ TABLES = {
     Segment.BLOCKED_COUNTRIES: lambda policy: policy.blocked_countries,
     Segment.WAF_RULES: lambda policy: policy.waf,
     Segment.GROUPS: lambda policy: policy.groups,
+    Segment.ACCESS_RULES: lambda policy: policy.access_rules,
     USERS: lambda policy: policy.users,
     TOKENS: lambda policy: policy.git_tokens,
     OPEN: lambda policy: policy.licenses,
@@ -43,6 +46,7 @@ CHANGED = {
     Segment.BLOCKED_COUNTRIES: {"countries": ["NZ"]},
     Segment.WAF_RULES: {"rules": [a_rule("other")]},
     Segment.GROUPS: {"groups": [GroupState(1, "family", True, frozenset())]},
+    Segment.ACCESS_RULES: {"access_rules": [AccessRule(1, "rule", Access.DENIED)]},
     USERS: {"users": [BOB]},
     TOKENS: {"git_tokens": [replace(GIT_TOKENS[0], expires_at=1.0), *GIT_TOKENS[1:]]},
     OPEN: {"licenses": [replace(LICENSES[0], is_active=False), *LICENSES[1:]]},
@@ -161,6 +165,11 @@ def break_pattern(data):
     data[Segment.WAF_RULES] = codec.encode(Segment.WAF_RULES, [a_rule("(")])
 
 
+def break_time_zone(data):
+    rule = AccessRule(1, "rule", Access.DENIED, weekdays=frozenset({1}), time_zone="Mars/Olympus")
+    data[Segment.ACCESS_RULES] = codec.encode(Segment.ACCESS_RULES, [rule])
+
+
 def break_no_settings(data):
     data[Segment.SETTINGS] = codec.encode(Segment.SETTINGS, [])
 
@@ -170,6 +179,7 @@ def break_two_settings(data):
 
 
 BREAKS = [
+    break_time_zone,
     break_missing,
     break_whole,
     break_unknown,

@@ -14,7 +14,8 @@ from gatewall.engine.waf.rules import Exclusion
 from gatewall.replay.comparison import Comparison, with_rules
 from gatewall.replay.redecision import Missing
 from gatewall.replay.tally import EXAMPLES, SHOWN, Tally
-from tests.support.cast import CLIENT, NOW, OFFICE, USERS, Countries, a_policy, an_allowed
+from tests.support.cast import CLIENT, NOW, OFFICE, USERS, a_policy, an_allowed
+from tests.support.ports import Countries
 from tests.unit.recorded import ALL_CHANGED, CREDENTIALS, DOMAINS, UNCHANGED, a_rule_for, recorded
 from tests.unit.test_redecision_properties import LINES, POLICIES
 

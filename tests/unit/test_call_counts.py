@@ -23,7 +23,8 @@ from gatewall.kernel.request_rate import SharedRequestRate
 from gatewall.kernel.trusted_callers import TrustedCallers
 from gatewall.snapshot import codec
 from gatewall.snapshot.assembly import Assembly, SegmentData
-from tests.support.cast import NOW, TRUSTED, Countries, a_credential_check, a_ports, a_rule, a_session_token, a_source
+from tests.support.cast import NOW, TRUSTED, a_credential_check, a_ports, a_rule, a_session_token, a_source
+from tests.support.ports import Countries
 from tests.unit.recorded import Policies
 
 BROWSER = {

@@ -10,6 +10,8 @@ from typing import get_args, get_origin, get_type_hints
 
 import pytest
 
+from gatewall.engine.access_rules.rules import AccessRule, PathMatch, PathPattern
+from gatewall.engine.addresses import parse_network
 from gatewall.engine.groups import GroupState
 from gatewall.engine.hosts import Access, Domain
 from gatewall.engine.segments import blocked_networks_of
@@ -41,6 +43,26 @@ RULE = a_rule(
     path_prefix="/shop",
     exclusions=(Exclusion(OFFICE, "/cms", None), Exclusion(argument="q"), Exclusion(path_prefix="/a", expires_at=NOW)),
 )
+ACCESS_RULE = AccessRule(
+    1,
+    "Library \u00fc",
+    Access.PHISHING_RESISTANT,
+    domains=frozenset({OFFICE}),
+    paths=(PathPattern(PathMatch.GLOB, "/caf\u00e9/**"), PathPattern(PathMatch.EXACT, "/a")),
+    methods=frozenset({"GET"}),
+    networks=(parse_network("198.51.100.0/24"),),
+    countries=frozenset({"DE"}),
+    asns=frozenset({64500}),
+    weekdays=frozenset({1, 7}),
+    start_minute=0,
+    end_minute=1439,
+    time_zone="Europe/Berlin",
+    groups=frozenset({3}),
+    users=frozenset({4}),
+    credential_kinds=frozenset({"session"}),
+    rate_per_minute=60,
+    expires_at=NOW,
+)
 ROWS = {
     Segment.SETTINGS: (
         some_settings(authorized_domains_mode="registered", waf_mode="monitor", waf_threshold=9),
@@ -55,6 +77,7 @@ ROWS = {
     Segment.WAF_RULES: (RULE, a_rule("attack")),
     Segment.GROUPS: (GroupState(1, "family", False, frozenset({OFFICE})), GroupState(2, "staff", True, frozenset())),
     Segment.USERS: (*USERS, replace(USERS[0], id=9, groups=frozenset({1, 2}))),
+    Segment.ACCESS_RULES: (ACCESS_RULE, AccessRule(2, "rest", Access.PUBLIC)),
     Segment.GIT_TOKENS: GIT_TOKENS,
     Segment.LICENSES: LICENSES,
     Segment.REVOCATIONS: ("session-1", "session-2"),
@@ -153,7 +176,7 @@ def test_rows_of_another_kind_are_refused(segment):
         b"",
         b"gatewall segment 0\n",
         b"gatewall segment 1\n",
-        b"GATEWALL SEGMENT 1\n",
+        b"GATEWALL SEGMENT 2\n",
         b"gatewall segment 2\r\n",
         b"\x80\x04",
     ],
@@ -204,9 +227,19 @@ RULE_ROW = {
 }  # fmt: skip
 
 
+ACCESS_ROW = json.loads(codec.encode(Segment.ACCESS_RULES, [ACCESS_RULE]).partition(b"\n")[2])[0]
+
+
 @pytest.mark.parametrize(
     ("segment", "rows"),
     [
+        (Segment.ACCESS_RULES, [ACCESS_ROW | {"access": "open"}]),
+        (Segment.ACCESS_RULES, [ACCESS_ROW | {"paths": [["regex", "/a"]]}]),
+        (Segment.ACCESS_RULES, [ACCESS_ROW | {"paths": ["/a"]}]),
+        (Segment.ACCESS_RULES, [ACCESS_ROW | {"groups": ["3"]}]),
+        (Segment.ACCESS_RULES, [ACCESS_ROW | {"weekdays": [True]}]),
+        (Segment.ACCESS_RULES, [ACCESS_ROW | {"networks": ["198.51.100.1/24"]}]),
+        (Segment.ACCESS_RULES, [{name: value for name, value in ACCESS_ROW.items() if name != "users"}]),
         (Segment.REVOCATIONS, {"a": 1}),
         (Segment.REVOCATIONS, "a"),
         (Segment.REVOCATIONS, None),

@@ -176,3 +176,23 @@ def test_a_file_that_is_too_large_leaves_the_one_in_use(path, clock, countries, 
     clock.now += LOOK_SECONDS
 
     assert countries.country_of(CLIENT) == "NZ"
+
+
+@pytest.mark.parametrize(
+    ("record", "asn"),
+    [
+        ({"autonomous_system_number": 64500, "autonomous_system_organization": "X"}, 64500),  # GeoLite2, DB-IP
+        ({"asn": "AS64500", "as_name": "X", "country_code": "NZ"}, 64500),  # IPinfo
+        ({"asn": "64500"}, 64500),
+        ({"asn": "AS"}, None),
+        ({"asn": 0}, None),
+        ({"asn": 2**32}, None),
+        ({"asn": "\u0663"}, None),
+        ({"country": "NZ"}, None),
+    ],
+)
+def test_number_of_the_autonomous_system_is_read_from_any_layout(path, clock, record, asn):
+    write_mmdb(path, {"198.51.100.0/24": record})
+
+    assert Countries(path, folder=path.parent / "copies", clock=clock).asn_of(CLIENT) == asn
+    assert Countries(path, folder=path.parent / "copies", clock=clock).asn_of(ip_address("192.0.2.1")) is None

@@ -11,7 +11,6 @@ from tests.support.cast import (
     ALICE_SUBJECT,
     BOB_SUBJECT,
     OFFICE,
-    Rates,
     Subjects,
     a_blocked,
     a_policy,
@@ -19,6 +18,7 @@ from tests.support.cast import (
     a_request,
     an_allowed,
 )
+from tests.support.ports import Rates
 
 LAPTOP = "198.51.100.7"
 

@@ -16,14 +16,17 @@ from gatewall.snapshot import codec, manifest
 from tests.unit.request_cases import CASES
 
 WORDS = {
-    Access: "authenticated two_factor public denied",
+    Access: "authenticated two_factor phishing_resistant public denied",
     model.Effect: "allow challenge deny error",
     model.Action: "block monitor",
     model.SubjectKind: "user git-token license",
     model.CredentialKind: "session-header session-cookie git-token git-basic license",
-    model.Reason: " ".join([*dict.fromkeys(each[1] for each in CASES), "git-token-valid license-valid cannot-decide"]),
+    model.Reason: " ".join(
+        [*dict.fromkeys(each[1] for each in CASES), "git-token-valid license-valid cannot-decide"]
+    ).replace("host-public", "host-public path-public"),
     segments.Segment: (
-        "settings domains allowed-networks blocked-countries waf-rules groups users git-tokens licenses revocations"
+        "settings domains allowed-networks blocked-countries waf-rules groups access-rules "
+        "users git-tokens licenses revocations"
     ),
     snapshot.DomainsMode: "any registered",
     snapshot.EnforcementMode: "block monitor off",

@@ -17,15 +17,13 @@ from tests.support.cast import (
     OFFICE,
     PROXY,
     TRUSTED,
-    Broken,
-    Countries,
-    Rates,
     a_credential_check,
     a_policy,
     a_ports,
     a_session_token,
     a_subrequest,
 )
+from tests.support.ports import Broken, Countries, Rates
 from tests.support.records import Records
 
 ASKED = {"x_forwarded_for": "1.2.3.4", "x_forwarded_host": OFFICE, "x_forwarded_uri": "/?q=attack"}

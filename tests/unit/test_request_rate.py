@@ -150,3 +150,13 @@ def test_looking_at_a_table_that_is_being_made_sees_no_request(tmp_path):
     (tmp_path / "short").write_bytes(b"")
 
     assert ask(ReadOnlyRequestRate(tmp_path / "short"), 9) == [0] * 9
+
+
+def test_rate_under_an_access_rule_is_counted_apart(tmp_path):
+    rate = SharedRequestRate(tmp_path / "rate")
+
+    assert [rate.seconds_over(HERE, 1, MINUTE, rule) for rule in (None, 1, 2)] == [0, 0, 0]
+    assert rate.seconds_over(HERE, 1, MINUTE, 2) > 0
+    looked_at = ReadOnlyRequestRate(tmp_path / "rate")
+    assert looked_at.seconds_over(HERE, 1, MINUTE, 1) > 0
+    assert looked_at.seconds_over(HERE, 1, MINUTE, 3) == 0

@@ -18,7 +18,7 @@ from gatewall.api.service_admin import actor
 from gatewall.api.translation import messages_of, translated
 from gatewall.console.site.pages import OperatorPage
 from gatewall.doctor.report import place_of
-from gatewall.engine.hosts import Access
+from gatewall.engine.hosts import STRICTNESS, Access
 from gatewall.kernel.env_reader import ConfigError
 from gatewall.kernel.refusals import Refusal
 from gatewall.proxy_config import options
@@ -31,8 +31,6 @@ _WHO = [
     (Access.TWO_FACTOR.value, gettext_lazy("users who signed in with a second factor")),
     (Access.PUBLIC.value, gettext_lazy("everybody; lists, countries and WAF rules still apply")),
 ]
-
-_STRICTEST_LAST = (Access.PUBLIC, Access.AUTHENTICATED, Access.TWO_FACTOR, Access.DENIED)
 
 
 class SiteForm(forms.Form):
@@ -100,7 +98,7 @@ class FirstSite(OperatorPage):
 
 def _stricter(site: str, access: str) -> str:
     """Return the site and who may enter it, if fewer people than the form says; empty otherwise."""
-    domain, rank = AuthorizedDomain.objects.filter(name=site).first(), _STRICTEST_LAST.index
+    domain, rank = AuthorizedDomain.objects.filter(name=site).first(), STRICTNESS.index
     if domain is None or rank(Access(domain.access)) <= rank(Access(access)):
         return ""
     return f"{site} {domain.access}"

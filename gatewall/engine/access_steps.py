@@ -1,0 +1,89 @@
+"""Steps of the decision that depend on the access that a request needs: the domain's, or that of an access rule.
+
+Their places in the decision are in ``gatewall/engine/steps.py: STEPS``.
+"""
+
+from gatewall.engine.access_rules.rules import AccessRule
+from gatewall.engine.facts import Facts
+from gatewall.engine.hosts import Access
+from gatewall.engine.model import (
+    PHISHING_RESISTANT,
+    SECOND_FACTORS,
+    DecidedBy,
+    Effect,
+    Reason,
+    Subject,
+    SubjectKind,
+    Verdict,
+)
+
+
+def access_is_denied(facts: Facts) -> Verdict | None:
+    """The access rule that decides has the access `denied`, to everybody.
+
+    Before credentials: signing in would not help. After the rate, so that a rule can slow down what it refuses.
+    """
+    access = facts.access
+    if access.level is Access.DENIED and access.rule and not access.rule.is_about_subjects:
+        return Verdict(Effect.DENY, Reason.ACCESS_DENIED, by_rule(access.rule))
+    return None
+
+
+def host_is_public(facts: Facts) -> Verdict | None:
+    """The domain, or the access rule that decides, has the access `public`.
+
+    Before credentials: what is public requires none.
+    """
+    access = facts.access
+    if access.level is not Access.PUBLIC:
+        return None
+    if access.rule:
+        return Verdict(Effect.ALLOW, Reason.PATH_PUBLIC, by_rule(access.rule))
+    domain = facts.domain
+    return Verdict(Effect.ALLOW, Reason.HOST_PUBLIC, DecidedBy("authorized-domains", domain.id) if domain else None)
+
+
+def subject_is_denied(facts: Facts) -> Verdict | None:
+    """The access rule that decides has the access `denied`, and is about this subject.
+
+    After the scope, which says more: who may not enter the host has no use for its rules.
+    """
+    access = facts.access
+    if facts.subject and access.level is Access.DENIED and access.rule and access.rule.is_about_subjects:
+        return Verdict(Effect.DENY, Reason.ACCESS_DENIED, by_rule(access.rule))
+    return None
+
+
+def second_factor_is_missing(facts: Facts) -> Verdict | None:
+    """The domain, or the access rule that decides, has the access `two_factor` and the subject did not prove one.
+
+    After the scope: a site does not ask for a second factor if the user may not enter it.
+    """
+    subject, access = facts.subject, facts.access
+    if subject is None or access.level is not Access.TWO_FACTOR or _has_second_factor(subject, facts.domain_name):
+        return None
+    return Verdict(Effect.CHALLENGE, Reason.SECOND_FACTOR_REQUIRED, by_rule(access.rule) if access.rule else None)
+
+
+def phishing_resistance_is_missing(facts: Facts) -> Verdict | None:
+    """The domain, or the access rule that decides, has the access `phishing_resistant` and the subject is without it.
+
+    After the second factor, which is the weaker demand. Machines never pass.
+    """
+    subject, access = facts.subject, facts.access
+    if subject is None or access.level is not Access.PHISHING_RESISTANT:
+        return None
+    if subject.kind is SubjectKind.USER and PHISHING_RESISTANT in subject.amr:
+        return None
+    return Verdict(Effect.CHALLENGE, Reason.PHISHING_RESISTANT_REQUIRED, by_rule(access.rule) if access.rule else None)
+
+
+def by_rule(rule: AccessRule) -> DecidedBy:
+    """Return an access rule as the row that decided."""
+    return DecidedBy("access-rules", rule.id)
+
+
+def _has_second_factor(subject: Subject, domain: str | None) -> bool:
+    if subject.kind is SubjectKind.USER:
+        return not SECOND_FACTORS.isdisjoint(subject.amr)
+    return subject.names(domain)  # a machine has no second factor; its scope must name the domain
