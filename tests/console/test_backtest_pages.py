@@ -13,6 +13,7 @@ from gatewall.models import Node
 from gatewall.whatif.backtest import running, runs
 from gatewall.whatif.backtest.models import Backtest, State
 from policies import services
+from policies.groups.services import create_group
 from policies.models import BlocklistEntry, WafRule
 from tests.admin.conftest import ADMIN, Pages
 from tests.support.cast import CLIENT, OFFICE
@@ -160,6 +161,8 @@ def test_a_change_that_would_lock_me_out_takes_the_box(pages, record):
         ("authorized-domains", {"name": "a b"}, 400, "not a host name"),
         ("users", {"change": "update", "id": "999"}, 400, "no such row"),
         ("users", {"change": "update", "id": "1", "authorized_domains": "no.example"}, 400, "not a registered domain"),
+        ("users", {"change": "update", "id": "1", "groups": "family"}, 400, "there is no group family"),
+        ("groups", {"name": "admins"}, 400, "admins are listed under this name"),
     ],
 )
 def test_a_draft_is_refused_in_the_words_of_its_resource(pages, kind, values, status, words):
@@ -176,6 +179,30 @@ def test_each_wrong_domain_of_a_scope_is_named(pages, office):
 
     assert "<li>no.example is not a registered domain</li><li>gone.example is not a registered domain</li>" in page
     assert "ErrorDetail" not in page
+
+
+def test_the_scope_of_a_group_and_the_groups_of_a_user_are_tried(pages, record, bob, office):
+    group = create_group(actor="", name="family", authorized_domains=[office])
+    for kind, values, expected in (
+        ("groups", {"name": "guests", "all_domains": "on"}, {"name": "guests", "all_domains": True}),
+        (
+            "groups",
+            {"change": "update", "id": group.pk, "authorized_domains": "-"},
+            {"authorized_domains": []},
+        ),
+        (
+            "users",
+            {"change": "update", "id": bob.pk, "groups": "family,"},
+            {"all_domains": False, "authorized_domains": [], "groups": ["family"]},
+        ),
+        (
+            "users",
+            {"change": "update", "id": bob.pk, "groups": " "},
+            {"all_domains": False, "authorized_domains": []},
+        ),
+    ):
+        assert ask(pages, kind, **values).status_code == 302
+        assert Backtest.objects.latest("pk").draft["values"] == expected
 
 
 def test_what_a_stranger_wrote_is_escaped(pages, record):

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
+from accounts.services import change_user
 from audit.models import AccessLog
 from audit.storage import ingest
 from gatewall.agent.backtest_runner import BacktestRunner
@@ -23,6 +24,7 @@ from gatewall.whatif import replay_record
 from gatewall.whatif.backtest import running, runs, window
 from gatewall.whatif.backtest.models import Backtest, State
 from policies import services
+from policies.groups.services import create_group
 from policies.history.lockout import WouldLockYouOut
 from policies.models import AuthorizedDomain, BlocklistEntry
 from policies.rows import Duplicate
@@ -87,6 +89,27 @@ def test_a_scope_that_is_narrowed_shuts_its_user_out(recorded, bob):
     result = run_of(a_draft("users", "update", bob.pk, all_domains=False, authorized_domains=[]))
 
     assert turns(result) == {("session-valid", "host-not-in-scope"): 4}
+
+
+def test_a_membership_and_the_scope_of_a_group_let_in_and_shut_out(recorded, bob):
+    office = AuthorizedDomain.objects.get(name=OFFICE)
+    family = create_group(actor="", name="family", authorized_domains=[office])
+    change_user(bob, actor="", groups=[family])
+    nothing = run_of(a_draft("users", "update", bob.pk, all_domains=False, authorized_domains=[]))
+    assert nothing["changed"] == 0  # the group covers the office
+    change_user(bob, actor="", all_domains=False)
+
+    left = run_of(a_draft("users", "update", bob.pk, groups=[]))
+    narrowed = run_of(a_draft("groups", "update", family.pk, authorized_domains=[]))
+    deleted = run_of(a_draft("groups", "delete", family.pk))
+
+    for result in (left, narrowed, deleted):
+        assert turns(result) == {("session-valid", "host-not-in-scope"): 4}
+        assert [person["id"] for person in result["people"]["results"]] == [bob.pk]
+    assert list(bob.groups.values_list("name", flat=True)) == ["family"]
+    change_user(bob, actor="", groups=[])
+    joined = run_of(a_draft("users", "update", bob.pk, groups=["family"]))
+    assert turns(joined) == {("host-not-in-scope", "session-valid"): 4}
 
 
 def test_a_request_of_a_later_revision_is_not_one_of_the_draft(recorded):

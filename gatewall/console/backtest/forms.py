@@ -30,6 +30,25 @@ def _text(label: Any, length: int, **options: Any) -> forms.CharField:
     return forms.CharField(label=label, max_length=length, required=False, **options)
 
 
+def _flag(label: Any) -> forms.TypedChoiceField:
+    """Return a field for yes, no, or neither."""
+    answers = [("", "-"), ("on", _("Yes")), ("off", _("No"))]
+    return forms.TypedChoiceField(
+        label=label, choices=answers, coerce=lambda text: text == "on", empty_value=None, required=False
+    )
+
+
+class NamesField(forms.CharField):
+    """Names, separated by commas, as a tuple: empty for ``-``, None for an empty field."""
+
+    def __init__(self, label: Any) -> None:
+        super().__init__(label=label, max_length=4000, required=False, help_text=_("Separated by commas; - is none."))
+
+    def to_python(self, value: Any) -> Any:
+        text = super().to_python(value)
+        return tuple(each for part in text.split(",") if (each := part.strip()) not in {"", "-"}) if text else None
+
+
 class DraftForm(forms.Form):
     """Fields of every draft: the kind of change, the row, and the window."""
 
@@ -143,13 +162,7 @@ class AllowDraft(DraftForm):
 
     ip = _text(_("Address or network"), 64)
     domain = _text(_("Only for the domain"), 255)
-    inspect = forms.TypedChoiceField(
-        label=_("Country and WAF rules are still looked at"),
-        choices=[("", "-"), ("on", _("Yes")), ("off", _("No"))],
-        coerce=lambda text: text == "on",
-        empty_value=None,
-        required=False,
-    )
+    inspect = _flag(_("Country and WAF rules are still looked at"))
 
 
 class CountryDraft(DraftForm):
@@ -170,10 +183,20 @@ class DomainDraft(DraftForm):
     access = forms.ChoiceField(label=_("Access"), choices=[("", "-"), *choices(Access)], required=False)
 
 
-class ScopeDraft(DraftForm):
-    """The scope of a user."""
+class GroupDraft(DraftForm):
+    """A group and its scope."""
 
-    resource, title = Resource.USERS, _("Scope of a user")
+    resource, title = Resource.GROUPS, _("Group")
+
+    name = _text(_("Name"), 64)
+    all_domains = _flag(_("All domains"))
+    authorized_domains = NamesField(_("Domains"))
+
+
+class LicenseScopeDraft(DraftForm):
+    """The scope of a license."""
+
+    resource, title = Resource.LICENSES, _("Scope of a license")
     changes = (Write.UPDATE,)
 
     all_domains = forms.BooleanField(label=_("All domains"), required=False)
@@ -181,17 +204,26 @@ class ScopeDraft(DraftForm):
 
     def values(self) -> dict[str, Any]:
         names = [each.strip() for each in self.cleaned_data["authorized_domains"].split(",")]
-        return {"all_domains": self.cleaned_data["all_domains"], "authorized_domains": [each for each in names if each]}
+        scope = {
+            "all_domains": self.cleaned_data["all_domains"],
+            "authorized_domains": [each for each in names if each],
+        }
+        return {**super().values(), **scope}
 
 
-class LicenseScopeDraft(ScopeDraft):
-    """The scope of a license."""
+class ScopeDraft(LicenseScopeDraft):
+    """The scope and the groups of a user."""
 
-    resource, title = Resource.LICENSES, _("Scope of a license")
+    resource, title = Resource.USERS, _("Scope and groups of a user")
+
+    groups = NamesField(_("Groups"))
 
 
 FORMS: Mapping[str, type[DraftForm]] = {
     each.resource.value: each
-    for each in (BlockDraft, WafRuleDraft, CountryDraft, DomainDraft, AllowDraft, ScopeDraft, LicenseScopeDraft)
+    for each in (
+        *(BlockDraft, WafRuleDraft, CountryDraft, DomainDraft, AllowDraft),
+        *(ScopeDraft, GroupDraft, LicenseScopeDraft),
+    )
 }
 """The forms by resource; the first is the default."""
