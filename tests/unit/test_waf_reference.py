@@ -8,6 +8,7 @@ from gatewall.engine.model import Action
 from gatewall.engine.paths import possible_paths
 from gatewall.engine.waf import custom_matcher
 from gatewall.engine.waf.builtin import BUILTIN_RULES
+from gatewall.engine.waf.builtin.regions import regions_of
 from gatewall.engine.waf.canaries import ATTACKS as CANARIES
 from gatewall.engine.waf.canaries import misread
 from gatewall.engine.waf.forms import Views
@@ -66,7 +67,9 @@ def everything(request):
 
 def values_for(rule, request):
     if rule.builtin:
-        return [(name, text.encode("latin-1")) for target, name, text in everything(request) if target in rule.targets]
+        return [
+            (name, text.encode("latin-1")) for region, name, text in everything(request) if region in regions_of(rule)
+        ]
     return [pair for target in rule.targets for pair in Views(request).of(target)]
 
 

@@ -2,6 +2,15 @@
 
 from tests.unit.attacks import arg, cookie, header, path
 
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+
+
+def text(line):
+    """Return a request with a line in a document of several lines."""
+    lines = ["Some notes of ours", "from the first of May on, about this and that", line, "The end", ""]
+    return {"headers": {"content-type": "text/plain"}, "body": "\r\n".join(lines).encode()}
+
+
 NAMED = {
     "sqli-comparison": (
         ["1 and 1=1", "1 or 2>1", "x) or (1=1", "1 or a=char(97)", "1 and id>0"],
@@ -188,6 +197,38 @@ NAMED = {
     "protocol-not-inspected": (
         [path("/?a=" + "x" * 33_000), header("y" * 9_000)],
         [path("/?a=" + "x" * 30_000), header("y" * 8_000)],
+    ),
+    "protocol-too-long": (
+        [path("/?a=" + "x" * 33_000), header("y" * 9_000), {"headers": FORM, "body": b"a=b&c" + b"d" * 66_000}],
+        [path("/?a=" + "x" * 30_000), {"headers": {"content-type": "image/png"}, "body": b"\x89PNG" + b"d" * 66_000}],
+    ),
+    "sqli-in-text": (
+        [
+            text("a' or 1=1 --"),
+            text("1 or 1=1"),
+            text("'; drop table users"),
+            text("1' union select 2"),
+            text("x' and (select 1)=1"),
+        ],
+        [text("select the users' union"), text("it's 1 or 2"), text('if a == "x" or b == "y":')],
+    ),
+    "rce-in-text": (
+        [
+            text("; cat /etc/passwd"),
+            text("| whoami"),
+            text("$(uname -a)"),
+            text("&& sleep 5;"),
+            text("x = os.execute('a')"),
+        ],
+        [text("| id | name |"), text("run `id` or `whoami` first"), text("cat /etc/hosts.example")],
+    ),
+    "traversal-in-text": (
+        [text("../../etc/passwd"), text("..\\..\\windows\\win.ini"), text("file:///etc/shadow")],
+        [text("see ../../docs/etc.md"), text("[here](../x.md)")],
+    ),
+    "injection-in-text": (
+        [text("{{7*7}}"), text("${ 7*'7' }"), text("x.__class__.__mro__[1]"), text("#{T(java.lang.Runtime)}")],
+        [text("{{ user.name }}"), text("${HOME}"), text("a class with __mro__")],
     ),
     "protocol-open-redirect": (["//evil.test", "/\\evil.test"], ["/evil.test", "https://evil.test"]),
     "protocol-odd-header": (

@@ -12,13 +12,15 @@ from itertools import accumulate
 from gatewall.engine.model import AccessRequest, Action
 from gatewall.engine.waf import transforms
 from gatewall.engine.waf.builtin import BUILTIN_RULES
+from gatewall.engine.waf.builtin.regions import regions_of
 from gatewall.engine.waf.canaries import passes_canaries
 from gatewall.engine.waf.lines import on_one_line
 from gatewall.engine.waf.patterns import PatternRefused, Placed
-from gatewall.engine.waf.reading import CUT, Value, beginning_of, raw_uri, values_of
+from gatewall.engine.waf.reading import CUT, beginning_of, raw_uri, values_of
 from gatewall.engine.waf.rules import Category, Operator, Target, WafRule
 from gatewall.engine.waf.scanning import OneByOne, Scanner, Scanners
 from gatewall.engine.waf.scope import Scope
+from gatewall.engine.waf.values import Value
 
 PATTERNS = tuple([on_one_line(rule.pattern).encode("ascii") for rule in BUILTIN_RULES])
 """All patterns in one database, whichever rules are on."""
@@ -40,7 +42,7 @@ class BuiltinMatcher:
         self._others: list[Placed] = []
         self._of_uri: list[tuple[int | None, Placed]] = []
         for position, rule in rules:
-            placed = Placed.of(position, rule)
+            placed = Placed.of(position, rule, regions_of(rule))
             number = _NUMBERS.get(rule.pattern)
             if rule.transforms or rule.operator is not Operator.REGEX:
                 number = None
@@ -109,7 +111,7 @@ class BuiltinMatcher:
             scores[placed.rule.category] += placed.rule.score if placed.rule.action is _BLOCK else 0
         if max(scores.values(), default=0) < threshold:
             return []
-        rest = (Target.URI, None, "")
+        rest: Value = (Target.URI, None, "")
         marks = self._by_number.get(_NOT_INSPECTED, ())
         return found + [each for each in marks if scope.covers(each.rule) and _is_target(each, rest, scope)]
 

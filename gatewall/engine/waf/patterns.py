@@ -11,7 +11,7 @@ import re2
 
 from gatewall.engine.messages import Refused
 from gatewall.engine.messages import gettext_noop as _
-from gatewall.engine.waf.rules import Operator, Target, WafRule
+from gatewall.engine.waf.rules import Operator, Region, WafRule
 
 MAX_PATTERN_BYTES = 4096
 _MAX_PROGRAM_BYTES = 1 << 20
@@ -53,12 +53,13 @@ class Placed:
     position: int
     rule: WafRule
     test: Test
-    targets: frozenset[Target]
+    targets: frozenset[Region]
 
     @classmethod
-    def of(cls, position: int, rule: WafRule) -> "Placed":
-        """Compile the rule's pattern. Raises PatternRefused."""
-        return cls(position, rule, compile_pattern(rule.pattern, rule.operator), frozenset(rule.targets))
+    def of(cls, position: int, rule: WafRule, targets: frozenset[Region] | None = None) -> "Placed":
+        """Compile the rule's pattern. ``targets`` replace the rule's. Raises PatternRefused."""
+        found = frozenset(rule.targets) if targets is None else targets
+        return cls(position, rule, compile_pattern(rule.pattern, rule.operator), found)
 
 
 def compile_find(pattern: str, operator: Operator) -> Find:

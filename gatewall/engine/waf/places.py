@@ -7,12 +7,14 @@ from functools import cached_property
 
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf import transforms
+from gatewall.engine.waf.builtin.regions import regions_of
 from gatewall.engine.waf.decoding import percent_decoded
 from gatewall.engine.waf.forms import Views
 from gatewall.engine.waf.patterns import compile_find
-from gatewall.engine.waf.reading import Value, raw_uri, values_of
-from gatewall.engine.waf.rules import Target, WafRule
+from gatewall.engine.waf.reading import raw_uri, values_of
+from gatewall.engine.waf.rules import BodyRegion, Target, WafRule
 from gatewall.engine.waf.scope import Scope
+from gatewall.engine.waf.values import Value
 
 MAX_PLACES = 5
 """Per rule."""
@@ -71,8 +73,10 @@ class Places:
                 for name, value in transforms.apply_to_all(rule.transforms, self._views.of(target)):
                     yield target, name, value
             return
-        for target, name, text in self._builtin_values:
-            if target in rule.targets:
+        regions = regions_of(rule)
+        for region, name, text in self._builtin_values:
+            if region in regions:
+                target = Target.BODY if isinstance(region, BodyRegion) else region
                 yield target, name, transforms.apply(rule.transforms, text.encode("latin-1"))
 
     @cached_property

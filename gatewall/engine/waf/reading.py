@@ -4,16 +4,14 @@ Each value is percent-decoded; further forms are added where they differ: withou
 without shell quotes; decoded from base64 or JSON. No value contains a line feed, which joins values for the scan.
 """
 
-import json
 from functools import lru_cache
 
 from gatewall.engine.model import AccessRequest
-from gatewall.engine.waf import body_texts
-from gatewall.engine.waf.decoding import MIN_BASE64, base64_decoded, loosened, percent_decoded, unquoted
-from gatewall.engine.waf.rules import Target
-
-Value = tuple[Target, str | None, str]
-"""Target, name of the argument, header or cookie, and text (latin-1)."""
+from gatewall.engine.waf.body.body_reader import Body
+from gatewall.engine.waf.body.texts import FORM_MARK, UNINSPECTED, region_of
+from gatewall.engine.waf.decoding import MIN_BASE64, base64_decoded, percent_decoded
+from gatewall.engine.waf.rules import BodyRegion, Region, Target
+from gatewall.engine.waf.values import Value, add
 
 MAX_URI = 32_768
 MAX_HEADER = 8_192
@@ -26,12 +24,8 @@ LONG_URI = 1_024
 BEGINNING = 256
 CUT = 32
 """Characters at the end of a cut value that may decode differently: half an escape, three times decoded."""
-_MAX_INSIDE = 64  # values from one JSON text
 _LONG_NAME = 16  # longer names may be base64
 _SHORT = 256
-_MAX_DEPTH = 3  # base64 in JSON in base64
-UNINSPECTED = "\x01uninspected "
-"""Prefix of the value that names a part too long to be inspected."""
 FROM_ELSEWHERE = "\x01from elsewhere "
 """Prefix of the value with the argument names of a link from another site."""
 
@@ -48,9 +42,6 @@ _PLAIN_HEADERS = frozenset(
         "via", "x-real-ip", "x-request-id", "x-requested-with",
     }
 )  # fmt: skip
-_TRIGGERS = ("'", '"', "\\", "&", "/*", "$", "`", "^", "\x00", "\xef")
-_FORMLESS = bytes(set(range(32, 127)) - set(b"'\"\\&*$`^{["))
-"""Text of these bytes only contains no trigger, no line feed and no JSON, but possibly base64."""
 
 
 _URI, _PATH, _ARGS, _ARG_NAMES = Target.URI, Target.PATH, Target.ARGS, Target.ARG_NAMES
@@ -99,12 +90,12 @@ def raw_uri(request: AccessRequest) -> str:
 
 def _cookies(values: list[Value], request: AccessRequest) -> None:
     for name, value in request.cookies[:MAX_SEPARATE]:
-        if not (name.isidentifier() or _is_token(name)):
-            _add(values, _COOKIES, name, percent_decoded(name[:MAX_HEADER]), base64=False)
+        if not (name.isidentifier() or name.replace("-", "").replace("_", "").isalnum()):
+            add(values, _COOKIES, name, percent_decoded(name[:MAX_HEADER]), base64=False)
         if not (value.isalnum() or _is_token(value)):
-            _add(values, _COOKIES, name, percent_decoded(value[:MAX_HEADER]))
+            add(values, _COOKIES, name, percent_decoded(value[:MAX_HEADER]))
         elif len(value) >= MIN_BASE64 and (inside := base64_decoded(value[:MAX_HEADER])) is not None:
-            _add(values, _COOKIES, name, percent_decoded(inside))
+            add(values, _COOKIES, name, percent_decoded(inside))
 
 
 def _is_token(text: str) -> bool:
@@ -114,7 +105,7 @@ def _is_token(text: str) -> bool:
 def _path(values: list[Value], path: str) -> None:
     if "%" in path:
         path = percent_decoded(path)
-    _add(values, _PATH, None, path, base64=False)
+    add(values, _PATH, None, path, base64=False)
     if len(path) < MIN_BASE64:
         return
     last = path[path.rfind("/") + 1 :]
@@ -122,10 +113,10 @@ def _path(values: list[Value], path: str) -> None:
     if inside is None and len(path) > len(last) + 1:
         inside = base64_decoded(path[1:])  # base64 may contain slashes
     if inside is not None:
-        _add(values, _PATH, None, percent_decoded(inside))
+        add(values, _PATH, None, percent_decoded(inside))
 
 
-def _arguments(values: list[Value], target: Target, query: str) -> None:
+def _arguments(values: list[Value], target: Region, query: str) -> None:
     if "+" in query:
         query = query.replace("+", " ")
     parts = query.split("&", MAX_SEPARATE)
@@ -139,11 +130,11 @@ def _arguments(values: list[Value], target: Target, query: str) -> None:
         if encoded:
             name, value = percent_decoded(name), percent_decoded(value)
         if not name.isidentifier() or "__" in name or len(name) >= _LONG_NAME:
-            _add(values, names, name, name)
+            add(values, names, name, name)
         if value:
-            _add(values, target, name, value)
+            add(values, target if target is not _BODY else region_of(value), name, value)
     if rest:
-        _add(values, target, None, percent_decoded(rest.replace("&", "\f")))
+        add(values, target, None, percent_decoded(rest.replace("&", "\f")))
 
 
 def _headers(values: list[Value], request: AccessRequest) -> None:
@@ -160,7 +151,7 @@ def _headers(values: list[Value], request: AccessRequest) -> None:
             if value.startswith("Mozilla/"):
                 values.append((_USER_AGENT, None, value.replace("\n", "\r") if "\n" in value else value))
             else:
-                _add(values, _USER_AGENT, None, percent_decoded(value))
+                add(values, _USER_AGENT, None, percent_decoded(value))
         elif name == "referer":
             _referer(values, request, value)
         elif name != "cookie":
@@ -172,9 +163,9 @@ def _header(values: list[Value], name: str, value: str) -> None:
         return
     if "%" in value:
         value = percent_decoded(value)
-    _add(values, _HEADERS, name, f"{name}: {value}", base64=False)
+    add(values, _HEADERS, name, f"{name}: {value}", base64=False)
     if len(value) >= MIN_BASE64 and (inside := base64_decoded(value)) is not None:
-        _add(values, _HEADERS, name, percent_decoded(inside))
+        add(values, _HEADERS, name, percent_decoded(inside))
 
 
 def _referer(values: list[Value], request: AccessRequest, value: str) -> None:
@@ -192,7 +183,7 @@ def _referer_values(value: str) -> tuple[str, tuple[Value, ...]]:
     if query:
         _arguments(values, _REFERER, query)
     if not _is_address(address):
-        _add(values, _REFERER, None, percent_decoded(address))
+        add(values, _REFERER, None, percent_decoded(address))
     host = address.partition("//")[2].partition("/")[0].partition(":")[0] if address[:4] == "http" else ""
     return host, tuple(values)
 
@@ -213,79 +204,21 @@ _ADDRESS = b":/.-_~@+,=;!*"
 
 
 def _body(values: list[Value], request: AccessRequest) -> None:
-    body = request.body or b""
-    if len(body) > MAX_BODY or not request.body_is_whole:
-        values.append((_BODY, None, UNINSPECTED + "body"))
-    text = body[:MAX_BODY].decode("latin-1")
-    content_type = request.header("content-type")
-    media_type = content_type.partition(";")[0].strip().lower()
-    if media_type == "application/x-www-form-urlencoded":
-        _arguments(values, _BODY, text)
-    elif media_type.startswith("multipart/"):
-        for head, content in body_texts.of_multipart(text, content_type):
-            for line in head.splitlines():
-                _add(values, _BODY, None, line, base64=False)
-            _add(values, _BODY, None, content)
-    elif texts := _json_texts(text):
-        for each in texts:
-            _add(values, _BODY, None, each)
-    elif media_type or text[:1] == "<":
-        _add(values, _BODY, None, body_texts.of_other(text, media_type))
-    else:  # Envoy omits the content type unless configured to send it
-        _arguments(values, _BODY, text)
+    data = request.body or b""
+    is_whole = request.body_is_whole and len(data) <= MAX_BODY
+    if not is_whole and len(data) < MAX_BODY and request.header("content-encoding"):
+        values.append((_BODY, None, FORM_MARK))  # packed in a way that the site may unpack
+    body = Body(data[:MAX_BODY], request.header("content-type"), request.method, is_whole=is_whole)
+    for name, text, region in body.texts:
+        add(values, region, name, percent_decoded(text) if region is _BODY and "%" in text else text)
+    for form in body.forms:
+        if "%" in form:
+            values.append((BodyRegion.RAW, None, _encoded_otherwise(form)))
+        _arguments(values, _BODY, form)
 
 
-def _add(
-    values: list[Value], target: Target, name: str | None, text: str, *, base64: bool = True, depth: int = 0
-) -> None:
-    """Add a value and its further forms."""
-    if not text.encode("latin-1").translate(None, _FORMLESS):
-        values.append((target, name, text))
-        if base64 and len(text) >= MIN_BASE64 and " " not in text:
-            _look_through(values, target, name, text, depth)
-        return
-    if "\n" in text:
-        text = text.replace("\n", "\r")
-    values.append((target, name, text))
-    if any(trigger in text for trigger in _TRIGGERS):
-        _other_forms(values, target, name, text)
-    if base64:
-        _look_through(values, target, name, text, depth)
-
-
-def _other_forms(values: list[Value], target: Target, name: str | None, text: str) -> None:
-    loose = loosened(text).replace("\n", "\r")
-    if loose != text:
-        values.append((target, name, loose))
-    bare = unquoted(loose)
-    if bare != loose:
-        values.append((target, name, bare))
-
-
-def _look_through(values: list[Value], target: Target, name: str | None, text: str, depth: int) -> None:
-    """Add values decoded from base64 or JSON."""
-    if depth >= _MAX_DEPTH:
-        return
-    if (inside := base64_decoded(text)) is not None:
-        _add(values, target, name, percent_decoded(inside), depth=depth + 1)
-    elif text[:1] in {"{", "["}:
-        for each in _json_texts(text):
-            _add(values, target, name, percent_decoded(each), depth=depth + 1)
-
-
-def _json_texts(text: str) -> list[str]:
-    """Return the names and strings in a JSON text; empty if it is not JSON."""
-    try:
-        waiting = [json.loads(text)]
-    except (ValueError, RecursionError):
-        return []
-    found: list[str] = []
-    while waiting and len(found) < _MAX_INSIDE:
-        item = waiting.pop()
-        if isinstance(item, dict):
-            waiting += [*item, *item.values()]
-        elif isinstance(item, list):
-            waiting += item
-        elif isinstance(item, str):
-            found.append(item.encode("latin-1", "replace").decode("latin-1"))
-    return found
+def _encoded_otherwise(form: str) -> str:
+    """Return a form in which only unusual encodings are left of dots and slashes."""
+    for usual, meaning in (("%2F", "/"), ("%2f", "/"), ("%5C", "\\"), ("%5c", "\\"), ("%2E", "."), ("%2e", ".")):
+        form = form.replace(usual, meaning)
+    return form.replace("\n", "\r")

@@ -35,6 +35,23 @@ class Target(StrEnum):
     __hash__ = str.__hash__  # Enum's is slow Python code, and targets are looked up for each match
 
 
+class BodyRegion(StrEnum):
+    """Text in a request body that is no single value; fewer built-in rules inspect it (``builtin/regions.py``)."""
+
+    TEXT = "text"
+    """Several lines in a field: prose, markup of an editor, source code."""
+    FILE = "file"
+    """The content of a file."""
+    RAW = "raw"
+    """A form as sent, for rules on encoding tricks."""
+
+    __hash__ = str.__hash__
+
+
+Region = Target | BodyRegion
+"""Where a value comes from. Rules that target the body may target its regions, too."""
+
+
 class Transform(StrEnum):
     """Change made to each value before matching, in the rule's order."""
 

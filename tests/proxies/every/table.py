@@ -39,7 +39,7 @@ NOTES: Mapping[str, tuple[tuple[str, ...], str, str]] = {
     "test_upload_arrives_whole_unless_the_firewall_is_to_see_more_than_it_can": (
         ("Traefik", "Envoy"),
         "no",
-        "A body over 64 KiB is refused, unless `protocol-not-inspected` is told otherwise ([waf.md](../waf.md)).",
+        "A form over 64 KiB is refused; of another body the first 64 KiB are inspected ([waf.md](../waf.md#bodies)).",
     ),
     "test_site_learns_who_it_is_and_the_visitor_the_id": (
         ("Traefik", "Envoy Gateway"),

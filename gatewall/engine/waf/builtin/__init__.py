@@ -8,6 +8,7 @@ from gatewall.engine.waf.builtin.others import OTHER_RULES
 from gatewall.engine.waf.builtin.rce import RCE_RULES
 from gatewall.engine.waf.builtin.rule import BuiltinRule
 from gatewall.engine.waf.builtin.sqli import SQLI_RULES
+from gatewall.engine.waf.builtin.texts import TEXT_RULES
 from gatewall.engine.waf.builtin.traversal import TRAVERSAL_RULES
 from gatewall.engine.waf.builtin.xss import XSS_RULES
 
@@ -18,4 +19,5 @@ BUILTIN_RULES: tuple[BuiltinRule, ...] = (
     *RCE_RULES,
     *INJECTION_RULES,
     *OTHER_RULES,
+    *TEXT_RULES,
 )

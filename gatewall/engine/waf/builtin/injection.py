@@ -109,7 +109,7 @@ INJECTION_RULES = (
     _rule(
         "java-class",
         r"(?i)\bjava[x]?\s*\.\s*(?:lang|io|util|net|nio|beans|naming|script|sql|rmi|security|management"
-        r"|xml)\s*\.\s*\w|\b(?:processbuilder|getruntime|getmethod|getclass|getdeclared\w+|invoke|newinstance"
+        r"|xml)\s*\.\s*\w|\bjava\.runtime\b|\b(?:processbuilder|getruntime|getmethod|getclass|getdeclared\w+|invoke|newinstance"
         r"|forname|scriptenginemanager|classloader|unmarshaller|base64data|methodclosure|invokertransformer|lazymap"
         r"|templatesimpl|constanttransformer|hashmap|annotationinvocationhandler|beanfactory|jdbcrowsetimpl"
         r"|bytearrayoutputstream|fileoutputstream|printwriter|runtime\.exec)\s*(?:[(.\[:\"']|$)"
@@ -128,7 +128,7 @@ INJECTION_RULES = (
         r"(?i)[%$#@*]\{[^}]*(?:[(\[]|\.\s*\w|@\w|#\w|\d\s*[*+/-]\s*\d|\bnew\s)|#_?\w*(?:memberaccess|context)\s*[=\[.]"
         r"|#_?\w*(?:request|session|parameters|application|root)\s*(?:[\[.]|=\s*[@#(])|#(?:cmd|a|b|p)\s*(?:=\s*(?:[@#('\"]"
         r"|new\s|[\w.]+\()|\.\w+\()|\bT\(\s*[\w.]+\s*\)|@[\w.]+@\w+|\bxwork\."
-        r"|\bmethodaccessor\.deny|\ballowstaticmethodaccess\b|\bredirect(?:action)?:\s*[$%#]|\baction:\s*[%$#\w]+"
+        r"|\bmethodaccessor\.deny|\ballowstaticmethodaccess\b|\bredirect(?:action)?:\s*[$%#]|(?:^|[?&;])action:\s*[%$#\w]+"
         r"|\bognl\b|\(#\w+\s*=",
         "an expression of OGNL, SpEL or EL",
     ),

@@ -62,7 +62,7 @@ OTHER_RULES = (
         r"(?i)^(?:https?|ftps?|sftp)://" + _PUBLIC + r"(?:\.\d{1,3}){2,3}(?:[:/]|$)|^(?:https?|ftps?)://[^?\s]*\?{1,2}$"
         r"|^(?:https?|ftps?)\?$|^(?:https?|ftps?)://[^\s?]*(?:\.(?:txt|php\d?|phtml|inc|sh|pl|py|jsp|aspx?|cgi|dat"
         r"|gif|jpe?g)\?+$|\.(?:sh|pl|inc|phtml|elf|exe|dll|ps1|bat)$)|^(?:file|ftp|sftp|smb)://|^\\\\\w+[\\.]"
-        r"|^https?://(?:[0-9a-f]{1,4}:){2,}",
+        r"|^https?://\[?(?:[0-9a-f]{1,4}:){2,}",
         Category.SSRF,
         Severity.HIGH,
         (Target.ARGS, Target.BODY),
@@ -155,7 +155,16 @@ OTHER_RULES = (
         Category.PROTOCOL,
         Severity.MEDIUM,
         (Target.URI, Target.HEADERS, Target.BODY, Target.ARGS),
-        "a part of the request was too long to be looked at",
+        "a part of the request could not be inspected, or only as raw text",
+        3,
+    ),
+    BuiltinRule(
+        "protocol-too-long",
+        r"^\x01uninspected (?:uri|header|form)$",
+        Category.PROTOCOL,
+        Severity.MEDIUM,
+        (Target.URI, Target.HEADERS, Target.BODY),
+        "a URI, header or form that is too long to be inspected as a whole",
     ),
     BuiltinRule(
         "protocol-open-redirect",

@@ -97,7 +97,7 @@ RCE_RULES = (
         r"|net\s+(?:user|view|localgroup|share|start|use|group)\b|ipconfig\b|systeminfo\b\s*(?:$|[/&|>])|tasklist\b"
         r"|powershell\b|cmd\b|ver\s*$|telnet\s+\S+|tftp\s+-|ssh\s+\S+@|(?:more|less|tac|nl|head|tail)\s+[-/.~*$]"
         r"|find\s+/|grep\s|awk\s|sed\s|cp\s+\S+\s+\S|mv\s+\S+\s+\S|touch\s+[\w~]*[/.]|mkdir\s+-?[\w~]*[/.]"
-        r"|kill\s+-?\d|export\s+\w+=|uptime\b\s*$|hostname\b\s*(?:$|-)|who\b\s*$|last\b\s*(?:$|-)|df\b\s*(?:$|-)"
+        r"|cd\s+[\w./~\-]+\s*(?:;|&&|\|)|kill\s+-?\d|export\s+\w+=|uptime\b\s*$|hostname\b\s*(?:$|-)|who\b\s*$|last\b\s*(?:$|-)|df\b\s*(?:$|-)"
         r"|mount\b\s*(?:$|-)|dmesg\b|lsof\b|reboot\b\s*$|shutdown\s|base64\s|xxd\s|od\s+-|strings\s|sort\s+/"
         r"|expr\s+\d|getent\s|phpinfo|exec\s+[/\w]*[/.]|eval\s+[\"'$(])",
         "a separator and a command that is used to explore a machine",
@@ -133,7 +133,7 @@ RCE_RULES = (
     ),
     _rule(
         "wildcard-path",
-        r"/(?:[\w?*]*\?[\w?*]*){1}/[\w?*]*[?*][\w?*/]*|/\w*\[[\w^\-]+\]\w*[/\w]*|/(?:e|et|etc|bi|b|bin|us|usr)\*+/"
+        r"/(?:[\w?*]*\?[\w?*]*){1}/[\w?*]*[?*][\w?*/]*|/\w+\[[a-zA-Z^!][\w^\-]{0,7}\]\w+|/\[(?:[a-zA-Z](?:-[a-zA-Z])?|[\^!][\w\-]+)\][/\w]*|/(?:e|et|etc|bi|b|bin|us|usr)\*+/"
         r"|/\?+/|/\{(?:[\w.\-]+,)+[\w.\-]*\}|\{[\w/]+,(?:[\w.\-,]+,)?(?:[/$~\-]|\w+[./])[\w./\-$,]*\}|/(?:bin|etc|usr)/\S*[?*\[]",
         "a path with wildcards, which a shell completes",
         4,
@@ -169,7 +169,7 @@ RCE_RULES = (
     _rule(
         "shell-arithmetic",
         r"\$\(\(|\$\[[^\]]*\]|\$\{[\w!@]*#[^}]*\}|/(?:etc|bin|usr|var|tmp|dev)/[\w/]*(?:\[[^\]]+\]|[?*])[\w/]*"
-        r"|/\?{2,}/\w*[?*]\w*|/\[[^\]]+\]\w*(?:/|$)|/\w*\[[\w/^\-]+\]\w+|^\s*~[+\-]\d*\s*$|^!-?\d+|!-\d!|\{\s*,[^}]*\}|\{\w+,\}",
+        r"|/\?{2,}/\w*[?*]\w*|/\[(?:[a-zA-Z](?:-[a-zA-Z])?|[a-zA-Z]/+|[\^!][\w\-]+)\]\w*(?:/|$)|/\w+\[[a-zA-Z^!][\w/^\-]{0,7}\]\w+|^\s*~[+\-]\d*\s*$|^!-?\d+|!-\d!|\{\s*,[^}]*\}|\{\w+,\}",
         "an expansion that only a shell knows",
     ),
     _rule(

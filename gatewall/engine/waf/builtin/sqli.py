@@ -145,7 +145,7 @@ SQLI_RULES = (
         r"|make_set|export_set|row_count|found_rows|last_insert_id|ifnull|nullif|bit_xor|crc32|uncompress|aes_(?:en"
         r"|de)crypt|des_(?:en|de)crypt|pg_client_encoding|quote_ident|quote_literal|string_agg|array_agg|unhex"
         r"|binary_checksum|newid|charindex|nvarchar|sqlite_compileoption|load_extension|writefile|readfile"
-        r"|fts3_tokenizer)\s*\(|\bctxsys\.|\b(?:xp|sp)_(?:cmdshell|executesql|oacreate|makewebtask|dirtree|regread"
+        r"|fts3_tokenizer|find_in_set|sqlite_compileoption_(?:used|get)|get_lock|release_lock|is_(?:free|used)_lock|json_(?:arrayagg|objectagg)|st_(?:as|geom|point)\w*from\w+|pg_sleep_\w+|weight_string|uuid_short|inet6?_(?:aton|ntoa)|last_day|regexp_(?:like|replace|substr|instr)|to_base64|from_base64|sqlite_source_id|total_changes|likelihood|unlikely|random_bytes|master_pos_wait|xmlconcat|xmlforest|xmlelement|query_to_xml_and_xmlschema|txid_current|current_setting|set_config|pg_reload_conf|has_\w+_privilege)\s*\(|\bctxsys\.|\b(?:xp|sp)_(?:cmdshell|executesql|oacreate|makewebtask|dirtree|regread"
         r"|password)\b",
         "a function that attackers use to read files, run commands or provoke telling errors",
     ),

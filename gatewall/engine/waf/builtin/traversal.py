@@ -100,7 +100,7 @@ TRAVERSAL_RULES = (
         r"|credentials\.json|(?:debug|errors?)\.log|phpinfo\.php|sftp-config\.json|server\.xml|tomcat-users\.xml"
         r"|context\.xml|applicationcontext\.xml|application\.(?:properties|ya?ml)|\.well-known/\.\.|[\w.\-]+\.(?:php"
         r"|asp|aspx|jsp|sql|conf|cfg|ini|yml)(?:\.bak|\.old|\.orig|\.save|\.swp|~|_bak)|[\w\-]*(?:dump|backup"
-        r"|database|db)\.(?:sql|tar|tgz|zip|gz|bak))(?:$|[/\\?#'\";,.&|<>)\x00\r])|[\w\-]\.(?:bak|backup|old|orig|save"
+        r"|database|db)\.(?:sql|tar|tgz|zip|gz|bak))(?:$|[/\\?#'\";,.&|<>)\x00\r])|[\w\-]\.(?:bak|backup|old|orig"
         r"|sw[op]|rdb|mdb|mdf|ldf|kdbx?|pfx|ppk|ovpn)(?:\x00[^/]*)?$",
         "a file that holds settings, secrets or history",
     ),

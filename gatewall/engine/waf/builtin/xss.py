@@ -99,7 +99,7 @@ XSS_RULES = (
         r"(?i)\.\s*(?:innerhtml|outerhtml|insertadjacenthtml|createcontextualfragment|createelement|appendchild"
         r"|parsehtmlunsafe|sethtml\w*|postmessage|addeventlistener|fromcharcode|fromcodepoint)\b|\bnew\s+(?:function"
         r"|image|xmlhttprequest|activexobject|worker|websocket|eventsource)\b|\bwith\s*\(\s*(?:document|window"
-        r"|location)|\bstring\s*\.\s*fromc|\breflect\s*\.\s*(?:apply|construct)|\bxmlhttprequest\b",
+        r"|location)|\bstring\s*\.\s*fromc|\breflect\s*\.\s*(?:apply|construct)",
         "what a script does to the page",
     ),
     _rule(

@@ -1,0 +1,135 @@
+"""Read a request body as what it is: form, multipart, JSON, XML, text or file. Bounded, no I/O."""
+
+from urllib.parse import unquote_to_bytes
+
+from gatewall.engine.waf.body import charsets, content_type, json_reader, multipart, xml_reader
+from gatewall.engine.waf.body.content_type import HeaderValue
+from gatewall.engine.waf.body.texts import BODY_MARK, FORM_MARK, BodyText, is_binary, readable, region_of
+from gatewall.engine.waf.rules import BodyRegion
+
+FORM = "application/x-www-form-urlencoded"
+_MARK = BodyText(None, BODY_MARK)
+_JSON_STARTS = ("{", "[")
+_STORED = (
+    "text/", "image/", "audio/", "video/", "font/", "model/", "application/octet-stream", "application/javascript",
+    "application/pdf", "application/zip", "application/gzip", "application/x-", "application/vnd.", "application/grpc",
+)  # fmt: skip
+"""Types of files; a text of another type is a value, as is ``text/plain``."""
+_BOM = "\xef\xbb\xbf"
+
+
+class Body:
+    """A request body as one or more readings: texts, and forms whose arguments the caller splits."""
+
+    def __init__(self, data: bytes, header: str, method: str, *, is_whole: bool) -> None:
+        """``header`` is the Content-Type."""
+        self._text = data.decode("latin-1")
+        self._types = content_type.media_types(header)
+        self._is_file = method == "PUT"
+        self._is_whole = is_whole
+        self.texts: list[BodyText] = []
+        self.forms: list[str] = []
+        kinds = {each.value: each for each in self._types}
+        for media_type in kinds.values() or (HeaderValue("", {}),):
+            self._read(media_type)
+        if len(kinds) > 1:
+            self.texts += multipart.raw(self._text)
+        if not is_whole:
+            self.texts.append(BodyText(None, FORM_MARK if self.forms else BODY_MARK))
+
+    def _read(self, media_type: HeaderValue) -> None:
+        text, kind = self._text, media_type.value
+        charset = media_type.parameters.get("charset", "")
+        if charset and not kind.startswith("multipart/"):
+            decoded = charsets.decoded(text, charset)
+            if decoded is None or (decoded != text and not _is_xml(kind)):
+                self._other_charset(charset)
+        if kind == FORM:
+            self._form(text)
+        elif kind.startswith("multipart/"):
+            self.texts += multipart.read(text, media_type)
+        elif _is_xml(kind) or xml_reader.is_wide(text) or (kind not in _FILES and xml_reader.looks_like_xml(text)):
+            self._xml(text, kind)
+        elif not self._json(text, kind):
+            self._other(text, kind)
+
+    def _other_charset(self, charset: str) -> None:
+        """Read the body once more in its charset, decoded before and after."""
+        raw = unquote_to_bytes(self._text.encode("latin-1").replace(b"+", b" ")).decode("latin-1")
+        for text in (self._text, raw):
+            decoded = charsets.decoded(text, charset)
+            if decoded is not None:
+                self.texts.append(BodyText(None, decoded))
+        self.texts.append(_MARK)
+
+    def _form(self, text: str) -> None:
+        if text[:1] in _JSON_STARTS and (found := json_reader.read(text)) is not None:
+            self.texts += found  # as from curl without a media type
+            if "&" not in text and "%" not in text:
+                return
+        self.forms.append(text)
+
+    def _json(self, text: str, kind: str) -> bool:
+        """Read JSON; False if it is none."""
+        begin = text[:64].removeprefix(_BOM).lstrip()
+        if "\x00" in text[:4]:
+            text = _wide_decoded(text)
+            begin = text[:64].lstrip()
+        elif text.startswith(_BOM):
+            text = text[3:]
+        is_declared = "json" in kind
+        if not (is_declared or begin.startswith(_JSON_STARTS)) or kind in _FILES:
+            return False
+        found = json_reader.read(text)
+        if found is None:
+            if begin[:2] not in {'{"', '["', "[{", "[["} and (not is_declared or is_binary(text)):
+                return False
+            found = json_reader.read_loosely(text)
+            if not is_declared and self._is_whole:
+                found = [*found, BodyText(None, readable(text), region_of(text)), _MARK]
+        self.texts += found
+        return True
+
+    def _xml(self, text: str, kind: str) -> None:
+        found = xml_reader.read(text, is_whole=self._is_whole, is_declared=_is_xml(kind))
+        if found is None:
+            self._raw_xml(text, kind)
+        else:
+            self.texts += found
+
+    def _raw_xml(self, text: str, kind: str) -> None:
+        if xml_reader.is_wide(text):
+            text = _wide_decoded(text)
+        if _is_xml(kind) or "<!ENTITY" in text.upper():
+            self.texts += [BodyText(None, text), _MARK]
+        elif not self._json(text, kind):
+            self._other(text, kind)
+
+    def _other(self, text: str, kind: str) -> None:
+        if not kind and not self._is_file and not is_binary(text):
+            self.forms.append(text)  # Envoy omits the content type unless configured to send it
+        elif self._is_file or is_binary(text) or (kind.startswith(_STORED) and kind != "text/plain"):
+            self.texts.append(BodyText(None, readable(text), BodyRegion.FILE))
+        else:
+            self.texts.append(BodyText(None, text, region_of(text)))
+
+
+_FILES = frozenset({"text/html", "text/css", "text/javascript", "application/javascript", "image/svg+xml"})
+
+
+def _is_xml(kind: str) -> bool:
+    return kind in {"application/xml", "text/xml"} or (kind.endswith("+xml") and kind not in _FILES)
+
+
+def _wide_decoded(text: str) -> str:
+    """Decode UTF-16 or UTF-32 with or without a byte order mark, as JSON and XML parsers do."""
+    data = text.encode("latin-1")
+    if data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
+        coding = "utf-16"
+    elif data[:3] == b"\x00\x00\x00":
+        coding = "utf-32-be"
+    elif data[1:4] == b"\x00\x00\x00":
+        coding = "utf-32-le"
+    else:
+        coding = "utf-16-be" if data[:1] == b"\x00" else "utf-16-le"
+    return data.decode(coding, "replace").encode("utf-8", "replace").decode("latin-1")

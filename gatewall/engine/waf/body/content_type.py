@@ -1,0 +1,72 @@
+"""Content-Type and Content-Disposition: media types and parameters, by RFC 9110. No I/O."""
+
+from dataclasses import dataclass
+
+MAX_PARAMETERS = 32
+"""Further parameters are not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderValue:
+    """A header value with parameters: ``form-data; name="a"``.
+
+    ``parameters`` holds the first of each name in lower case; ``is_ambiguous`` if parsers may read another value.
+    """
+
+    value: str
+    parameters: dict[str, str]
+    is_ambiguous: bool = False
+
+
+def parse(text: str) -> HeaderValue:
+    """Parse a header value; quoted strings are unquoted, names and value are in lower case."""
+    value, *rest = _split(text, ";", MAX_PARAMETERS + 1)
+    parameters: dict[str, str] = {}
+    is_ambiguous = len(rest) > MAX_PARAMETERS
+    for part in rest[:MAX_PARAMETERS]:
+        name, equals, content = part.partition("=")
+        name = name.strip().lower()
+        if not name and not equals:
+            continue
+        if name in parameters or not equals or "*" in name.rstrip("*"):
+            is_ambiguous = True  # a repetition, or a continuation by RFC 2231
+        parameters.setdefault(name, _unquoted(content.strip()))
+    return HeaderValue(value.strip().lower(), parameters, is_ambiguous)
+
+
+def media_types(text: str) -> list[HeaderValue]:
+    """Parse a Content-Type header, which should contain one media type but may contain several."""
+    return [parse(part) for part in _split(text.replace("\n", ","), ",", MAX_PARAMETERS) if part.strip()]
+
+
+def _split(text: str, separator: str, most: int) -> list[str]:
+    """Split at separators outside of quoted strings; the last of ``most`` parts has the rest."""
+    if '"' not in text:
+        return text.split(separator, most - 1)
+    parts: list[str] = []
+    began, is_quoted, at = 0, False, 0
+    while at < len(text) and len(parts) < most - 1:
+        character = text[at]
+        if character == "\\" and is_quoted:
+            at += 1
+        elif character == '"':
+            is_quoted = not is_quoted
+        elif character == separator and not is_quoted:
+            parts.append(text[began:at])
+            began = at + 1
+        at += 1
+    return [*parts, text[began:]]
+
+
+def _unquoted(text: str) -> str:
+    if text[:1] != '"':
+        return text
+    if "\\" not in text:
+        return text[1:].partition('"')[0]
+    found: list[str] = []
+    characters = iter(text[1:])
+    for character in characters:
+        if character == '"':
+            break
+        found.append(next(characters, "") if character == "\\" else character)
+    return "".join(found)

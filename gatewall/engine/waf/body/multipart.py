@@ -1,0 +1,116 @@
+"""Parts of a multipart body, by RFC 7578 and as lenient sites read it. Bounded, no I/O."""
+
+from base64 import b64decode
+from binascii import Error
+from quopri import decodestring
+
+from gatewall.engine.waf.body import charsets, content_type
+from gatewall.engine.waf.body.content_type import HeaderValue
+from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, readable, region_of
+from gatewall.engine.waf.rules import BodyRegion
+
+MAX_PARTS = 256
+"""Further parts form one value."""
+_MAX_HEAD = 8_192
+_MARK = BodyText(None, BODY_MARK)
+
+
+def read(text: str, media_type: HeaderValue) -> list[BodyText]:
+    """Return the fields, the headers of parts that are unusual, and the files; raw text where parsers may differ."""
+    boundary = media_type.parameters.get("boundary", "")
+    delimiter = "--" + boundary
+    if not boundary or media_type.is_ambiguous or delimiter not in text:
+        return raw(text)
+    first, *parts = ("\n" + text).split("\n" + delimiter, MAX_PARTS + 1)
+    found = raw(first[1:]) if first.strip() else []
+    if len(parts) > MAX_PARTS:
+        found += raw(parts.pop())
+    is_odd = False
+    for part in parts:
+        rest_of_line, _, content = part.partition("\n")
+        if rest_of_line[:2] == "--":
+            found += raw(part[2:]) if part[2:].strip() else []
+        else:
+            is_odd = is_odd or delimiter in part or bool(rest_of_line.strip())
+            found += _part(content)
+    return found + raw(text) if is_odd else found  # parsers differ in where such a part ends
+
+
+def raw(text: str) -> list[BodyText]:
+    """Return text that could not be parsed, and the mark that says so."""
+    return [BodyText(None, readable(text)), _MARK]
+
+
+def _part(part: str) -> list[BodyText]:
+    head, content = _head_and_content(part)
+    if len(head) > _MAX_HEAD:
+        return raw(part)
+    headers = _headers(head)
+    disposition = content_type.parse(headers.get("content-disposition", ""))
+    parameters = disposition.parameters
+    name = parameters.get("name")
+    found = [BodyText(name, line) for line in head.splitlines() if not _is_usual(line)]
+    is_file = not disposition.is_ambiguous and bool({"filename", "filename*"} & parameters.keys())
+    if disposition.is_ambiguous:
+        found.append(_MARK)
+    coding = headers.get("content-transfer-encoding", "").strip().lower()
+    if coding in {"base64", "quoted-printable"}:
+        found += [_content(name, _transfer_decoded(content, coding), is_file=is_file), _MARK]
+    elif "charset" in headers.get("content-type", "").lower():
+        charset = content_type.parse(headers["content-type"]).parameters.get("charset", "")
+        if (decoded := charsets.decoded(content, charset)) is None:
+            found.append(_MARK)
+        elif decoded != content:
+            found.append(_content(name, decoded, is_file=is_file))
+    return [*found, _content(name, content, is_file=is_file)]
+
+
+def _content(name: str | None, content: str, *, is_file: bool) -> BodyText:
+    if is_file:
+        return BodyText(name, readable(content), BodyRegion.FILE)
+    return BodyText(name, content, region_of(content))
+
+
+def _head_and_content(text: str) -> tuple[str, str]:
+    """Split at the first empty line; CRLF or LF."""
+    if text[:2] == "\r\n" or text[:1] == "\n":
+        return "", text.partition("\n")[2].removesuffix("\r")
+    ends = [(at, len(end)) for end in ("\r\n\r\n", "\n\n") if (at := text.find(end)) >= 0]
+    if not ends:
+        return text, ""
+    at, length = min(ends)
+    return text[:at], text[at + length :].removesuffix("\r")
+
+
+def _headers(head: str) -> dict[str, str]:
+    """Return the first header of each name, folded lines joined."""
+    unfolded = head.replace("\r\n", "\n").replace("\n ", " ").replace("\n\t", " ")
+    found: dict[str, str] = {}
+    for line in unfolded.split("\n"):
+        name, _, value = line.partition(":")
+        found.setdefault(name.strip().lower(), value.strip())
+    return found
+
+
+def _is_usual(line: str) -> bool:
+    """True for the header lines of a field without a file name, and of media types."""
+    name, _, value = line.partition(":")
+    match name.lower():
+        case "content-disposition":
+            return value.replace(" form-data; name=", "").replace('"', "").replace("-", "_").isidentifier()
+        case "content-type":
+            return not value.translate(_IN_MEDIA_TYPES).strip()
+    return not line
+
+
+_IN_MEDIA_TYPES = dict.fromkeys([*range(ord("a"), ord("z") + 1), *range(ord("0"), ord("9") + 1), *b"/.-+"])
+
+
+def _transfer_decoded(content: str, coding: str) -> str:
+    data = content.encode("latin-1")
+    if coding == "quoted-printable":
+        return decodestring(data).decode("latin-1")
+    try:
+        return b64decode(data).decode("latin-1")
+    except Error:
+        return content

@@ -1,0 +1,99 @@
+"""Texts of a body: their names, and which of them are prose, source code or files. No I/O."""
+
+from typing import NamedTuple
+
+from gatewall.engine.waf.rules import BodyRegion, Region, Target
+
+UNINSPECTED = "\x01uninspected "
+"""Prefix of the value that names a part that could not be inspected."""
+BODY_MARK = UNINSPECTED + "body"
+"""Marks that a body was read in another way, or not all of it; a weak sign."""
+FORM_MARK = UNINSPECTED + "form"
+"""Marks that arguments in a body were not inspected."""
+_LINES = 3
+"""Line breaks of a text: an attacked field has fewer."""
+_LONG = 80
+_MANY_CONTROLS = 4  # different ones, as in packed data
+_ELEMENTS = """
+    a abbr b blockquote br caption center cite code col colgroup dd del details div dl dt em figcaption figure font h1
+    h2 h3 h4 h5 h6 hr i img ins kbd li mark ol p pre q s samp small span strike strong sub summary sup table tbody td
+    tfoot th thead tr tt u ul var
+    """
+_FORMATTING = frozenset(_ELEMENTS.split())
+"""Elements of HTML from editors. Their event handlers, and URLs and styles with scripts, are found in text as well."""
+_SHORTEST_RUN = 24  # shorter ones occur by chance, as in compressed files or palettes
+_READABLE = bytes([9, *range(32, 127)])
+_UNREADABLE_ENDS_RUN = bytes.maketrans(
+    bytes(each for each in range(256) if each not in _READABLE),
+    b"\n" * (256 - len(_READABLE)),
+)
+_BETWEEN_RUNS = "\x02"  # in no pattern, and not white space
+_CONTROLS = bytes([*range(9), 11, *range(14, 32), 127])
+_CONTROL_SET = frozenset(_CONTROLS.decode("latin-1"))
+
+
+class BodyText(NamedTuple):
+    """A text in a body: its name (field, JSON path, XML path), and the region whose rules inspect it (latin-1)."""
+
+    name: str | None
+    text: str
+    region: Region = Target.BODY
+
+
+def as_wire(text: str) -> str:
+    """Return Unicode text as latin-1 characters of its UTF-8 bytes."""
+    return text if text.isascii() else text.encode("utf-8", "surrogatepass").decode("latin-1")
+
+
+def region_of(text: str) -> Region:
+    """Return the region of a field's value: TEXT if it has several lines, is markup of an editor, or is binary."""
+    if len(text) >= _LONG and (text.count("\n") >= _LINES or text.count("\r") >= _LINES):
+        return BodyRegion.TEXT
+    if "<" in text and _is_formatted(text):
+        return BodyRegion.TEXT
+    if not text.isprintable() and (len(_CONTROL_SET.intersection(text)) >= _MANY_CONTROLS or _is_headers(text)):
+        return BodyRegion.TEXT
+    return Target.BODY
+
+
+def _is_headers(text: str) -> bool:
+    """True for lines of ``name: value``, as scripts report the headers of a response."""
+    lines = [line for line in text.splitlines() if line]
+    return len(lines) > 1 and all(line.partition(":")[0].replace("-", "").isalnum() and ":" in line for line in lines)
+
+
+def _is_formatted(text: str) -> bool:
+    """True if the markup in a text is only the formatting that editors write, and does not begin behind a quote."""
+    before, *tags = text.split("<")
+    if before.rstrip()[-1:] in {"'", '"', "`", ">"}:
+        return False
+    for tag in tags:
+        inside, end, _ = tag.partition(">")
+        name = inside.lstrip("/").partition(" ")[0].rstrip("/").lower()
+        if not end or name not in _FORMATTING or "/*" in inside or "\\" in inside:
+            return False
+    return True
+
+
+def is_binary(text: str) -> bool:
+    """True if it is not UTF-8 text (latin-1): it has control characters or invalid bytes."""
+    data = text.encode("latin-1")
+    if len(data.translate(None, _CONTROLS)) != len(data):
+        return True
+    try:
+        data[:-3].decode()  # the end may be cut within a character
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+def readable(text: str) -> str:
+    """Return a file's text (latin-1): all of it if it is UTF-8 without NULs, else its long runs of ASCII.
+
+    Random bytes of an image or archive look like attacks; an injected attack is longer than chance.
+    """
+    if not is_binary(text):
+        return text
+    data = text.encode("latin-1")
+    runs = [run for run in data.translate(_UNREADABLE_ENDS_RUN).split(b"\n") if len(run) >= _SHORTEST_RUN]
+    return _BETWEEN_RUNS.join([run.decode("ascii") for run in runs])

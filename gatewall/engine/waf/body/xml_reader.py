@@ -1,0 +1,139 @@
+"""Texts, attributes and declarations in XML, with their paths. Bounded, no I/O.
+
+Expat parses; entities are not expanded: a document that declares one is read as raw text.
+"""
+
+from typing import Any
+from xml.parsers import expat
+
+from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, as_wire, region_of
+from gatewall.engine.waf.decoding import MIN_BASE64
+
+MAX_VALUES = 1_024
+"""Texts and attributes that are inspected one by one; further ones form one value."""
+_MAX_PATH = 128
+_MAX_DEPTH = 256
+_JOINT = "\f"
+_KNOWN_DTDS = ("http://www.apple.com/DTDs/", "http://www.w3.org/")
+"""Document types of property lists and XHTML: named in each such file."""
+_WIDE = ("\xff\xfe<\x00", "\xfe\xff\x00<", "<\x00?\x00", "\x00<\x00?")
+
+
+_SCRIPTS = frozenset({"script", "iframe", "embed", "applet", "svg"})
+_ELEMENTS = """
+    a applet area audio b base bgsound blink body br button canvas details dialog div embed font form frame frameset h1
+    head hr html i iframe image img input ins isindex keygen link marquee math meta object p picture portal script
+    select source span style svg table template textarea title u video xmp xss
+    """
+_HTML = frozenset(_ELEMENTS.split())
+
+
+class _Forbidden(Exception):
+    """The document declares an entity, is nested too deep, or is HTML."""
+
+
+def looks_like_xml(text: str) -> bool:
+    """True if a text (latin-1) begins like XML, in UTF-8 or UTF-16."""
+    begin = text[:64].lstrip("\xef\xbb\xbf \t\r\n")
+    return (begin[:1] == "<" and (begin[1:2].isalpha() or begin[1:2] in {"?", "!", "_"})) or begin.startswith(_WIDE)
+
+
+def is_wide(text: str) -> bool:
+    """True if a text (latin-1) begins like XML in UTF-16."""
+    return text.startswith(_WIDE)
+
+
+def read(text: str, *, is_whole: bool = True, is_declared: bool = True) -> list[BodyText] | None:
+    """Return texts, attributes and declarations of a document (latin-1); None if it is not well-formed.
+
+    Of a document that is not whole, what was parsed. A document that is not declared as XML may be an attack with an
+    element of HTML: then None.
+    """
+    reader = _Reader(may_be_html=is_declared)
+    data = text.encode("latin-1")
+    try:
+        reader.parser.Parse(data, is_whole)
+    except (expat.ExpatError, _Forbidden, ValueError):
+        return None
+    if not is_whole:
+        rest = data[reader.parser.CurrentByteIndex :].decode("latin-1")
+        reader.add(None, rest)
+    return reader.result()
+
+
+class _Reader:
+    def __init__(self, *, may_be_html: bool) -> None:
+        self._may_be_html = may_be_html
+        self.parser = parser = expat.ParserCreate()
+        parser.buffer_text = True
+        parser.ordered_attributes = True
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._characters
+        parser.CommentHandler = self._comment
+        parser.ProcessingInstructionHandler = self._instruction
+        parser.StartDoctypeDeclHandler = self._doctype
+        parser.EntityDeclHandler = self._entity
+        self._found: list[BodyText] = []
+        self._names: dict[str, None] = {}
+        self._path: list[str] = []
+        self._text: list[str] = []
+
+    def add(self, name: str | None, text: str) -> None:
+        if not (len(text) < MIN_BASE64 and (text.isalnum() or not text or text.isspace())):
+            self._found.append(BodyText(name, text, region_of(text)))
+
+    def result(self) -> list[BodyText]:
+        if self._names:
+            self.add(None, " ".join(self._names))
+        found = self._found
+        if len(found) <= MAX_VALUES:
+            return found
+        rest = _JOINT.join([text for _, text, _ in found[MAX_VALUES:]])
+        return [*found[:MAX_VALUES], BodyText(None, rest, region_of(rest)), BodyText(None, BODY_MARK)]
+
+    def _where(self) -> str:
+        return "/".join(self._path)[-_MAX_PATH:]
+
+    def _flush(self) -> None:
+        if self._text:
+            text = "".join(self._text)
+            self._text.clear()
+            if not text.isspace():
+                self.add(self._where(), as_wire(text))
+
+    def _start(self, name: str, attributes: list[str]) -> None:
+        self._flush()
+        local = name.rpartition(":")[2]
+        if len(self._path) >= _MAX_DEPTH or not (self._path or self._may_be_html or local.lower() not in _HTML):
+            raise _Forbidden
+        self._path.append(local)
+        if local.lower() in _SCRIPTS or any(each[:2].lower() == "on" for each in attributes[::2]):
+            pairs = zip(attributes[::2], attributes[1::2], strict=True)
+            tag = " ".join([local, *[f'{each}="{value}"' for each, value in pairs]])
+            self.add(None, as_wire(f"<{tag}>"))
+        if not name.isalnum():
+            self._names[as_wire(name)] = None
+        for number in range(0, len(attributes), 2):
+            self.add(f"{self._where()}/@{attributes[number]}", as_wire(attributes[number + 1]))
+
+    def _end(self, _name: str) -> None:
+        self._flush()
+        self._path.pop()
+
+    def _characters(self, text: str) -> None:
+        self._text.append(text)
+
+    def _comment(self, text: str) -> None:
+        self.add(None, as_wire(text))
+
+    def _instruction(self, target: str, data: str) -> None:
+        self.add(None, as_wire(f"<?{target} {data}"))
+
+    def _doctype(self, name: str, system: str | None, public: str | None, has_subset: Any) -> None:
+        if system is not None and not (system.startswith(_KNOWN_DTDS) and public and not has_subset):
+            kind = "PUBLIC" if public else "SYSTEM"
+            self.add(None, as_wire(f'<!DOCTYPE {name} {kind} "{public or ""}" "{system}">'))
+
+    def _entity(self, *_declaration: Any) -> None:
+        raise _Forbidden

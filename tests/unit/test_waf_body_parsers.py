@@ -1,0 +1,152 @@
+"""The parsers of bodies: names, headers, regions, and any bytes in bounded time."""
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewall.engine.waf.body import charsets, content_type, json_reader, multipart, xml_reader
+from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, region_of
+from gatewall.engine.waf.builtin.regions import regions_of
+from gatewall.engine.waf.judge import Judge
+from gatewall.engine.waf.reading import MAX_BODY, values_of
+from gatewall.engine.waf.rules import BodyRegion, Target, WafRule
+from tests.unit.body_requests import FORM, PARTS, SHORT, field, form_data, request, texts
+
+
+def test_values_have_the_names_of_their_place():
+    body = {"a": [{"b c": "some words"}, "more words here"], "d": "yet more words"}
+    assert {(name, text) for _, name, text in texts(json.dumps(body), "application/json")} == {
+        ("a[]", "b c"), ("a[].b c", "some words"), ("a[]", "more words here"), ("d", "yet more words"),
+    }  # fmt: skip
+    assert texts('<x:a xmlns:x="urn:x"><b c="some words">and more words</b> </x:a>', "text/xml") == [
+        (Target.BODY, "a/@xmlns:x", "urn:x"),
+        (Target.BODY, "a/b/@c", "some words"),
+        (Target.BODY, "a/b", "and more words"),
+        (Target.BODY, None, "x:a"),
+    ]
+    assert texts(form_data((field("name"), "some words"))[0], PARTS) == [(Target.BODY, "name", "some words")]
+
+
+def test_list_in_a_list_has_one_pair_of_brackets():
+    assert json_reader.read('[["some words"]]') == [BodyText("[]", "some words")]
+
+
+def test_string_that_is_cut_is_read_up_to_its_end():
+    assert json_reader.read_loosely('{"a": "some words and mo') == [BodyText(None, "some words and mo")]
+    assert json_reader.read_loosely('{"a": "x\\q and more') == [BodyText(None, '{ :  "x\\q and more')]
+
+
+@pytest.mark.parametrize(
+    ("header", "value", "parameters", "is_ambiguous"),
+    [
+        ("Text/Plain", "text/plain", {}, False),
+        ("a/b; C=d ;e", "a/b", {"c": "d", "e": ""}, True),
+        ('a/b; c="d;e"; f="g\\"h"', "a/b", {"c": "d;e", "f": 'g"h'}, False),
+        ('a/b; c="d', "a/b", {"c": "d"}, False),
+        ('a/b; c="d\\', "a/b", {"c": "d"}, False),
+        ("a/b; c=d; c=e", "a/b", {"c": "d"}, True),
+        ("a/b; c*0=d", "a/b", {"c*0": "d"}, True),
+        ("a/b; c*=d;", "a/b", {"c*": "d"}, False),
+    ],
+)
+def test_header_with_parameters_is_parsed(header, value, parameters, is_ambiguous):
+    assert content_type.parse(header) == content_type.HeaderValue(value, parameters, is_ambiguous)
+
+
+def test_parameters_over_the_limit_are_ambiguous():
+    assert content_type.parse("a" + ";b=c" * 40).is_ambiguous
+    assert [each.value for each in content_type.media_types('a/b; c="d,e", f\ng,')] == ["a/b", "f", "g"]
+
+
+def test_charset_decides_what_a_text_says():
+    assert charsets.decoded("\xe9", "ISO-8859-1") == "\xe9"
+    assert charsets.decoded("x", "") == "x"
+    assert charsets.decoded("x", "klingon") is None
+    assert charsets.decoded("<\x00\xe9\x00", "utf-16le") == "<\xc3\xa9"
+
+
+def test_parts_that_are_unusual_show_their_heads():
+    heads = [text for name, text, _ in multipart.read(
+        form_data(
+            (field("a"), ""), (field("a-b"), ""), (field("a", '; filename="x"'), ""), ("Content-Type: text/plain", ""),
+            ("Content-Type: text/plain; x=y", ""), ("X-A: b", ""),
+        )[0].decode(), content_type.parse(PARTS),
+    ) if text]  # fmt: skip
+
+    assert heads == [field("a", '; filename="x"'), "Content-Type: text/plain; x=y", "X-A: b"]
+
+
+def test_base64_in_a_part_that_is_none_is_read_as_it_is():
+    body, kind = form_data((field("a") + "\r\nContent-Transfer-Encoding: base64", f"{SHORT}="))
+
+    assert Judge(None).refusing(request(body, kind))
+
+
+@pytest.mark.parametrize(
+    ("text", "region"),
+    [
+        ("some words", Target.BODY),
+        ("a\nb\nc\nd", Target.BODY),
+        ("some words\n" * 10, BodyRegion.TEXT),
+        ("some words\r" * 10, BodyRegion.TEXT),
+        ("<b>x</b>", BodyRegion.TEXT),
+        ("x < y", Target.BODY),
+        ('"><b>x</b>', Target.BODY),
+        ("<b", Target.BODY),
+        ("<input>", Target.BODY),
+        ("<b/*x*/>", Target.BODY),
+        ("\x00\x01\x02\x03", BodyRegion.TEXT),
+        ("a\x00b", Target.BODY),
+        ("a: b\r\nc-d: e", BodyRegion.TEXT),
+        ("a b: c\r\nd: e", Target.BODY),
+        ("a: b\r\nc", Target.BODY),
+        ("a: b\x01", Target.BODY),
+    ],
+)
+def test_region_of_a_value(text, region):
+    assert region_of(text) is region
+
+
+def test_rule_of_an_older_release_inspects_every_region():
+    old = WafRule(1, "x", "an old pattern", targets=(Target.BODY,), builtin=True)
+
+    assert regions_of(old) == {Target.BODY, *BodyRegion}
+    assert regions_of(WafRule(1, "x", "y", targets=(Target.BODY,))) == {Target.BODY}
+    assert regions_of(WafRule(1, "x", "y", targets=(Target.URI,), builtin=True)) == {Target.URI, BodyRegion.RAW}
+    assert regions_of(WafRule(1, "x", "y", targets=(Target.PATH,), builtin=True)) == {Target.PATH}
+
+
+@pytest.mark.parametrize("kind", ["", FORM, "application/json", "text/xml", PARTS, "text/plain"])
+@given(data=st.binary(max_size=80) | st.text('<a b="&;%25 {}[]\\\n-\r:\x00\xff', max_size=60).map(str.encode))
+def test_any_bytes_are_read(kind, data):
+    assert not any("\n" in value for _, _, value in texts(data, kind))
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b'"' * MAX_BODY, "application/json"),
+        (b'{"":' * 16_000, "application/json"),
+        (b"[" * MAX_BODY, "application/json"),
+        (b'["\\u003c",' * 7_000, "application/json"),
+        (b"<a>" * 21_000, "text/xml"),
+        (b"<a b=''" * 9_000, "text/xml"),
+        (b"--b\r\n" * 13_000, PARTS),
+        (b"--b\n\n" * 13_000, PARTS),
+        (b"<b>" * 21_000, "text/plain"),
+        (b"x", "multipart/form-data" + ';a="\\"' * 2000),
+    ],
+)
+def test_hostile_body_has_an_answer_in_bounded_time(body, kind):
+    began = time.process_time()
+    values_of(request(body, kind))
+
+    assert time.process_time() - began < 2
+
+
+def test_body_mark_is_the_prefix_that_the_rule_looks_for():
+    assert multipart.raw("x")[1].text == BODY_MARK
+    assert xml_reader.read("<a>") is None
