@@ -1,14 +1,23 @@
 """App profiles: each file says what it opens and why, lets the app's clients through, and nothing beside them."""
 
+from dataclasses import replace
+from functools import cache
+
 import pytest
 
-from gatewall.engine.access_rules import paths
+from gatewall.engine.access_rules.rules import AccessRule
+from gatewall.engine.evaluate import evaluate
 from gatewall.engine.hosts import Access
-from gatewall.engine.paths import readings_of
+from gatewall.engine.model import Effect, Reason
+from gatewall.engine.waf.judge import builtin_rules
 from policies.app_profiles import loading
 from policies.app_profiles.loading import InvalidProfile, profiles, read_profile
 from tests.support import app_requests
+from tests.support.cast import OFFICE, a_policy, a_ports, a_request
+from tests.unit.rule_facts import SHOWN
 
+REFUSED = {(Effect.CHALLENGE, Reason.CREDENTIAL_MISSING), (Effect.DENY, Reason.WAF_RULE)}
+DETOURS = ("/..", "/%2e%2E", "/%252e%252e", "/..;x=1", "/%2e%2e%3b", "%2f..", "%252F..", "\\..", "%5c..", "/./..")
 APPS = [
     *("audiobookshelf", "gitea", "grafana", "home-assistant", "immich"),
     *("jellyfin", "miniflux", "nextcloud", "paperless-ngx", "vaultwarden"),
@@ -32,14 +41,20 @@ reason = "Browsers sign in first."
 """
 
 
-def met_by(profile, method, uri):
-    """Return the rule that each reading of the path meets, None where it meets none."""
-    rules = [(rule, [paths.compiled(path) for path in rule.paths]) for rule in profile.rules if method in rule.methods]
-    readings = {paths.trimmed(reading) for reading in readings_of(uri.partition("?")[0])}
-    return {
-        next((rule for rule, patterns in rules if any(matches(reading) for matches in patterns)), None)
-        for reading in readings
-    }
+@cache
+def policy_of(app, *, waf=True):
+    """Return a policy with the rules of a profile, on a domain that asks for a sign-in."""
+    rules = [
+        AccessRule(number, each.name, each.access, frozenset({OFFICE}), each.paths, frozenset(each.methods))
+        for number, each in enumerate(profiles()[app].rules)
+    ]
+    return a_policy(domains={OFFICE: "authenticated"}, access_rules=rules, rules=builtin_rules() if waf else ())
+
+
+def decided(sent, policy, headers=()):
+    """Return the decision on a request of nobody that Gatewall knows."""
+    asked = a_request(method=sent.method, uri=sent.uri, headers=headers, visible=SHOWN)
+    return evaluate(asked, policy, a_ports())
 
 
 def test_there_is_a_profile_for_each_app_sorted_by_name():
@@ -67,9 +82,9 @@ def test_the_clients_of_an_app_get_through(app):
     assert len(sent) >= 12
     for request in sent:
         assert request.source.startswith("https://")
-        (rule,) = met_by(profiles()[app], request.method, request.uri)
-        assert rule is not None, request
-        assert (rule.name, rule.access) == (request.rule, Access.PUBLIC), request
+        decision = decided(request, policy_of(app), [(name.lower(), value) for name, value in request.headers])
+        assert (decision.effect, decision.reason) == (Effect.ALLOW, Reason.PATH_PUBLIC), request
+        assert profiles()[app].rules[decision.verdict.decided_by.id].name == request.rule, request
 
 
 @pytest.mark.parametrize("app", APPS)
@@ -86,8 +101,24 @@ def test_nothing_beside_the_paths_of_the_clients_is_open(app):
     assert len(attacks) >= 12
     assert {attack.kind for attack in attacks} == app_requests.ATTACKS.keys()
     for attack in attacks:
-        met = met_by(profiles()[app], attack.method, attack.uri)
-        assert any(rule is None or rule.access is not Access.PUBLIC for rule in met), attack
+        decision = decided(attack, policy_of(app))
+        assert (decision.effect, decision.reason) in REFUSED, attack
+        assert decided(attack, policy_of(app, waf=False)).reason is Reason.CREDENTIAL_MISSING, attack
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_no_detour_over_an_open_path_reaches_a_closed_one(app):
+    closed = [attack for attack in app_requests.attacks_on(app) if attack.kind in {"neighbor", "interface"}]
+    tried = 0
+    for attack in closed:
+        for opened in [each for each in app_requests.requests_of(app) if each.method == attack.method][::4]:
+            path = opened.uri.partition("?")[0].rstrip("/")
+            for up in DETOURS:
+                detour = replace(attack, uri=path + up * path.count("/") + attack.uri)
+                assert decided(detour, policy_of(app, waf=False)).reason is Reason.CREDENTIAL_MISSING, detour
+                tried += 1
+
+    assert tried > 100
 
 
 @pytest.mark.parametrize(
