@@ -14,10 +14,12 @@ from accounts import browser, login, services
 from accounts.authentication import holders
 from accounts.challenges import Challenged, InvalidChallenge
 from gatewall.api.own_origins import public_urls
+from gatewall.engine.model import Reason
 from gatewall.policy import system_settings
 from gatewall.portal import notices, pages, probe_cookies, step_up_views
 from gatewall.portal.pages import Form, see_other
 from gatewall.portal.refusal_texts import refusal_text
+from gatewall.portal.return_access import missing_proof
 
 
 class Guard(Form):
@@ -31,9 +33,10 @@ class Guard(Form):
             return see_other(elsewhere)
         if caller is None:
             return _sign_in(request)
-        if return_url and step_up_views.is_wanted(return_url, caller):
+        missing = missing_proof(request, return_url, caller) if return_url else None
+        if missing is Reason.SECOND_FACTOR_REQUIRED:
             return step_up_views.first_page(request, caller, return_url)
-        notice = notices.for_signed_in(request, caller, return_url)
+        notice = notices.for_signed_in(request, caller, return_url, missing)
         response = pages.page(request, "signed_in", {"user": caller.user, "notice": notice}, return_url=return_url)
         if return_url and not (notice and notice.blocks):
             pages.renew_cookie(response, request, caller)

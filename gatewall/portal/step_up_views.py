@@ -7,19 +7,9 @@ from django.utils.translation import gettext as _
 
 from accounts import browser, login, reauthentication, second_factor, selectors, services, totp
 from accounts.second_factor import Setup
-from gatewall.engine.hosts import Access, Authority, DomainTable
 from gatewall.kernel.refusals import Gone
 from gatewall.portal import pages
 from gatewall.portal.pages import Caller, OwnForm
-from gatewall.portal.return_url import origin_of
-from policies import policy_source
-
-
-def is_wanted(return_url: str, caller: Caller) -> bool:
-    """Return whether the visitor's site requires a second factor that the session lacks."""
-    authority = Authority.parse(origin_of(return_url).partition("://")[2])
-    domain = DomainTable(policy_source.domains()).match(authority.host) if authority else None
-    return domain is not None and domain.access is Access.TWO_FACTOR and not caller.has_shown_second_factor
 
 
 def first_page(request: HttpRequest, caller: Caller, return_url: str | None) -> HttpResponse:

@@ -5,10 +5,15 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from accounts.models import Session, TotpDevice
+from gatewall.engine.snapshot import Segment
+from gatewall.policy import revisions
+from gatewall.publication import compiler
+from policies import services
 from tests.support.cast import OFFICE
 from tests.support.proxies import a_token
 from tests.support.second_factor import an_app
 from tests.support.visitor import BACK, HOSTILE, field, words
+from tests.unit.rule_facts import an_access_rule
 
 pytestmark = pytest.mark.django_db
 
@@ -153,3 +158,68 @@ def test_no_other_site_signs_anybody_out(signed_in, settings, auth, headers):
 
     assert signed_in.send("/sign-out", headers).status_code == 403
     assert auth(cookie=f"service.token={signed_in.token}").status == 200
+
+
+# Access rules.
+
+
+@pytest.fixture
+def rules(monkeypatch):
+    """Return a function that puts these access rules in force."""
+
+    def put(*made):
+        monkeypatch.setitem(compiler._ROWS, Segment.ACCESS_RULES, lambda: made)
+        revisions.one_at_a_time(revisions.advance)(Segment.ACCESS_RULES, actor="alice", changes=[])
+
+    return put
+
+
+@pytest.fixture
+def office(db):
+    return services.register_domain(actor="", name=OFFICE, access="authenticated", seed=True)
+
+
+def at(path, signed_in, auth):
+    return auth(cookie=f"service.token={signed_in.token}", x_forwarded_host=OFFICE, x_forwarded_uri=path).reason
+
+
+def test_a_path_that_asks_for_two_factors_by_a_rule_leads_to_step_up_and_back(signed_in, bob, office, rules, auth):
+    app, back = an_app(bob), f"https://{OFFICE}/admin/users?a=b"
+    rules(an_access_rule("two_factor", "prefix /admin"))
+
+    assert at("/admin/users?a=b", signed_in, auth) == "second-factor-required"
+    assert 'action="/wall/step-up"' in signed_in.get("/", {"rd": back}).text
+    assert 'action="/wall/step-up"' not in signed_in.get("/", {"rd": f"https://{OFFICE}/x"}).text
+    answer = signed_in.send("/step-up", code=app.code(), rd=back)
+
+    assert answer.headers["Location"] == back
+    assert at("/admin/users?a=b", signed_in, auth) == "session-valid"
+    assert 'action="/wall/step-up"' not in signed_in.get("/", {"rd": back}).text
+
+
+def test_a_path_that_asks_for_less_than_its_host_asks_for_no_code(signed_in, bob, vault, rules, auth):
+    rules(an_access_rule("authenticated", "prefix /wiki"))
+
+    assert at("/wiki/1", signed_in, auth) == "session-valid"
+    assert "Continue to" in signed_in.get("/", {"rd": f"https://{OFFICE}/wiki/1"}).text
+    assert 'action="/wall/enrol"' in signed_in.get("/", {"rd": f"https://{OFFICE}/wiki/../x"}).text
+
+
+def test_a_rule_for_a_group_asks_its_members_alone(signed_in, bob, office, rules, auth):
+    rules(
+        an_access_rule("two_factor", groups=frozenset({4711})), an_access_rule("two_factor", users=frozenset({bob.pk}))
+    )
+
+    assert 'action="/wall/' in signed_in.get("/", {"rd": BACK}).text
+    rules(an_access_rule("two_factor", groups=frozenset({4711})))
+    assert "Continue to" in signed_in.get("/", {"rd": BACK}).text
+
+
+def test_a_path_that_asks_for_a_passkey_says_so_and_offers_no_way_into_a_loop(signed_in, bob, office, rules, auth):
+    rules(an_access_rule("phishing_resistant", "prefix /vault"))
+
+    page = signed_in.get("/", {"rd": f"https://{OFFICE}/vault"})
+
+    assert at("/vault", signed_in, auth) == "phishing-resistant-required"
+    assert "resists phishing" in page.text
+    assert "Continue to" not in page.text
