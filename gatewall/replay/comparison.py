@@ -15,8 +15,9 @@ from gatewall.engine.snapshot import PolicySnapshot
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.rules import WafRule
 from gatewall.replay.change_history import ChangeHistory
+from gatewall.replay.missing import Missing
 from gatewall.replay.recorded_waf import altered_targets, inspected_targets, unrecorded_targets
-from gatewall.replay.redecision import Assumed, Missing, Redecider, Replay, recorded_request
+from gatewall.replay.redecision import Assumed, Redecider, Replay, recorded_request
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,7 @@ class Comparison:
             for policy, history in zip((before, after), histories, strict=True)
         )
         self._rules = ChangedRules(before.waf, after.waf.rules)
+        self._same_access: dict[str | None, bool] = {}
         self._subjects_differ = any(
             getattr(before, name) != getattr(after, name) for name in ("groups", "users", "git_tokens", "licenses")
         )
@@ -125,9 +127,19 @@ class Comparison:
             return False
         if domain != self._after.domains.match(host) or (missing is Missing.CREDENTIAL and self._subjects_differ):
             return False
-        if missing is not Missing.WAF_RULES or not self._rules.ids:
-            return True
-        return not self._rules.may_match(record, request, domain.name if domain else None)
+        name = domain.name if domain else None
+        if missing is not Missing.WAF_RULES:
+            return self._access_is_same(name)
+        return not self._rules.ids or not self._rules.may_match(record, request, name)
+
+    def _access_is_same(self, domain: str | None) -> bool:
+        """True if the same access rules are walked for a domain's hosts, and mean the same subjects."""
+        same = self._same_access.get(domain)
+        if same is None:
+            rules = self._before.access_rules.of_domain(domain)
+            same = rules == self._after.access_rules.of_domain(domain) and not (rules and self._subjects_differ)
+            self._same_access[domain] = same
+        return same
 
 
 def with_rules(before: PolicySnapshot, after: PolicySnapshot, rules: Sequence[WafRule]) -> PolicySnapshot:

@@ -14,6 +14,7 @@ from gatewall.engine.waf.reading import LONG_URI
 from gatewall.engine.waf.rules import Target, WafRule
 from gatewall.kernel.changes import Resource
 from gatewall.replay.change_history import ChangeHistory
+from gatewall.replay.missing import Missing, NotRecorded
 
 _NEVER_RECORDED = frozenset({Target.HEADERS, Target.COOKIES, Target.REFERER})
 _OF_PATH = frozenset({Target.URI, Target.PATH})
@@ -75,6 +76,25 @@ class RecordedFacts(Facts):
         worst._with_doubtful = True
         worst.__dict__["_matches"] = self._matches
         return worst
+
+    @property
+    def path_readings(self) -> tuple[str, ...]:
+        """The readings of the path. Raises NotRecorded if it was masked or truncated."""
+        if not is_whole(self._record.path, PATH.length):
+            raise NotRecorded(Missing.PATH)
+        return super().path_readings
+
+    @property
+    def is_preflight(self) -> bool:
+        """True for a CORS preflight. Raises NotRecorded for OPTIONS with headers, which are not recorded."""
+        if self.request.method == "OPTIONS" and "headers" in self.request.visible:
+            raise NotRecorded(Missing.HEADERS)
+        return False
+
+    @property
+    def asked_at(self) -> float:
+        """When the visitor asked, not the moment of this replay."""
+        return self._record.at
 
     def matching_rules(self) -> tuple[WafRule, ...]:
         sure, doubtful = self._matches

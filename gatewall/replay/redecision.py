@@ -29,16 +29,8 @@ from gatewall.engine.snapshot import PolicySnapshot
 from gatewall.engine.steps import DECIDING_STEP, STEPS, Step, inspected_client_is_allowed
 from gatewall.engine.waf.rules import WafRule
 from gatewall.replay.change_history import ChangeHistory
+from gatewall.replay.missing import Missing, NotRecorded
 from gatewall.replay.recorded_waf import RecordedFacts, has_looked_up, is_whole
-
-
-class Missing(StrEnum):
-    """What a decision needs and the record lacks."""
-
-    REQUEST = "request"
-    CREDENTIAL = "credential"
-    REQUEST_RATE = "request-rate"
-    WAF_RULES = "waf-rules"
 
 
 class Assumed(StrEnum):
@@ -47,14 +39,6 @@ class Assumed(StrEnum):
     CREDENTIAL = "credential"
     REQUEST_RATE = "request-rate"
     WAF_RULES = "waf-rules"
-
-
-class NotRecorded(Exception):
-    """A step needs something that the record lacks."""
-
-    def __init__(self, missing: Missing) -> None:
-        super().__init__(missing.value)
-        self.missing = missing
 
 
 @dataclass(frozen=True, slots=True)

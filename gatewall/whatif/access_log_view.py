@@ -16,7 +16,8 @@ from gatewall.api.operations import operation
 from gatewall.api.queries import choice_in, refuse_unknown_parameters
 from gatewall.api.serializers import ShapedField
 from gatewall.api.views import ApiView
-from gatewall.replay.redecision import Assumed, Missing
+from gatewall.replay.missing import Missing
+from gatewall.replay.redecision import Assumed
 from gatewall.whatif.explain_view import StepOutput
 from gatewall.whatif.replay_record import decide_again, trace
 from gatewall.whatif.shapes import NUMBER, PLACED_RULES, SCOPE_SOURCES, TEXT, object_of

@@ -12,11 +12,12 @@ from audit.spool.rows import COLUMNS, record_of_row, row_of
 from gatewall.engine.model import Effect
 from gatewall.engine.waf.rules import Exclusion
 from gatewall.replay.comparison import Comparison, with_rules
-from gatewall.replay.redecision import Missing
+from gatewall.replay.missing import Missing
 from gatewall.replay.tally import EXAMPLES, SHOWN, Tally
 from tests.support.cast import CLIENT, NOW, OFFICE, USERS, a_policy, an_allowed
 from tests.support.ports import Countries
 from tests.unit.recorded import ALL_CHANGED, CREDENTIALS, DOMAINS, UNCHANGED, a_rule_for, recorded
+from tests.unit.rule_facts import an_access_rule
 from tests.unit.test_redecision_properties import LINES, POLICIES
 
 USER_STATES = [*USERS]
@@ -70,6 +71,7 @@ def test_a_row_is_the_record_that_it_was_made_of():
 
 ONCE_BLOCKED = a_policy(domains=DOMAINS, blocked=(CLIENT,))
 COOKIES, QUERY = a_rule_for("cookies"), a_rule_for("query", id=9, name="9")
+RULE_FOR_BOB = an_access_rule("authenticated", users=frozenset({2}))
 LACKING = {
     "credential, another list": ({}, {"blocked": ("203.0.113.0/24",)}, None),
     "credential, another domain": ({}, {"domains": {**DOMAINS, "open.example": "denied"}}, None),
@@ -91,6 +93,18 @@ LACKING = {
         {"rules": [COOKIES, a_rule_for("headers", id=9, name="9")]},
         Missing.WAF_RULES,
     ),
+    "credential, a rule for the host": ({}, {"access_rules": [an_access_rule("two_factor")]}, Missing.CREDENTIAL),
+    "credential, a rule for another host": (
+        {"access_rules": [RULE_FOR_BOB]},
+        {"access_rules": [RULE_FOR_BOB, an_access_rule("denied", domains=frozenset({"x.example"}), id=2)]},
+        None,
+    ),
+    "credential of a rule, the users": (
+        {"access_rules": [RULE_FOR_BOB]},
+        {"users": USER_STATES[:1]},
+        Missing.CREDENTIAL,
+    ),
+    "credential of a rule, another list": ({"access_rules": [RULE_FOR_BOB]}, {"blocked": ("203.0.113.0/24",)}, None),
     "rate, another list": ({"request_rate_per_minute": 60}, {"blocked": ("203.0.113.0/24",)}, None),
     "rate, itself": ({"request_rate_per_minute": 60}, {"request_rate_per_minute": 90}, Missing.REQUEST_RATE),
 }

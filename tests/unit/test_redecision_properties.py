@@ -3,8 +3,11 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gatewall.engine.addresses import parse_network
+from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action
 from gatewall.engine.steps import STEPS
+from gatewall.replay.missing import Missing
 from tests.support.cast import (
     BOBS_GIT_TOKEN,
     CLIENT,
@@ -13,6 +16,7 @@ from tests.support.cast import (
     an_allowed,
 )
 from tests.unit.recorded import ALL_CHANGED, CREDENTIALS, DOMAINS, a_redecider, a_rule_for, recorded
+from tests.unit.rule_facts import an_access_rule
 
 
 def words(verdict):
@@ -39,7 +43,7 @@ LINES = st.builds(
         [CLIENT, "203.0.113.7", f"10.1.1.1, {CLIENT}", "::ffff:198.51.100.7", "10.0.0.9", "1.2.3", " ", None]
     ),
     st.sampled_from([*DOMAINS, "nobody.example", "OFFICE.example.:443", "a b", None]),
-    st.sampled_from(["GET", "POST", "get", None]),
+    st.sampled_from(["GET", "POST", "OPTIONS", "get", None]),
     st.sampled_from(
         [
             *("/", "/?q=attack", "/wiki?a=b", "*", "no-path", "/a#b", "/?token=attack", "/attack;sid=1", None),
@@ -86,6 +90,60 @@ POLICIES = st.fixed_dictionaries(
         "request_rate_per_minute": st.sampled_from([0, 1]),
     }
 )
+
+
+ACCESS_RULES = st.lists(
+    st.builds(
+        lambda number, access, pattern, conditions: an_access_rule(access, *pattern, id=number, **conditions),
+        st.integers(1, 4),
+        st.sampled_from(Access),
+        st.sampled_from([(), ("prefix /wiki",), ("glob /**/attack",), ("exact /",)]),
+        st.sampled_from(
+            [
+                {},
+                {"users": frozenset({2})},
+                {"credential_kinds": frozenset({"session", "license"})},
+                {"methods": frozenset({"OPTIONS"})},
+                {"methods": frozenset({"POST"})},
+                {"networks": (parse_network("198.51.100.0/24"),)},
+                {"countries": frozenset({"DE"})},
+                {"domains": frozenset({OFFICE})},
+                {"rate_per_minute": 5},
+                {"start_minute": 0, "end_minute": 9 * 60},
+            ]
+        ),
+    ),
+    min_size=1,
+    max_size=4,
+    unique_by=lambda rule: rule.id,
+)
+NOT_OF_RULES = {Missing.PATH, Missing.HEADERS, Missing.CREDENTIAL, Missing.REQUEST_RATE}
+"""What a record may lack although the policy is the same."""
+
+
+@settings(max_examples=200)
+@given(LINES, POLICIES, ACCESS_RULES, st.sampled_from([0, 7]))
+def test_under_the_same_access_rules_the_answer_is_the_same_or_says_what_is_missing(lines, parts, rules, over):
+    policy = a_policy(**parts, access_rules=rules)
+    record = recorded(lines, policy, over=over)
+
+    again = a_redecider(policy).replay(record).decision()
+
+    assert again.missing in {None, *NOT_OF_RULES}
+    if again.missing is None:
+        assert words(again.verdict) == words_of_record(record)
+
+
+@settings(max_examples=200)
+@given(LINES, POLICIES, ACCESS_RULES, ACCESS_RULES, st.sampled_from([0, 7]))
+def test_under_other_access_rules_the_answer_is_that_of_the_gate_or_none(lines, parts, rules, other_rules, over):
+    policy, other = a_policy(**parts, access_rules=rules), a_policy(version=2, **parts, access_rules=other_rules)
+    record, truth = recorded(lines, policy, over=over), recorded(lines, other, over=over)
+
+    again = a_redecider(other, ALL_CHANGED).replay(record).decision()
+
+    if again.verdict is not None and again.verdict.reason != "waf-rule":
+        assert words(again.verdict) == words_of_record(truth)
 
 
 @settings(max_examples=400)

@@ -23,6 +23,8 @@ OUTCOMES = {
 }
 MISSING = {
     "request": _("what was asked is not recorded"),
+    "path": _("the path was recorded with masks, or cut"),
+    "headers": _("the headers of a CORS preflight are not recorded"),
     "credential": _("what was sent to sign in is not recorded"),
     "request-rate": _("how many other requests there were is not recorded"),
     "waf-rules": _("the parts that WAF rules look at are not recorded"),

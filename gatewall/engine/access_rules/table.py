@@ -69,6 +69,11 @@ class AccessRuleTable:
         own, everywhere = self._by_domain.get(domain or ""), self._everywhere
         return [index for index in (own, everywhere) if index is not None]
 
+    def of_domain(self, domain: str | None) -> tuple[AccessRule, ...]:
+        """Return the rules for the hosts of a domain, in order."""
+        indexes = self.indexes_of(domain)
+        return tuple([rule.rule for rule in all_rules(indexes)]) if indexes else ()
+
 
 def trimmed_readings(path: str) -> tuple[str, ...]:
     """Return the readings of a path, without the slashes at their end."""

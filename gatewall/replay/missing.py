@@ -1,0 +1,22 @@
+"""What a record lacks to decide its request again. Pure."""
+
+from enum import StrEnum
+
+
+class Missing(StrEnum):
+    """What a decision needs and the record lacks."""
+
+    REQUEST = "request"
+    PATH = "path"
+    HEADERS = "headers"
+    CREDENTIAL = "credential"
+    REQUEST_RATE = "request-rate"
+    WAF_RULES = "waf-rules"
+
+
+class NotRecorded(Exception):
+    """A step needs something that the record lacks."""
+
+    def __init__(self, missing: Missing) -> None:
+        super().__init__(missing.value)
+        self.missing = missing

@@ -1,0 +1,65 @@
+"""Recorded requests under access rules: what a record lacks is said, and time windows are those of the request."""
+
+from dataclasses import replace
+
+import pytest
+
+from gatewall.replay.missing import Missing
+from tests.support.cast import CLIENT, HOUR, NOW, OFFICE, a_policy
+from tests.unit.recorded import CREDENTIALS, DOMAINS, a_redecider, recorded
+from tests.unit.rule_facts import an_access_rule
+
+WIKI = [("x-forwarded-for", CLIENT), ("x-forwarded-host", OFFICE), ("x-forwarded-method", "GET")]
+PLAIN = a_policy(domains=DOMAINS)
+
+
+def a_record(uri="/wiki", *lines):
+    return recorded([*WIKI, ("x-forwarded-uri", uri), *lines], PLAIN)
+
+
+def again(record, *rules, at=NOW):
+    decision = a_redecider(a_policy(domains=DOMAINS, access_rules=rules), at=at).replay(record).decision()
+    return decision.verdict.reason.value if decision.verdict else decision.missing
+
+
+def test_a_rule_on_a_path_opens_what_was_recorded_below_it():
+    rule = an_access_rule("public", "prefix /wiki")
+
+    assert again(a_record("/wiki/a"), rule) == "path-public"
+    assert again(a_record("/other"), rule) == "credential-missing"
+
+
+def test_a_masked_path_cannot_be_judged_by_a_rule_on_paths():
+    masked = replace(a_record(), path="/wiki/***")
+
+    assert again(masked, an_access_rule("denied", "prefix /wiki")) is Missing.PATH
+    assert again(masked, an_access_rule("denied")) == "access-denied"
+    elsewhere = an_access_rule("denied", "prefix /wiki", domains=frozenset({"shop.example"}))
+    assert again(masked, elsewhere) == "credential-missing"
+
+
+def test_a_preflight_cannot_be_told_from_another_options():
+    record = replace(a_record(), method="OPTIONS")
+
+    assert again(record, an_access_rule("public", methods=frozenset({"OPTIONS"}))) is Missing.HEADERS
+    assert again(record, an_access_rule("public", methods=frozenset({"OPTIONS", "GET"}))) == "path-public"
+    unseen = replace(record, visible=sorted(set(record.visible) - {"headers"}))
+    assert again(unseen, an_access_rule("public", methods=frozenset({"OPTIONS"}))) == "credential-missing"
+
+
+def test_a_window_is_judged_at_the_time_of_the_request():
+    morning = an_access_rule("public", start_minute=9 * 60, end_minute=10 * 60)  # the request came at 9:26 UTC
+
+    assert again(a_record(), morning, at=NOW + 5 * HOUR) == "path-public"
+
+
+@pytest.mark.parametrize(("who", "expected"), [("bob", "access-denied"), ("charlie", "session-valid")])
+def test_a_rule_about_users_asks_for_the_recorded_one(who, expected):
+    assert again(a_record("/", CREDENTIALS[who]), an_access_rule("denied", users=frozenset({2}))) == expected
+
+
+def test_a_credential_that_was_not_checked_then_is_missing_for_a_rule_about_users():
+    blocked = recorded([*WIKI, ("x-forwarded-uri", "/"), CREDENTIALS["bob"]], a_policy(blocked=[CLIENT]))
+
+    assert again(blocked, an_access_rule("denied", users=frozenset({2}))) is Missing.CREDENTIAL
+    assert again(blocked, an_access_rule("denied", id=2)) == "access-denied"
