@@ -35,6 +35,10 @@ def pytest_collection_finish(session):
     gc.freeze()
 
 
+def pytest_unconfigure(config):
+    gc.unfreeze()  # what is left at the end is counted as lost by libraries in C++
+
+
 def pytest_collection_modifyitems(config, items):
     """Begin with what takes longest; leave out on PostgreSQL what uses no database: it does the same on every one."""
     items.sort(key=lambda item: [part not in item.path.as_posix() for part in LONGEST])

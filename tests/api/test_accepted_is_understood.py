@@ -79,6 +79,11 @@ BODIES = {
     "/authorized-domains": some(
         {"name": HOSTS}, access=st.sampled_from(["authenticated", "two_factor", "public", "denied"]), remark=WORDS
     ),
+    "/groups": some(
+        {"name": st.one_of(st.from_regex(r"[a-zA-Z0-9._-]{1,8}", fullmatch=True), WORDS)},
+        description=WORDS, all_domains=FLAGS,
+        authorized_domains=st.lists(st.just(OFFICE), max_size=2),
+    ),
     "/geo-block-rules": some({"country_code": st.sampled_from([*COUNTRY_NAMES, "nz", " de ", "XX"])}, remark=WORDS),
     "/webhooks": some(
         {"name": WORDS, "url": st.sampled_from(["https://a.example/x", "https://8.8.8.8", "http://a.example"])},

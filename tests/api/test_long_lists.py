@@ -48,6 +48,7 @@ SHORT = {
     "/ip-white-list": "typed by hand",
     "/waf-rules": "some thousand",
     "/authorized-domains": "typed by hand",
+    "/groups": "typed by hand",
     "/geo-block-rules": "as many as there are countries",
     "/list-subscriptions": "typed by hand",
     "/webhooks": "typed by hand",
@@ -62,7 +63,7 @@ VALUES = {
 SEARCHED = {
     "/ip-black-list": {"created_by", "ip"},
     "/users": {"email", "is_admin", "is_active", "all_domains", "totp_enabled", "created_by", "authorized_domain",
-               "last_login_at_after", "last_login_at_before", "ordering=last_login_at"},
+               "group", "last_login_at_after", "last_login_at_before", "ordering=last_login_at"},
     "/licenses": {"prefix", "is_active", "all_domains", "created_by", "authorized_domain", "created_at_after",
                   "created_at_before", "expires_at_after", "expires_at_before", "ordering=created_at",
                   "ordering=expires_at"},
