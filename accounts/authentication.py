@@ -74,6 +74,16 @@ def holders(request: HttpRequest | Request) -> list[tuple[User, SessionToken]]:
     return [holder for value in values[:_MAX_COOKIES] if (holder := token_holder(value)) is not None]
 
 
+def amr_of(request: HttpRequest | Request) -> tuple[str, ...]:
+    """Return how the session of the caller was opened (RFC 8176): by its token, or the row of the admin's session."""
+    token = getattr(request, "auth", None)
+    if isinstance(token, SessionToken):
+        return tuple(token["amr"])
+    plain = django_request(request) if isinstance(request, Request) else request
+    row = admin_session.row_of(plain, signed_in_user(request))
+    return tuple(row.amr) if row else ()
+
+
 def signed_in_user(request: HttpRequest | Request) -> User:
     """Return the signed-in user. Raises NotAuthenticated."""
     user = request.user

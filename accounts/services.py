@@ -24,6 +24,7 @@ from gatewall.policy import revisions
 from policies.groups.members import still_existing
 from policies.models import AuthorizedDomain, Group
 from policies.rows import still_registered
+from policies.rule_references import remove_from_rules, segments_of
 
 _PRUNED_AT_ONCE = 1000
 
@@ -143,15 +144,18 @@ def _change(
 
 @revisions.one_at_a_time
 def delete_user(user: User, *, actor: str) -> None:
-    """Delete a user with sessions and git tokens. Raises LastAdmin, Gone."""
+    """Delete a user with sessions and git tokens; access rules that name nobody else are disabled.
+
+    Raises LastAdmin, Gone.
+    """
     user = revisions.as_it_is_now(user)
     if user.is_staff:
         _refuse_last_admin(user)
     shards, gone = _git_tokens_of(user)
     gone.append(difference(describe(user), None))
-    shard = shard_of_user(user.pk)
+    shard, rules = shard_of_user(user.pk), remove_from_rules("users", user)
     user.delete()
-    revisions.advance(shard, *shards, actor=actor, changes=gone)
+    revisions.advance(shard, *shards, *segments_of(rules), actor=actor, changes=[*gone, *rules])
 
 
 @transaction.atomic

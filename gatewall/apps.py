@@ -3,6 +3,7 @@
 import gc
 
 from django.apps import AppConfig
+from django.conf import settings
 
 
 class GatewallConfig(AppConfig):
@@ -18,18 +19,23 @@ class GatewallConfig(AppConfig):
         | ``policy.revisions``       | ``audit.events``, with each revision in its transaction            |
         | ``audit.events.recording`` | ``webhooks.incidents``, with the events of a transaction           |
         | ``api.fresh_sign_in``      | ``accounts``, to ask callers once more who they are                |
+        | ``api.caller``             | ``accounts``, for how the caller's session was opened              |
+        | ``policies.history``       | the countries of this process, when rules may lock their maker out |
         | ``policies.scopes``        | the models whose rows name domains, when a domain changes or goes  |
         """
         # Imported here: their models are loaded only now.
-        from accounts import fresh_sign_in  # noqa: PLC0415
+        from accounts import authentication, fresh_sign_in  # noqa: PLC0415
         from accounts.models import User  # noqa: PLC0415
         from audit.events import recording, revision_events  # noqa: PLC0415
+        from gatewall.api import caller  # noqa: PLC0415
         from gatewall.api.fresh_sign_in import register_check  # noqa: PLC0415
         from gatewall.install.checks import register_all  # noqa: PLC0415
         from gatewall.policy import revisions  # noqa: PLC0415
         from gatewall.publication.announcement import announce  # noqa: PLC0415
+        from gatewall.publication.control_plane import sources_of  # noqa: PLC0415
         from licensing.models import License  # noqa: PLC0415
         from policies import scopes  # noqa: PLC0415
+        from policies.history import rule_lockout  # noqa: PLC0415
         from policies.models import Group  # noqa: PLC0415
         from webhooks import incidents  # noqa: PLC0415
 
@@ -37,6 +43,8 @@ class GatewallConfig(AppConfig):
         revisions.call_in_transaction(revision_events.record)
         recording.call_in_transaction(incidents.witness)
         register_check(fresh_sign_in)
+        caller.find_amr_with(authentication.amr_of)
+        rule_lockout.look_up_with(lambda: sources_of(settings.CONFIG)[1])
         scopes.scoped_by(Group, User, License)
         register_all()
         gc.freeze()  # what is loaded stays: no later collection looks at it

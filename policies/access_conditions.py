@@ -32,15 +32,13 @@ def _refused(words: Any, code: str = "invalid", **params: object) -> ValidationE
     return ValidationError(words, code, params or None)
 
 
-def canonical_path(match: str, text: str) -> str:
-    """Return the path as a rule stores it: decoded, resolved, without parameters, query and fragment."""
+def canonical_path(text: str) -> str:
+    """Return the path as a rule stores it: decoded, resolved, without parameters, query, fragment and last slash."""
     for _round in range(_DECODING_ROUNDS):
         text = unquote(text)
     path = re.split(r"[?#]", text, maxsplit=1)[0].replace("\\", "/")
     path = "/".join(segment.partition(";")[0] for segment in path.split("/"))
-    normal = posixpath.normpath("/" + path.lstrip("/"))
-    is_folder = path.endswith("/") and normal != "/" and match != PathMatch.PREFIX
-    return normal + "/" if is_folder else normal
+    return posixpath.normpath("/" + path.lstrip("/"))
 
 
 def validate_path(match: str, text: str) -> None:
@@ -49,7 +47,7 @@ def validate_path(match: str, text: str) -> None:
         raise _refused(_("a path has no control characters"))
     if _REGEX.search(text):
         raise _refused(_("a path is no regular expression: use prefix, or glob with * and **"))
-    canonical = canonical_path(match, text)
+    canonical = canonical_path(text)
     if "%" in canonical or "\ufffd" in canonical:
         raise _refused(_("write a path decoded, without %20 and the like"))
     if not text.startswith("/"):
@@ -134,16 +132,17 @@ def minute_of(text: str | None) -> int | None:
 
 def validate_time_zone(text: str) -> None:
     """Raise ValidationError unless it is the name of an IANA time zone; name it if only the letter case differs."""
-    if text in _time_zones():
+    if text in time_zones():
         return
-    spelling = next((name for name in _time_zones() if name.lower() == text.lower()), None)
+    spelling = next((name for name in time_zones() if name.lower() == text.lower()), None)
     if spelling:
         require_spelling(spelling, text)
     raise _refused(_("%(name)s is not an IANA time zone like Europe/Berlin"), "unknown-time-zone", name=repr(text[:64]))
 
 
 @lru_cache(maxsize=1)
-def _time_zones() -> frozenset[str]:
+def time_zones() -> frozenset[str]:
+    """Return the names of all IANA time zones."""
     return frozenset(available_timezones())  # reads every file of the database: a tenth of a second
 
 

@@ -11,6 +11,7 @@ from gatewall.engine.addresses import canonical_text, parse_network
 from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Category, Operator, Severity
+from policies.access_conditions import MAX_RULES
 from policies.list_files.parsing import Format
 from policies.validators import canonical_country, canonical_domain, canonical_network
 
@@ -85,6 +86,11 @@ class _DomainFilter(ValueFilter):
         return qs.filter(domain__isnull=True) if value == EVERYWHERE else super().filter(qs, value)
 
 
+class _DomainsFilter(ValueFilter):
+    def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
+        return qs.filter(domains__isnull=True) if value == EVERYWHERE else super().filter(qs, value)
+
+
 def _ip() -> ValueFilter:
     return NetworkFilter("network", parse=canonical_network, openapi={"type": "string", "maxLength": 64})
 
@@ -126,6 +132,21 @@ class GeoBlockRuleFilters(ListFilters):
     """Filters of the blocked countries."""
 
     country_code = text("country_code", max_length=64, parse=canonical_country)
+
+
+class AccessRuleFilters(ListFilters):
+    """Filters of the access rules."""
+
+    position = whole_number("position", least=1, most=MAX_RULES)
+    name = text("name", max_length=100)
+    enabled = flag("enabled")
+    access = one_of("access", Access)
+    domain = _DomainsFilter("domains__name", parse=_domain_name, openapi={"type": "string", "maxLength": 255})
+    group = text("groups__name", max_length=64)
+    user = text("users__username", max_length=64, lookup="iexact")
+    rate_per_minute = whole_number("rate_per_minute", most=1_000_000)
+    time_zone = text("time_zone", max_length=64)
+    expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
 
 
 class WafRuleFilters(ListFilters):

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from gatewall.engine.access_rules.rules import AccessRule
+from gatewall.engine.access_rules.rules import AccessRule, PathMatch, PathPattern
 from gatewall.engine.addresses import IPAddress, NetworkTable, canonical_text, networks_of, parse_network
 from gatewall.engine.groups import GroupState
 from gatewall.engine.hosts import Access, Domain
@@ -16,7 +16,9 @@ from gatewall.engine.model import Action
 from gatewall.engine.snapshot import BlockedCountry, Segment
 from gatewall.engine.waf.rules import Category, Exclusion, Operator, Target, Transform, WafRule
 from policies import selectors
+from policies.access_conditions import WEEKDAYS, minute_of
 from policies.models import MANUAL, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, Group
+from policies.models import AccessRule as AccessRuleRow
 from policies.models import WafRule as WafRuleRow
 from policies.validators import exclusion_expiry
 
@@ -120,7 +122,31 @@ def engine_rule(row: WafRuleRow) -> WafRule:
 
 def access_rules() -> tuple[AccessRule, ...]:
     """Return the enabled access rules in their order."""
-    return ()
+    return tuple(engine_access_rule(row) for row in selectors.access_rules().filter(enabled=True))
+
+
+def engine_access_rule(row: AccessRuleRow) -> AccessRule:
+    """Return an access rule as an engine value. Raises ValueError if the row is not valid for the engine."""
+    return AccessRule(
+        id=row.pk,
+        name=row.name,
+        access=Access(row.access),
+        domains=frozenset(domain.name for domain in row.domains.all()),
+        paths=tuple(PathPattern(PathMatch(path["match"]), path["value"]) for path in row.paths),
+        methods=frozenset(row.methods),
+        networks=tuple(map(parse_network, row.networks)),
+        countries=frozenset(row.countries),
+        asns=frozenset(row.asns),
+        weekdays=frozenset(WEEKDAYS.index(day) + 1 for day in row.weekdays),
+        start_minute=minute_of(row.from_time),
+        end_minute=minute_of(row.until_time),
+        time_zone=row.time_zone,
+        groups=frozenset(group.pk for group in row.groups.all()),
+        users=frozenset(user.pk for user in row.users.all()),
+        credential_kinds=frozenset(row.credential_kinds),
+        rate_per_minute=row.rate_per_minute,
+        expires_at=seconds(row.expires_at),
+    )
 
 
 SEGMENTS: Mapping[str, Callable[[], Iterable[Any]]] = {

@@ -7,10 +7,13 @@ from django.utils.translation import gettext_lazy as _
 from gatewall.engine.hosts import Access
 from gatewall.policy.resources import CREATE_OR_UPDATE, PolicyResource, Write
 from policies import selectors, serializers, services
+from policies.access_rules import services as access_rules
+from policies.access_rules.serializers import AccessRuleInput
 from policies.groups import services as groups
 from policies.groups.serializers import GroupInput
 from policies.lists import subscriptions
 from policies.models import (
+    AccessRule,
     AllowlistEntry,
     AuthorizedDomain,
     BlocklistEntry,
@@ -76,6 +79,16 @@ GROUPS = PolicyResource(
     draft=GroupInput,
     note="description",
 )
+ACCESS_RULES = PolicyResource(
+    model=AccessRule,
+    title=_("access rule"),
+    selector=selectors.access_rules,
+    create=access_rules.create_access_rule,
+    update=access_rules.change_access_rule,
+    delete=access_rules.delete_access_rule,
+    guards=frozenset(Write),
+    draft=AccessRuleInput,
+)
 SUBSCRIPTIONS = PolicyResource(
     model=ListSubscription,
     title=_("list subscription"),
@@ -83,4 +96,4 @@ SUBSCRIPTIONS = PolicyResource(
     update=subscriptions.change_subscription,
     delete=subscriptions.unsubscribe,
 )
-RESOURCES = (WAF_RULES, BLOCKLIST, ALLOWLIST, COUNTRIES, DOMAINS, GROUPS, SUBSCRIPTIONS)
+RESOURCES = (WAF_RULES, BLOCKLIST, ALLOWLIST, COUNTRIES, DOMAINS, ACCESS_RULES, GROUPS, SUBSCRIPTIONS)

@@ -9,7 +9,7 @@ from django.db.models.functions import Coalesce
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.snapshot import DomainsMode
 from gatewall.policy import system_settings
-from policies.models import AUTO_BAN, AllowlistEntry, AuthorizedDomain, BlocklistEntry, Group, WafRule
+from policies.models import AUTO_BAN, AccessRule, AllowlistEntry, AuthorizedDomain, BlocklistEntry, Group, WafRule
 
 
 def number_of_bans(at: datetime) -> int:
@@ -50,6 +50,11 @@ def groups() -> QuerySet[Group]:
     number = links.order_by().values("group").annotate(number=Count("pk")).values("number")
     counted = Group.objects.annotate(member_count=Coalesce(Subquery(number, output_field=IntegerField()), 0))
     return counted.prefetch_related("authorized_domains").order_by("id")
+
+
+def access_rules() -> QuerySet[AccessRule]:
+    """Return all access rules in their order, with the rows that they name."""
+    return AccessRule.objects.prefetch_related("domains", "groups", "users")
 
 
 def has_site() -> bool:

@@ -20,6 +20,7 @@ from gatewall.policy import revisions, system_settings
 from policies import rows, selectors
 from policies.history.lockout import guard_against_lockout, refuse_blocking_loopback
 from policies.models import MANUAL, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
+from policies.rule_references import remove_from_rules
 from policies.rules.broad_patterns import log_once, refuse_matching_everything
 from policies.scopes import Scopes
 from policies.validators import MAX_CUSTOM_RULES, validate_pattern
@@ -199,9 +200,10 @@ def change_domain(
 
 @revisions.one_at_a_time
 def remove_domain(domain: AuthorizedDomain, *, actor: str, caller: Caller | None = None, force: bool = False) -> None:
-    """Delete a registered domain, with the entries and custom rules limited to it. No scope becomes wider.
+    """Delete a registered domain, with the entries and custom WAF rules limited to it. No scope becomes wider.
 
-    A built-in rule limited to it is disabled: it must not start to refuse requests on other hosts.
+    A built-in rule limited to it is disabled: it must not start to refuse requests on other hosts. So is an access
+    rule that names no other domain: it must not hold for every host.
     Raises WouldLockYouOut, Gone.
     """
     domain = revisions.as_it_is_now(domain)
@@ -211,6 +213,7 @@ def remove_domain(domain: AuthorizedDomain, *, actor: str, caller: Caller | None
         changes = [rows.write(rule, domain=None, enabled=False) for rule in builtin]
         gone = [*domain.allowlist_entries.all(), *domain.waf_rules.all(), domain]
         changes += [rows.deletion(row) for row in gone]
+        changes += remove_from_rules("domains", domain)
         domain.delete()
         revisions.advance(*NAMES_DOMAINS, actor=actor, changes=[*changes, *scopes.changes()])
 

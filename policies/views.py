@@ -24,8 +24,10 @@ from gatewall.kernel.cookie_domain import host_of
 from gatewall.policy import revisions, system_settings
 from gatewall.policy.resources import PolicyResource, Write
 from policies import cookie_reach, filters, geo, policy_source, resources, selectors, serializers
+from policies.access_rules.serializers import AccessRuleInput, AccessRuleOutput
+from policies.access_rules.warnings import warnings_about as warnings_about_access_rule
 from policies.groups.serializers import GroupInput, GroupOutput
-from policies.models import AuthorizedDomain, WafRule
+from policies.models import AccessRule, AuthorizedDomain, WafRule
 from policies.rules.batch import change_waf_rules
 from policies.rules.broad_patterns import warnings_about
 
@@ -178,6 +180,25 @@ class Groups(_PolicyView):
     search_fields = ("name", "description")
 
 
+class AccessRules(_PolicyView, UsedResource):
+    """Conditions on a request and its subject, and the access that the first matching rule asks for."""
+
+    resource, use_kind = resources.ACCESS_RULES, resources.ACCESS_RULES.logged_as
+    delete_parameters = _FORCE
+    input, output = AccessRuleInput, AccessRuleOutput
+    output_on_create = output_on_change = Warned
+    volatile = ("hits", "last_hit_at")
+    filterset_class = filters.AccessRuleFilters
+    ordering_fields = ("id", "created_at", "position", "name")
+    search_fields = ("name", "remark")
+
+    def created(self, row: Any) -> dict[str, Any]:
+        return _warned(super().created(row), *warnings_about_access_rule(row))
+
+    def changed(self, row: AccessRule) -> dict[str, Any]:
+        return _warned(super().changed(row), *warnings_about_access_rule(row))
+
+
 class ListSubscriptions(_PolicyView):
     """Published block lists that are fetched regularly."""
 
@@ -189,7 +210,7 @@ class ListSubscriptions(_PolicyView):
     search_fields = ("name", "url", "remark")
 
 
-RESOURCES = (Blocklist, Allowlist, WafRules, AuthorizedDomains, Groups, ListSubscriptions, GeoBlockRules)
+RESOURCES = (Blocklist, Allowlist, WafRules, AccessRules, AuthorizedDomains, Groups, ListSubscriptions, GeoBlockRules)
 
 
 class WafRuleBatch(ApiView):

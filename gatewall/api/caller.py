@@ -1,5 +1,7 @@
 """Client address of a control-plane request, and the Django request behind a DRF request."""
 
+from collections.abc import Callable
+
 from django.conf import settings
 from django.http import HttpRequest
 from rest_framework.request import Request
@@ -9,6 +11,7 @@ from gatewall.kernel.clientip import Caller, client_of_environ
 
 _FORWARDING = ("HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP")
 _FORWARDED = "HTTP_X_FORWARDED_"
+_amr: list[Callable[[HttpRequest | Request], tuple[str, ...]]] = []
 
 
 def caller_of(request: HttpRequest | Request) -> Caller | None:
@@ -23,7 +26,19 @@ def caller_of(request: HttpRequest | Request) -> Caller | None:
         return None
     authority = Authority.parse(request.META.get("HTTP_HOST", ""))
     names_client = bool(request.META.get("HTTP_X_FORWARDED_FOR", "").strip(", \t"))
-    return Caller(address, authority.host if authority else None, allowlist_applies=names_client or not forwarded)
+    user = request.user if request.user.is_authenticated else None
+    return Caller(
+        address,
+        authority.host if authority else None,
+        allowlist_applies=names_client or not forwarded,
+        user_id=user.pk if user else None,
+        amr=_amr[0](request) if user and _amr else (),
+    )
+
+
+def find_amr_with(amr_of: Callable[[HttpRequest | Request], tuple[str, ...]]) -> None:
+    """Register the function that returns how the session of a request was opened."""
+    _amr[:] = [amr_of]
 
 
 def django_request(request: Request) -> HttpRequest:

@@ -22,6 +22,7 @@ class Resource(StrEnum):
     ALLOWLIST = "ip-white-list"
     WAF_RULES = "waf-rules"
     DOMAINS = "authorized-domains"
+    ACCESS_RULES = "access-rules"
     COUNTRIES = "geo-block-rules"
     LICENSES = "licenses"
     GROUPS = "groups"
@@ -32,7 +33,14 @@ class Resource(StrEnum):
     WEBHOOKS = "webhooks"
 
 
-DECIDING = (Resource.DOMAINS, Resource.COUNTRIES, Resource.BLOCKLIST, Resource.ALLOWLIST, Resource.WAF_RULES)
+DECIDING = (
+    Resource.DOMAINS,
+    Resource.COUNTRIES,
+    Resource.BLOCKLIST,
+    Resource.ALLOWLIST,
+    Resource.WAF_RULES,
+    Resource.ACCESS_RULES,
+)
 """Resources that can decide a request: ``decided_by`` of an access record names one."""
 
 
@@ -41,12 +49,19 @@ class Recorded:
     """How a revision records the rows of a model; each policy model has one as ``recorded``.
 
     ``fields`` maps API fields to attributes. Rows with equal ``same_entry`` columns are the same entry: undoing a
-    deletion keeps a newer one.
+    deletion keeps a newer one. ``relations`` are those of the fields that name other rows: they are recorded by id too,
+    as ``<field>_ids``, because a restore needs the rows and names may have moved.
     """
 
     resource: Resource
     fields: Mapping[str, str]
     same_entry: tuple[str, ...] = ()
+    relations: tuple[str, ...] = ()
+
+
+def ids_of(relation: str) -> str:
+    """Return the recorded field with the ids of a relation."""
+    return f"{relation}_ids"
 
 
 def api_fields(*names: str, **renamed: str) -> dict[str, str]:
@@ -95,6 +110,8 @@ class Diff:
 def describe(row: Any) -> Described:
     """Return the recorded fields of a row."""
     values = {name: _plain(getattr(row, attribute)) for name, attribute in row.recorded.fields.items()}
+    for name in row.recorded.relations:
+        values[ids_of(name)] = [related.pk for related in getattr(row, name).all()]
     return Described(row.recorded.resource, row.pk, str(row), values)
 
 

@@ -26,14 +26,17 @@ class ForwardedForMalformed(Refused):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Address and host of a client that changes policy, for the lockout check.
+    """Address, host and session of a client that changes policy, for the lockout check.
 
-    ``allowlist_applies`` as in the decision: False for a proxy that forwards no client address.
+    ``allowlist_applies`` as in the decision: False for a proxy that forwards no client address. ``amr``: how the
+    session was opened (RFC 8176); ``user_id`` is None for a caller that is nobody's session.
     """
 
     address: IPAddress
     host: Host | None
     allowlist_applies: bool = True
+    user_id: int | None = None
+    amr: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,12 @@ class TooManyGroups(Conflict):
     code = "too-many-groups"
 
 
+class GroupInUse(Conflict):
+    """An access rule names the group."""
+
+    code = "group-in-use"
+
+
 @revisions.one_at_a_time
 def create_group(*, actor: str, name: str, authorized_domains: Iterable[AuthorizedDomain] = (), **values: Any) -> Group:
     """Create a group without members. Raises ValidationError, Duplicate, TooManyGroups, DomainRemoved."""
@@ -50,8 +56,11 @@ def change_group(
 
 @revisions.one_at_a_time
 def delete_group(group: Group, *, actor: str) -> None:
-    """Delete a group. Its members lose its scope, and stay. Raises Gone."""
+    """Delete a group. Its members lose its scope, and stay. Raises GroupInUse, Gone."""
     group = revisions.as_it_is_now(group)
+    if rules := list(group.access_rules.values_list("name", flat=True)):
+        words = _("access rules name the group: %(rules)s; change or delete them first")
+        raise GroupInUse(words, rules=", ".join(rules))
     members, gone = Members([group]), rows.deletion(group)
     group.delete()
     revisions.advance(Segment.GROUPS, *members.segments, actor=actor, changes=[gone, *members.changes()])

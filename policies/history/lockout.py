@@ -1,9 +1,10 @@
 """Lockout guard: warn operators before a policy change locks them out."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network
+from typing import TypeVar
 
 from django.conf import settings
 from django.db import transaction
@@ -21,6 +22,7 @@ from policies import policy_source
 from policies.history.rollback import take_back
 
 _MAX_PENDING = 100
+Answer = TypeVar("Answer")
 _LOOPBACK = (IPv4Network("127.0.0.0/8"), IPv6Network("::1/128"))
 
 
@@ -49,23 +51,25 @@ def guard_against_lockout(caller: Caller | None, *, force: bool) -> Iterator[Non
         raise WouldLockYouOut(
             _("your own address %(address)s would be refused; send force: true if you mean it"), address=caller.address
         )
-    _await_confirmation(caller, before)
+    await_confirmation(caller, before)
 
 
-def _await_confirmation(caller: Caller, before: int) -> None:
+def await_confirmation(caller: Caller, before: int) -> None:
     """Create a pending confirmation of the revisions after ``before``, unless their changes are not fully recorded."""
     made = PolicyRevision.objects.filter(number__gt=before)
     if made.filter(changes__isnull=True).exists():
         return
     last, now = made.latest("number"), timezone.now()
     deadline = now + timedelta(seconds=settings.GATEWALL_CONFIRM_SECONDS)
-    PendingConfirmation.objects.create(
+    PendingConfirmation.objects.update_or_create(
         revision=last.number,
-        previous=before,
-        actor=last.actor,
-        address=str(caller.address),
-        made_at=now,
-        deadline=deadline,
+        defaults={
+            "previous": before,
+            "actor": last.actor,
+            "address": str(caller.address),
+            "made_at": now,
+            "deadline": deadline,
+        },
     )
     revisions.expect_confirmation(deadline)
 
@@ -81,19 +85,22 @@ def refuse_blocking_loopback(caller: Caller | None, network: str, *, force: bool
 
 def stays_refused(caller: Caller) -> bool:
     """Return whether the lists refuse the caller, with and without the pending forced changes."""
-    if not is_refused(caller):
-        return False
+    return is_refused(caller) and without_pending(lambda: is_refused(caller)) is not False
+
+
+def without_pending(ask: Callable[[], Answer]) -> Answer | None:
+    """Return the answer under the policy without the pending forced changes, None if there are none."""
     waiting = PendingConfirmation.objects.filter(outcome="").order_by("-revision")[:_MAX_PENDING]
     rows = list(waiting.values_list("previous", "revision"))
     if not rows:
-        return True
+        return None
     with transaction.atomic():
         for previous, last in rows:
             with suppress(Conflict):  # a change that cannot be reverted stays
                 take_back(previous, last, actor="")
-        refused = is_refused(caller)
+        answer = ask()
         transaction.set_rollback(True)
-    return refused
+    return answer
 
 
 def is_refused(caller: Caller) -> bool:

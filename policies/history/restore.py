@@ -12,6 +12,7 @@ from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.policy import revisions
 from policies.history.lockout import guard_against_lockout, stays_refused
 from policies.history.rollback import roll_back
+from policies.history.rule_lockout import guard_against_rules
 from policies.history.undo import Past
 
 
@@ -27,7 +28,7 @@ def restore(number: int, *, actor: str, caller: Caller | None = None, force: boo
         raise Gone(_("there is no such revision"))
     head = revisions.current().revision
     past = Past(head, number)
-    with guard_against_lockout(caller, force=force):
+    with guard_against_lockout(caller, force=force), guard_against_rules(caller, force=force):
         roll_back(past, actor)
     return PolicyRevision.objects.get(pk=revisions.current().revision)
 

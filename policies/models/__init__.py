@@ -1,5 +1,6 @@
-"""The rows of the policy, by subject: domains, groups, IP lists, countries, WAF rules, list subscriptions."""
+"""The rows of the policy, by subject: domains, groups, access and WAF rules, IP lists, countries, subscriptions."""
 
+from policies.models.access_rules import AccessRule
 from policies.models.countries import GeoBlockRule
 from policies.models.domains import AuthorizedDomain
 from policies.models.groups import Group
@@ -11,6 +12,7 @@ __all__ = [
     "AUTO_BAN",
     "MANUAL",
     "RESTORABLE",
+    "AccessRule",
     "AllowlistEntry",
     "AuthorizedDomain",
     "BlocklistEntry",
@@ -21,7 +23,7 @@ __all__ = [
     "default_targets",
 ]
 
-RESTORABLE = (AuthorizedDomain, BlocklistEntry, AllowlistEntry, GeoBlockRule, WafRule)
+RESTORABLE = (AuthorizedDomain, BlocklistEntry, AllowlistEntry, GeoBlockRule, WafRule, AccessRule)
 """The models a restore covers, domains first, because other rows refer to them.
 
 ``recorded`` describes a row in a revision; ``segments`` are compiled again after a change of a row.

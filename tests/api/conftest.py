@@ -71,3 +71,15 @@ def tried(admin):
         return response.json()
 
     return ask
+
+
+@pytest.fixture
+def rules(admin):
+    """Return a function that creates rules of these names and returns their ids."""
+
+    def make(*names, **values):
+        bodies = [admin.post("/access-rules", {"access": "two_factor", **values, "name": name}) for name in names]
+        assert [each.status_code for each in bodies] == [201] * len(names)
+        return [each.json()["id"] for each in bodies]
+
+    return make

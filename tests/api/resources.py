@@ -54,6 +54,19 @@ KINDS = (
         read_only={"id": 1, "builtin": True},
     ),
     Kind(
+        "/access-rules",
+        lambda n: {
+            "name": f"rule {n}",
+            "access": "two_factor",
+            "paths": [{"match": "prefix", "value": f"/area/{n}"}],
+            "remark": f"text{n}.",
+        },
+        {"rate_per_minute": 7},
+        orderings=("id", "created_at", "position", "name"),
+        read_only={"id": 1, "created_by": "somebody"},
+        queries=7,
+    ),
+    Kind(
         "/authorized-domains",
         lambda n: {"name": f"site{n}.example", "remark": f"text{n}."},
         {"access": "public"},

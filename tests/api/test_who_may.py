@@ -19,6 +19,7 @@ MANAGED = (
     "ip-black-list",
     "ip-white-list",
     "waf-rules",
+    "access-rules",
     "authorized-domains",
     "geo-block-rules",
     "groups",

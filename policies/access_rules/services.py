@@ -1,0 +1,161 @@
+"""Create, change, move and delete access rules."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext_lazy
+
+from gatewall.engine.hosts import Access
+from gatewall.engine.messages import gettext_noop as _
+from gatewall.kernel.changes import describe, difference
+from gatewall.kernel.clientip import Caller
+from gatewall.kernel.refusals import Conflict
+from gatewall.policy import revisions
+from policies import rows
+from policies.access_conditions import MAX_RULES
+from policies.groups.members import still_existing
+from policies.history.rule_lockout import guard_against_rules
+from policies.models import AccessRule
+from policies.rule_order import arrange, order_now
+
+ABOUT_SUBJECTS = ("groups", "users", "credential_kinds")
+"""Conditions that need a valid credential."""
+
+
+class TooManyAccessRules(Conflict):
+    """The maximum number of access rules is reached."""
+
+    code = "too-many-access-rules"
+
+
+class UserRemoved(Conflict):
+    """A user that the rule names was deleted since the request was read."""
+
+    code = "user-removed"
+
+
+@revisions.one_at_a_time
+def create_access_rule(
+    *, actor: str, position: int | None = None, caller: Caller | None = None, force: bool = False, **values: Any
+) -> AccessRule:
+    """Create an access rule at the end, or at ``position``; the rules from there on move down.
+
+    Raises ValidationError, TooManyAccessRules, WouldLockYouOut, Duplicate, DomainRemoved, GroupRemoved, UserRemoved.
+    """
+    order = order_now()
+    if len(order) >= MAX_RULES:
+        raise TooManyAccessRules(_("there are %(number)s access rules already"), number=f"{MAX_RULES:,}")
+    _validate_position(position, len(order) + 1)
+    rule = AccessRule(created_by=actor, position=len(order) + 1)
+    with guard_against_rules(caller, force=force):
+        _write(rule, values)
+        order.insert((position or len(order) + 1) - 1, rule.pk)
+        moved = [each for each in arrange(order) if each.id != rule.pk]
+        rule = AccessRule.objects.get(pk=rule.pk)
+        revisions.advance(*AccessRule.segments, actor=actor, changes=[difference(None, describe(rule)), *moved])
+    return rule
+
+
+@revisions.one_at_a_time
+def change_access_rule(
+    rule: AccessRule,
+    *,
+    actor: str,
+    position: int | None = None,
+    caller: Caller | None = None,
+    force: bool = False,
+    **values: Any,
+) -> AccessRule:
+    """Update an access rule, and move it to ``position``.
+
+    Raises ValidationError, WouldLockYouOut, Duplicate, DomainRemoved, GroupRemoved, UserRemoved, Gone.
+    """
+    rule = revisions.as_it_is_now(rule)
+    before, order = describe(rule), order_now()
+    _validate_position(position, len(order))
+    with guard_against_rules(caller, force=force):
+        _write(rule, values)
+        moved = []
+        if position is not None and position != rule.position:
+            order.remove(rule.pk)
+            order.insert(position - 1, rule.pk)
+            moved = [each for each in arrange(order) if each.id != rule.pk]
+        rule = AccessRule.objects.get(pk=rule.pk)
+        revisions.advance(*AccessRule.segments, actor=actor, changes=[difference(before, describe(rule)), *moved])
+    return rule
+
+
+@revisions.one_at_a_time
+def delete_access_rule(rule: AccessRule, *, actor: str, caller: Caller | None = None, force: bool = False) -> None:
+    """Delete an access rule; the rules after it move up. Raises WouldLockYouOut, Gone."""
+    rule = revisions.as_it_is_now(rule)
+    order, gone = order_now(), rows.deletion(rule)
+    order.remove(rule.pk)
+    with guard_against_rules(caller, force=force):
+        rule.delete()
+        revisions.advance(*AccessRule.segments, actor=actor, changes=[gone, *arrange(order)])
+
+
+def _validate_position(position: int | None, last: int) -> None:
+    if position is not None and not 1 <= position <= last:
+        words = gettext_lazy("a position from 1 to %(last)s")
+        raise ValidationError({"position": ValidationError(words, "invalid", {"last": last})})
+
+
+def _write(rule: AccessRule, values: Mapping[str, Any]) -> None:
+    """Set the values and save the rule with the rows that it names."""
+    related = {name: reread(values[name]) for name, reread in _STILL_THERE.items() if name in values}
+    for name, value in values.items():
+        if name not in related:
+            setattr(rule, name, value)
+    rule.full_clean(validate_unique=False, validate_constraints=False)
+    _validate_together(rule, related)
+    try:
+        with transaction.atomic():
+            rule.save()
+    except IntegrityError:
+        raise rows.Duplicate(_("%(row)s is there already"), row=rule) from None
+    for name, named in related.items():
+        getattr(rule, name).set(named)
+
+
+def _still_existing_users(users: Iterable[Any]) -> list[Any]:
+    """Re-read the users under the lock. Raises UserRemoved if one is gone."""
+    ids = {user.pk for user in users}
+    found = list(get_user_model().objects.filter(pk__in=ids))
+    if len(found) != len(ids):
+        raise UserRemoved(_("a user that was named does not exist any more"))
+    return found
+
+
+_STILL_THERE: Mapping[str, Callable[[Iterable[Any]], list[Any]]] = {
+    "domains": rows.still_registered,
+    "groups": still_existing,
+    "users": _still_existing_users,
+}
+"""The conditions that are rows, and what re-reads these under the lock."""
+
+
+def _validate_together(rule: AccessRule, related: Mapping[str, list[Any]]) -> None:
+    """Raise ValidationError for conditions that contradict each other or the access."""
+    errors: dict[str, ValidationError] = {}
+    if rule.from_time is not None and rule.from_time == rule.until_time:
+        words = gettext_lazy("from and until are the same time: leave both empty for the whole day")
+        errors["until"] = ValidationError(words, "invalid")
+    asked = [name for name in ABOUT_SUBJECTS if _is_restricted(rule, name, related)]
+    if rule.access == Access.PUBLIC and asked:
+        words = gettext_lazy("public asks nobody who they are: leave %(conditions)s empty, or choose another access")
+        errors["access"] = ValidationError(words, "invalid", {"conditions": ", ".join(asked)})
+    if errors:
+        raise ValidationError(errors)
+
+
+def _is_restricted(rule: AccessRule, name: str, related: Mapping[str, list[Any]]) -> bool:
+    if name in related:
+        return bool(related[name])
+    if name in _STILL_THERE:
+        return rule.pk is not None and bool(getattr(rule, name).exists())
+    return bool(getattr(rule, name))

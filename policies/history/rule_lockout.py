@@ -1,0 +1,167 @@
+"""Lockout guard of access rules: warn operators before a rule refuses themselves at a registered host.
+
+The engine itself decides, with the rows of the transaction: one request for ``/`` of every registered host, from the
+caller's address and with the caller's session.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.utils import timezone
+
+from gatewall.credentials.check import session_subject
+from gatewall.engine.access_rules.table import AccessRuleTable
+from gatewall.engine.addresses import IPAddress
+from gatewall.engine.evaluate import evaluate
+from gatewall.engine.groups import GroupTable
+from gatewall.engine.hosts import Authority, DomainTable, Host
+from gatewall.engine.messages import gettext_noop as _
+from gatewall.engine.model import AccessRequest, Credential, CredentialKind, Decision, Effect, Reason, Subject
+from gatewall.engine.ports import CountryLookup, Ports
+from gatewall.engine.snapshot import EnforcementMode, PolicySnapshot, UserState
+from gatewall.engine.waf.matcher import RuleSet
+from gatewall.kernel.clientip import Caller
+from gatewall.policy import revisions, system_settings
+from policies import policy_source
+from policies.history.lockout import WouldLockYouOut, await_confirmation, without_pending
+from policies.models import AccessRule
+
+_VISIBLE = frozenset({"for", "host", "proto", "method", "uri"})
+_BELOW = "any-name-below."
+_countries: list[Callable[[], CountryLookup]] = []
+Decisions = Mapping[str, Decision]
+"""Decisions by the name of the registered domain."""
+
+
+def look_up_with(countries: Callable[[], CountryLookup]) -> None:
+    """Register the country lookup; ``gatewall.apps`` calls this, to avoid an import of the gate."""
+    _countries[:] = [countries]
+
+
+@contextmanager
+def guard_against_rules(caller: Caller | None, *, force: bool) -> Iterator[None]:
+    """Raise WouldLockYouOut if a rule newly refuses the caller where they are let in before the changes in the block.
+
+    For a service that holds the head and creates its revision inside; None: no caller to protect (a command).
+    With ``force``, the changes are made and are reverted unless somebody confirms them (``confirmation.py``).
+    """
+    if caller is None:
+        yield
+        return
+    let_in, before = _let_in(caller), revisions.current().revision
+    yield
+    found = next(((name, rule) for name, rule in _refused(caller).items() if name in let_in), None)
+    if found is None:
+        return
+    if not force:
+        words = _("the rule %(rule)s would refuse you at %(host)s; send force: true if you mean it")
+        raise WouldLockYouOut(words, rule=_name_of(found[1]), host=found[0])
+    await_confirmation(caller, before)
+
+
+def _let_in(caller: Caller) -> set[str]:
+    """Return the domains where the caller is let in, with or without the pending forced changes."""
+    states = decisions(caller), without_pending(lambda: decisions(caller)) or {}
+    return {name for state in states for name, each in state.items() if each.effect is Effect.ALLOW}
+
+
+def _refused(caller: Caller) -> dict[str, int]:
+    """Return the domains where a rule refuses the caller, with and without the pending forced changes, and its id."""
+    now, without = decisions(caller), without_pending(lambda: decisions(caller))
+    return {
+        name: each.verdict.decided_by.id
+        for name, each in now.items()
+        if each.verdict.decided_by
+        and _is_refused(each)
+        and (without is None or (name in without and _is_refused(without[name])))
+    }
+
+
+def _is_refused(decision: Decision) -> bool:
+    return decision.reason is Reason.ACCESS_DENIED
+
+
+def _name_of(rule_id: int) -> str:
+    return str(AccessRule.objects.filter(pk=rule_id).values_list("name", flat=True).first())
+
+
+def decisions(caller: Caller) -> Decisions:
+    """Return what the policy in this transaction answers the caller at ``/`` of every registered host."""
+    users = get_user_model()._default_manager  # noqa: SLF001 - public by its documentation
+    user = None if caller.user_id is None else users.filter(pk=caller.user_id).first()
+    policy = _policy_for(caller, user)
+    subject = session_subject(policy.users[user.pk], policy, caller.amr) if user else None
+    ports = Ports(countries=_countries[0](), credentials=_Proved(subject), rates=_Unlimited())
+    at = timezone.now().timestamp()
+    return {
+        domain.name: evaluate(_request(caller, domain.name, at), policy, ports) for domain in policy_source.domains()
+    }
+
+
+def _request(caller: Caller, domain: str, at: float) -> AccessRequest:
+    name = _BELOW + domain.removeprefix("*.") if domain.startswith("*.") else domain
+    return AccessRequest(
+        at=at,
+        client=caller.address,
+        authority=Authority(Host(name)),
+        scheme="https",
+        credentials=(Credential(CredentialKind.SESSION_COOKIE, ""),),
+        allowlist_applies=caller.allowlist_applies,
+        visible=_VISIBLE,
+    )
+
+
+def _policy_for(caller: Caller, user: Any) -> PolicySnapshot:
+    """Return the policy in this transaction, without what cannot differ for an ordinary request of the caller."""
+    settings = replace(system_settings.load(), waf_mode=EnforcementMode.OFF, request_rate_per_minute=0)
+    state = _state_of(user)
+    return PolicySnapshot(
+        revisions.current(),
+        settings=settings,
+        lists=policy_source.lists_about(caller.address),
+        domains=DomainTable(policy_source.domains()),
+        blocked_countries={each.country_code: each for each in policy_source.blocked_countries()},
+        waf=RuleSet(()),
+        access_rules=AccessRuleTable(policy_source.access_rules()),
+        groups=GroupTable(policy_source.groups()),
+        users={state.id: state} if state else {},
+        git_tokens={},
+        licenses={},
+        revoked_sessions=frozenset(),
+    )
+
+
+def _state_of(user: Any) -> UserState | None:
+    if user is None:
+        return None
+    return UserState(
+        id=user.pk,
+        username=user.username,
+        email=user.email,
+        is_admin=user.is_admin,
+        is_active=user.is_active,
+        session_version=user.session_version,
+        all_domains=user.all_domains,
+        domains=frozenset(domain.name for domain in user.authorized_domains.all()),
+        groups=frozenset(group.pk for group in user.groups.all()),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Proved:
+    """A credential check that knows the caller."""
+
+    subject: Subject | None
+
+    def subject_of(self, credential: Credential, policy: PolicySnapshot, at: float) -> Subject | None:
+        return self.subject
+
+
+class _Unlimited:
+    """A request rate that nobody exceeds: the caller may wait, and is not locked out."""
+
+    def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float, rule_id: int | None = None) -> int:
+        return 0

@@ -1,0 +1,136 @@
+"""A rule that would refuse its own maker at a registered host: ``would-lock-you-out``, unless by force."""
+
+import pytest
+
+from gatewall.models import PendingConfirmation
+from policies import services
+from policies.access_rules.services import create_access_rule
+from policies.history.confirmation import revert
+from policies.models import AccessRule
+from tests.support.proxies import Api, a_token, a_user
+
+pytestmark = pytest.mark.django_db
+
+ME = "198.51.100.7"
+DENY = {"name": "mine", "access": "denied"}
+
+
+@pytest.fixture
+def me(alice, office):
+    """Alice, an admin, who comes through the proxy from ``ME``; her site is office.example."""
+    return Api(a_token(alice), **{"X-Forwarded-For": ME, "Host": "gate.example"})
+
+
+def assert_refused(response, rule="mine", host="office.example"):
+    assert (response.status_code, response.json()["code"]) == (409, "would-lock-you-out"), response.content
+    assert f"the rule {rule} would refuse you at {host}" in response.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"domains": ["office.example"]},
+        {"paths": [{"match": "exact", "value": "/"}], "methods": ["GET"]},
+        {"networks": ["198.51.100.0/24"]},
+        {"users": ["alice"]},
+        {"credential_kinds": ["session"], "groups": ["family"]},
+    ],
+)
+def test_a_rule_against_oneself_is_refused(me, alice, values):
+    alice.groups.create(name="family")
+
+    assert_refused(me.post("/access-rules", {**DENY, **values}))
+    assert not AccessRule.objects.exists()
+    assert me.post("/access-rules", {**DENY, **values, "enabled": False}).status_code == 201
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"domains": ["other.example"]},
+        {"paths": [{"match": "prefix", "value": "/admin"}]},
+        {"methods": ["POST"]},
+        {"networks": ["203.0.113.0/24"]},
+        {"countries": ["DE"]},
+        {"users": ["bob"]},
+        {"credential_kinds": ["license"]},
+        {"expires_at": "2020-01-01T00:00:00Z"},
+        {"access": "phishing_resistant"},
+    ],
+)
+def test_a_rule_against_others_is_not(me, bob, values):
+    services.register_domain(actor="x", name="other.example", access="denied")
+
+    assert me.post("/access-rules", {**DENY, **values}).status_code == 201
+
+
+def test_a_session_is_judged_by_its_own_factors(alice, office):
+    """Who has a second factor meets the first rule; who has none is asked for it, and not refused, there."""
+    create_access_rule(actor="x", name="first", access="two_factor")
+
+    for amr, is_refused in ((("pwd",), False), (("pwd", "otp"), True)):
+        me = Api(a_token(alice, amr=amr), **{"X-Forwarded-For": ME, "Host": "gate.example"})
+        response = me.post("/access-rules", {**DENY, "position": 1})
+        assert (response.status_code == 409) is is_refused
+        AccessRule.objects.filter(name="mine").delete()
+
+
+def test_a_wildcard_is_a_host_too(me):
+    services.register_domain(actor="x", name="*.lab.example", access="authenticated")
+
+    assert_refused(me.post("/access-rules", {**DENY, "domains": ["*.lab.example"]}), host="*.lab.example")
+
+
+def test_moving_changing_and_deleting_are_guarded(me):
+    opens = me.post("/access-rules", {"name": "opens", "access": "authenticated"}).json()["id"]
+    mine = me.post("/access-rules", DENY).json()["id"]
+
+    assert_refused(me.put(f"/access-rules/{mine}", {"position": 1}))
+    assert_refused(me.put(f"/access-rules/{opens}", {"enabled": False}))
+    assert_refused(me.delete(f"/access-rules/{opens}"))
+    assert [rule.name for rule in AccessRule.objects.all()] == ["opens", "mine"]
+    assert me.put(f"/access-rules/{mine}", {"remark": "same"}).status_code == 200
+    assert me.delete(f"/access-rules/{opens}?force=true").status_code == 204
+
+
+def test_who_is_refused_already_is_not_guarded(me):
+    services.block_network(actor="x", network=ME)
+
+    assert me.post("/access-rules", DENY).status_code == 201
+
+
+def test_an_allowlist_entry_meets_no_rule(me):
+    services.allow_network(actor="x", network=ME)
+
+    assert me.post("/access-rules", DENY).status_code == 201
+
+
+def test_a_forced_rule_is_reverted_unless_confirmed(me):
+    body = me.post("/access-rules", {**DENY, "force": True}).json()
+    pending = PendingConfirmation.objects.get()
+    assert body["confirm_by"]
+
+    assert_refused(me.post("/access-rules", {**DENY, "name": "again"}), rule="mine")
+    revert(pending.revision, actor="system")
+    assert not AccessRule.objects.exists()
+
+
+def test_a_restore_is_guarded(me):
+    id_ = me.post("/access-rules", {**DENY, "force": True}).json()["id"]
+    past = PendingConfirmation.objects.get().revision
+    PendingConfirmation.objects.all().delete()
+    me.delete(f"/access-rules/{id_}")
+
+    assert_refused(me.post(f"/policy/revisions/{past}/restore", {}))
+
+
+def test_a_caller_of_this_machine_and_the_admin_site(me, alice, office):
+    assert Api(a_token(alice)).post("/access-rules", DENY).status_code == 201
+
+
+def test_a_user_of_a_group_is_judged_by_its_scope(office):
+    zoe = a_user("zoe", is_admin=True)
+    me = Api(a_token(zoe), **{"X-Forwarded-For": ME, "Host": "gate.example"})
+
+    assert_refused(me.post("/access-rules", DENY))
