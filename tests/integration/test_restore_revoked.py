@@ -18,6 +18,7 @@ from webhooks.models import Delivery, Notice, Webhook
 from gatewall.models import PolicyHead, PolicyRevision
 from gatewall.install.backup.revoked import unused_number
 from policies.services import *
+from policies.groups.services import create_group, change_group, delete_group
 from policies.models import *
 from tests.support.proxies import a_user, a_git_token, a_license, a_token, PASSWORD
 import json
@@ -33,6 +34,9 @@ a_user("demoted", is_admin=True)
 a_user("admin", is_admin=True)
 a_user("narrowed")
 a_user("scoped", all_domains=False, authorized_domains=domains)
+groups = [create_group(actor="cast", name=name, authorized_domains=domains) for name in ("narrow", "left", "gone")]
+groups.append(create_group(actor="cast", name="wide", all_domains=True))
+a_user("member", all_domains=False, groups=groups)
 stays = User.objects.get(username="stays")
 factor = User.objects.get(username="factor")
 TotpDevice.objects.create(user=factor, sealed_secret="", created_at=timezone.now(), confirmed_at=timezone.now())
@@ -57,7 +61,13 @@ changed("disabled", is_active=False)
 changed("password", password="another " + PASSWORD)
 changed("demoted", is_admin=False)
 changed("narrowed", all_domains=False)
-changed("scoped", authorized_domains=AuthorizedDomain.objects.filter(name="a.example"))
+domains = AuthorizedDomain.objects.order_by("name")
+changed("scoped", authorized_domains=domains[:1])
+changed("member", groups=Group.objects.exclude(name="left"))
+change_group(Group.objects.get(name="narrow"), actor="cast", authorized_domains=domains[:1])
+change_group(Group.objects.get(name="wide"), actor="cast", all_domains=False)
+delete_group(Group.objects.get(name="gone"), actor="cast")
+create_group(actor="cast", name="gone", authorized_domains=domains)
 factor = User.objects.get(username="factor")
 TotpDevice.objects.update(last_step=77)
 RecoveryCode.objects.filter(digest="used").delete()
@@ -79,6 +89,10 @@ out = {
     "passwords": [users["password"].check_password(text + PASSWORD) for text in ("", "another ")],
     "all_domains": users["narrowed"].all_domains,
     "scope": list(users["scoped"].authorized_domains.values_list("name", flat=True)),
+    "groups": {
+        group.name: [group.all_domains, *group.authorized_domains.values_list("name", flat=True)]
+        for group in users["member"].groups.all()
+    },
     "step": TotpDevice.objects.get().last_step,
     "codes": list(RecoveryCode.objects.values_list("digest", flat=True)),
     "tokens": sorted(GitToken.objects.values_list("name", flat=True)),
@@ -141,10 +155,11 @@ def test_what_was_revoked_after_the_backup_stays_revoked(database, tmp_path, cre
     said = site.ok("restore", tmp_path / "backup", "--yes")
     found = site.python(PEOPLE + RESTORED)
 
-    assert found["active"] == ["admin", "demoted", "factor", "narrowed", "password", "scoped", "stays"]
+    assert found["active"] == ["admin", "demoted", "factor", "member", "narrowed", "password", "scoped", "stays"]
     assert found["admins"] == ["admin"]
     assert found["passwords"] == [False, True]
     assert (found["all_domains"], found["scope"]) == (False, ["a.example"])
+    assert found["groups"] == {"narrow": [False, "a.example"], "wide": [False]}
     assert (found["step"], found["codes"]) == (77, ["unused"])
     assert (found["tokens"], found["licenses"]) == (["git kept"], ["license kept"])
     assert found["deliveries"] == [["failed", None]]

@@ -20,6 +20,9 @@ _SINCE = 1_577_836_800  # 2020-01-01: seconds from there fit into 31 bits until 
 _COPIES = {
     "present_user": "SELECT * FROM accounts_user",
     "present_userdomain": "SELECT user_id, authorizeddomain_id FROM accounts_user_authorized_domains",
+    "present_usergroup": "SELECT user_id, group_id FROM accounts_user_groups",
+    "present_group": "SELECT id, all_domains FROM policies_group",
+    "present_groupdomain": "SELECT group_id, authorizeddomain_id FROM policies_group_authorized_domains",
     "present_totp": "SELECT * FROM accounts_totpdevice",
     "present_code": "SELECT user_id, digest FROM accounts_recoverycode",
     "present_wrong": "SELECT * FROM accounts_wrongcodes",
@@ -124,6 +127,17 @@ CUTS = (
         expires_at="earlier",
     ),
     Cut(
+        text="groups stay limited to some domains",
+        resource=Resource.GROUPS,
+        table="policies_group",
+        name="name",
+        where="all_domains AND EXISTS "
+        "(SELECT 1 FROM present_group p WHERE p.id = policies_group.id AND NOT p.all_domains)",
+        set="all_domains = FALSE",
+        before={"all_domains": True},
+        after={"all_domains": False},
+    ),
+    Cut(
         text="git tokens stay revoked",
         resource=Resource.GIT_TOKENS,
         table="licensing_gittoken",
@@ -138,6 +152,12 @@ _OUTSIDE_OF_SCOPE = (
 _SCOPES = (
     ("accounts_user_authorized_domains", "present_user", "user_id", "present_userdomain"),
     ("licensing_license_authorized_domains", "present_license", "license_id", "present_licensedomain"),
+    ("policies_group_authorized_domains", "present_group", "group_id", "present_groupdomain"),
+)
+_NOT_A_MEMBER = (
+    "DELETE FROM accounts_user_groups WHERE EXISTS (SELECT 1 FROM present_user p WHERE p.id = user_id) AND NOT EXISTS "
+    "(SELECT 1 FROM present_usergroup m WHERE m.user_id = accounts_user_groups.user_id"
+    " AND m.group_id = accounts_user_groups.group_id)"
 )
 _FORGET_KNOWN = "DELETE FROM {table} WHERE user_id IN (SELECT id FROM present_user)"
 _TAKE_PRESENT = (
@@ -194,8 +214,9 @@ def changes_of(what: Cut, rows: list[tuple[int, str]]) -> Iterator[Change]:
 
 
 def keep_scopes_and_second_factors() -> None:
-    """Cut domain scopes to what both allow; second factors of known users are those of now."""
+    """Cut domain scopes and memberships to what both allow; second factors of known users are those of now."""
     with connection.cursor() as cursor:
+        cursor.execute(_NOT_A_MEMBER)
         for scope in _SCOPES:
             cursor.execute(_OUTSIDE_OF_SCOPE.format(*scope))
         for table, columns, present in _SECOND_FACTORS:
