@@ -51,6 +51,8 @@ def _paths(rule: Rule, situation: Situation) -> bool | None:
 def _methods(rule: Rule, situation: Situation) -> bool | None:
     if not rule["methods"]:
         return True
+    if rule["access"] == "public" and rule["methods"] == ["OPTIONS"] and not situation.request["preflight"]:
+        return False
     method = situation.request["method"]
     return None if method is None else method in rule["methods"]
 

@@ -101,6 +101,7 @@ def a_request(uri: str | None = "/", *credentials: Credential, **changes: Any) -
         "port": None,
         "uri": uri,
         "method": "GET",
+        "preflight": False,
         "client": "192.0.2.7",
         "client_shown": True,
         "country": "DE",

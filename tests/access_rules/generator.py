@@ -42,7 +42,7 @@ HOSTS = (
 PATTERNS = {
     "exact": ("/", "/a", "/a/b", "/admin", "/admin/", "/A", "/a//b", "/a;x"),
     "prefix": ("/", "/a", "/a", "/a/b", "/b", "/admin", "/admin", "/admin/", "/A", "/ad"),
-    "glob": ("/*", "/**", "/a/*", "/a/**", "/*/b", "/**/b", "/a/**/b", "/a/*/b", "/a/b", "/**/admin/**", "/admin/*"),
+    "glob": ("/*", "/**", "/a/*", "/a/**", "/*/b", "/**/b", "/a/**/b", "/a/*/b", "/a/b/", "/**/admin/**", "/admin/*"),
 }
 PLAIN_SEGMENTS = ("a", "b", "admin", "A", "a", "admin")
 TRICKY_SEGMENTS = (
@@ -86,7 +86,7 @@ BACKSLASHES = ("\\", "%5c", "%2f", "%2F")
 DOUBLE_DOTS = ("..", "%2e%2e", "..;x", ".%2e", ".%2E;", "..\\", "..%5C")
 ODD_SEGMENTS = ("%25252525%32e%252e", "%2525252561", "%u0061", "%u002e%u002e", "caf%C3%A9", "caf%25C3%25A9")
 ODD_PATTERNS = ("/café", "/café/a")
-METHODS = ("GET", "POST", "HEAD")
+METHODS = ("GET", "POST", "HEAD", "OPTIONS")
 NETWORKS = ("192.0.2.0/24", "192.0.2.7/32", "198.51.100.0/25", "2001:db8::/32", "2001:db8::7/128")
 CLIENTS = ("192.0.2.7", "192.0.2.8", "198.51.100.127", "198.51.100.128", "2001:db8::7", "2001:db8:1::1", "203.0.113.1")
 COUNTRIES = ("DE", "US", "FR")
@@ -153,6 +153,7 @@ def a_request(chance: Random, policy: Policy, *, odd: bool = False) -> Request:
         "port": chance.choice((None, 8443)),
         "uri": None if chance.random() < 0.05 else _uri(chance, policy, odd=odd),
         "method": None if chance.random() < 0.04 else chance.choice(METHODS),
+        "preflight": chance.random() < 0.4,
         "client": chance.choice(CLIENTS),
         "client_shown": chance.random() < 0.96,
         "country": chance.choice((*COUNTRIES, None)),
@@ -166,7 +167,7 @@ def a_request(chance: Random, policy: Policy, *, odd: bool = False) -> Request:
 def _domain(chance: Random, name: str) -> Domain:
     return {
         "name": name,
-        "access": chance.choices(("authenticated", "two_factor", "public", "denied"), (5, 3, 3, 1))[0],
+        "access": chance.choices(ACCESSES, (6, 10, 5, 2, 1))[0],
     }
 
 
@@ -209,7 +210,7 @@ def _rule(chance: Random, name: str, density: float, *, odd: bool) -> Rule:
         "expires_at": _expiry(chance),
         "domains": _perhaps(chance, 0.25 * density, DOMAINS),
         "paths": _paths(chance, odd=odd) if chance.random() < 0.8 else [],
-        "methods": _perhaps(chance, 0.2 * density, METHODS),
+        "methods": ["OPTIONS"] if chance.random() < 0.05 else _perhaps(chance, 0.2 * density, METHODS),
         "networks": _perhaps(chance, 0.2 * density, NETWORKS),
         "countries": _perhaps(chance, 0.15 * density, COUNTRIES),
         "asns": _perhaps(chance, 0.15 * density, ASNS),

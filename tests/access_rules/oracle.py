@@ -64,13 +64,15 @@ class Decision:
     """The answer, and how it came about.
 
     ``rule`` is the name of the rule that counts, none where it is the access of the domain; at the reason
-    ``client-rate-limited`` it is the rule whose rate it is, none for the rate of the settings. ``rates`` names the
+    ``client-rate-limited`` it is the rule whose rate it is, none for the rate of the settings. ``equals`` names what
+    other readings meet that is as strict, ``rule`` besides. ``rates`` names the
     rules that count this request at step 8. ``trace`` has for each reading of the path a verdict for each rule.
     """
 
     status: int
     reason: str
     rule: str | None = None
+    equals: tuple[str | None, ...] = ()
     rates: tuple[str, ...] = ()
     trace: tuple[tuple[str | None, tuple[Verdict, ...]], ...] = ()
 
@@ -94,8 +96,9 @@ def decide(policy: Policy, request: Request) -> Decision:
     limiting = {each.position: each.rule["name"] for each in met if each.rule and each.rule["rate_per_minute"]}
     rates = tuple(limiting[position] for position in sorted(limiting))
     strictest = max(met, key=lambda each: each.order)
+    equals = [each.rule["name"] if each.rule else None for each in met if each.order[:2] == strictest.order[:2]]
     status, reason, rule = answer(policy, request, name, subject, strictest, rates)
-    return Decision(status, reason, rule, rates, tuple(trace))
+    return Decision(status, reason, rule, tuple(dict.fromkeys(equals)), rates, tuple(trace))
 
 
 def domain_of(policy: Policy, host: str) -> Domain | None:

@@ -71,12 +71,15 @@ def readings_of(uri: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=200_000)
 def path_covers(match: str, value: str, reading: str) -> bool:
-    """Compare the value of a rule, as its UTF-8 bytes, with one reading of a path. Case counts."""
-    value = as_bytes(value)
+    """Compare the value of a rule, as its UTF-8 bytes, with one reading of a path.
+
+    Case counts, slashes at the end do not.
+    """
+    value, reading = as_bytes(value).rstrip("/"), reading.rstrip("/")
     if match == "exact":
         return reading == value
     if match == "prefix":
-        return reading == value or reading.startswith(value.removesuffix("/") + "/")
+        return f"{reading}/".startswith(f"{value}/")
     return _glob_covers(value.split("/"), reading.split("/"))
 
 

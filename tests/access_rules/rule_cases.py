@@ -61,6 +61,7 @@ ORDER: list[Case] = [
     Case("no domain condition: every host", site(PUBLIC), on("other.test"), "200 path-public r1"),
     Case("public by a rule does not register the host", site(PUBLIC, mode="registered"), on("other.test"), NO_HOST),
 ]
+OPTIONS, OPTIONS_AND_GET = public(methods=["OPTIONS"]), public(methods=["OPTIONS", "GET"])
 CONDITIONS: list[Case] = [
     Case("domains", site(public(domains=["two.example"])), on("two.example"), "200 path-public r1"),
     Case("another domain", site(public(domains=["two.example"])), a_request("/"), NOBODY),
@@ -74,6 +75,10 @@ CONDITIONS: list[Case] = [
     Case("no domain is none of these", site(public(domains=["app.example"])), on("other.test"), NOBODY),
     Case("methods", site(public(methods=["GET", "HEAD"])), a_request("/", method="HEAD"), "200 path-public r1"),
     Case("another method", site(public(methods=["GET"])), a_request("/", method="HEAD"), NOBODY),
+    Case("a preflight", site(OPTIONS), a_request("/", method="OPTIONS", preflight=True), "200 path-public r1"),
+    Case("no preflight", site(OPTIONS), a_request("/", method="OPTIONS"), NOBODY),
+    Case("a preflight and more", site(OPTIONS_AND_GET), a_request("/", method="OPTIONS"), "200 path-public r1"),
+    Case("a preflight is not all", site(OPTIONS), a_request("/", preflight=True), NOBODY),
     Case("networks", site(public(networks=["192.0.2.0/24"])), a_request("/"), "200 path-public r1"),
     Case("another network", site(public(networks=["192.0.2.8/29", "2001:db8::/32"])), a_request("/"), NOBODY),
     Case(
@@ -106,11 +111,17 @@ PATHS: list[Case] = [
     Case("** is several segments", site(a_rule("public", "/a/**/d")), a_request("/a/b/c/d"), "200 path-public r1"),
     Case("** is no segment", site(a_rule("public", "/a/**/d")), a_request("/a/d"), "200 path-public r1"),
     Case("* is no less than a segment", site(a_rule("public", "/a/*")), a_request("/a"), NOBODY),
-    Case("* is not empty", site(a_rule("public", "/a/*")), a_request("/a/"), NOBODY),
+    Case("* is not empty", site(a_rule("denied", "/a/*/c"), PUBLIC), a_request("/a//c"), "200 path-public r2"),
     Case("** is the rest", site(a_rule("public", "/a/**")), a_request("/a/b/c/"), "200 path-public r1"),
     Case("** is no rest", site(a_rule("public", "/a/**")), a_request("/a"), "200 path-public r1"),
     Case("** is not part of a segment", site(a_rule("public", "/a/**")), a_request("/ab"), NOBODY),
     Case("** stands twice", site(a_rule("public", "/**/b/**/d")), a_request("/a/b/c/d"), "200 path-public r1"),
+    Case("a slash at the end of the path", site(a_rule("public", "/a")), a_request("/a/"), "200 path-public r1"),
+    Case("a slash at the end of the rule", site(a_rule("public", "/a/")), a_request("/a"), "200 path-public r1"),
+    Case("a prefix with a slash at the end", site(a_rule("public", "/a//...")), a_request("/a"), "200 path-public r1"),
+    Case("the prefix of all", site(a_rule("public", "/...")), a_request("/a"), "200 path-public r1"),
+    Case("the root", site(a_rule("public", "/")), a_request("/"), "200 path-public r1"),
+    Case("not the root", site(a_rule("public", "/")), a_request("/a"), NOBODY),
     Case("UTF-8", site(a_rule("denied", "/café"), PUBLIC), a_request("/caf%C3%A9"), "403 access-denied r1"),
 ]
 OPEN_BUT_ADMIN = [a_rule("denied", "/admin/..."), PUBLIC]

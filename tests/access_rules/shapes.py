@@ -14,7 +14,7 @@ class Domain(TypedDict):
     """A registered domain."""
 
     name: str
-    access: str  # authenticated, two_factor, public, denied
+    access: str  # authenticated, two_factor, phishing_resistant, public, denied
 
 
 class Group(TypedDict):
@@ -114,6 +114,7 @@ class Request(TypedDict):
     port: int | None
     uri: str | None  # none: not shown
     method: str | None  # none: not shown
+    preflight: bool  # with the headers Origin and Access-Control-Request-Method
     client: str
     client_shown: bool  # false: the proxy sent forwarding headers but not the client's address
     country: str | None

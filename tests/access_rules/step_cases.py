@@ -135,6 +135,12 @@ STEPS: list[Case] = [
         a_request("/", session("bob", "hwk", "mfa")),
         RESISTANT + " r1",
     ),
+    Case(
+        "phishing, a program",
+        site(a_rule("phishing_resistant")),
+        a_request("/", git_token("bob-token")),
+        RESISTANT + " r1",
+    ),
     Case("phishing, proved", site(a_rule("phishing_resistant")), a_request("/", BOB_KEY), PASSES + " r1"),
     Case("a passkey is a second factor", site(a_rule("two_factor")), a_request("/", BOB_KEY), PASSES + " r1"),
     Case(
@@ -152,7 +158,7 @@ STEPS: list[Case] = [
     Case(
         "a git token of an admin", site(a_rule("two_factor")), a_request("/", git_token("root-token")), SECOND + " r1"
     ),
-    Case("a git token, named by a group", site(), on("two.example", "/", git_token("cid-token")), SECOND),
+    Case("a git token by a group", site(), on("two.example", "/", git_token("cid-token")), "200 git-token-valid"),
     Case("a license that is not named", site(), on("two.example", "/", license_key("wide")), SECOND),
     Case("a license that is named", site(), on("two.example", "/", license_key("narrow")), "200 license-valid"),
     Case(

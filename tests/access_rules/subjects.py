@@ -40,23 +40,32 @@ def _as_user(policy: Policy, username: str, kind: str, amr: frozenset[str]) -> S
 
 
 def may_enter(policy: Policy, subject: Subject, domain: str | None) -> bool:
-    """Step 12: a user's own scope and those of their groups, or a license's. No domain needs ``all_domains``."""
-    user, license_ = _user(policy, subject.username), _license(policy, subject.license)
+    """True for admins, and where one of the scopes covers the domain. A host of no domain needs ``all_domains``."""
+    user = _user(policy, subject.username)
     if user is not None and user["is_admin"]:
         return True
+    return any(scope["all_domains"] or names(scope, domain) for scope in _scopes(policy, subject))
+
+
+def _scopes(policy: Policy, subject: Subject) -> list[Group | User | License]:
+    """The license, or the user and their groups: together they are the scope."""
     groups = [group for group in policy["groups"] if group["name"] in subject.groups]
-    return any(scope["all_domains"] or names(scope, domain) for scope in (user, license_, *groups) if scope is not None)
+    own = (_user(policy, subject.username), _license(policy, subject.license))
+    return [scope for scope in (*own, *groups) if scope is not None]
 
 
 def proved_enough(policy: Policy, subject: Subject, domain: str | None, access: str) -> bool:
-    """Step 13: a machine has no second factor, and passes only where its own scope names the domain."""
+    """True if a session has the factors for this access.
+
+    A machine has none: it passes ``two_factor`` where its scope names the domain, and never ``phishing_resistant``.
+    """
     if access == "authenticated":
         return True
-    if subject.kind != "session":
-        own = _user(policy, subject.username) or _license(policy, subject.license)
-        return own is not None and names(own, domain)
-    has_second = not SECOND_FACTORS.isdisjoint(subject.amr)
-    return has_second and (access == "two_factor" or PHISHING_RESISTANT in subject.amr)
+    if access == "phishing_resistant":
+        return PHISHING_RESISTANT in subject.amr
+    if subject.kind == "session":
+        return not SECOND_FACTORS.isdisjoint(subject.amr)
+    return any(names(scope, domain) for scope in _scopes(policy, subject))
 
 
 def names(scope: Group | User | License, domain: str | None) -> bool:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.access_rules import oracle
 from tests.access_rules.conditions import REQUEST_CONDITIONS, SUBJECT_CONDITIONS
+from tests.access_rules.examples import ANN, DENIED, a_request, a_rule, site
 from tests.access_rules.generator import pairs
 from tests.access_rules.oracle import ACCESSES, decide
 from tests.access_rules.paths import OPERATIONS, readings_of
@@ -31,6 +32,12 @@ def decided():
 def test_each_sentence_decides_its_case(case):
     decision = decide(case.policy, case.request)
     assert f"{decision.status} {decision.reason} {decision.rule or ''}".strip() == case.answer
+
+
+def test_readings_that_are_as_strict_are_named():
+    policy = site(a_rule("two_factor", "/a"), a_rule("two_factor", "/b/..."), a_rule("public", "/c"), DENIED)
+    assert decide(policy, a_request("/b/../a", ANN)).equals == ("r1", "r2")
+    assert decide(policy, a_request("/c/../x", ANN)).equals == ("r4",)
 
 
 def test_the_same_seed_gives_the_same_cases():
