@@ -88,8 +88,8 @@ class Facts:
         return self.policy.access_rules.outcome(self, domain.access if domain else Access.AUTHENTICATED)
 
     @property
-    def path_readings(self) -> tuple[str, ...]:
-        """The paths that servers may resolve the request to, for access rules."""
+    def path_readings(self) -> tuple[str, ...] | None:
+        """The paths that servers may resolve the request to, for access rules; None if there are too many."""
         return trimmed_readings(self.request.uri.partition("?")[0])
 
     @property

@@ -1,73 +1,92 @@
 """Readings of a path: what servers may resolve it to. No I/O.
 
 Servers differ in rounds of percent-decoding, escaped slashes, backslashes, ``;`` parameters, repeated slashes and dot
-segments. A check of a path that knows one reading only is bypassed at a server with another.
+segments, and two of them in a row may each do some of it. A check of a path that knows one reading only is bypassed at
+a server with another. The readings are the closure under these operations, in any order, decoded at least once.
 """
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from urllib.parse import unquote_to_bytes
 
-DECODING_ROUNDS = 3
-"""Rounds of percent-decoding, against double encoding."""
+MAX_READINGS = 256
+MAX_BYTES = 256 * 1024
+"""Of all readings of one path. Those of people and programs have one or two; only an attack has more than these."""
 _has_several = re.compile(r"[%;\\]|//|/\.\.?(?:/|\Z)").search
-_ESCAPED_SLASH = re.compile(rb"%(2f|5c)", re.IGNORECASE)
+_ESCAPED_SLASH = re.compile(rb"%(2f)", re.IGNORECASE)
+_WIDE = re.compile(rb"%[uU]([0-9A-Fa-f]{4})")
+_PARAMETERS = re.compile(rb";[^/]*")
+_SLASHES = re.compile(rb"/+")
 
 
-def readings_of(path: str) -> tuple[str, ...]:
-    """Return the paths that servers may resolve this one to, as latin-1 text; a plain path has one reading."""
+def readings_of(path: str) -> tuple[str, ...] | None:
+    """Return the paths that servers may resolve this one to, as latin-1 text; None if there are too many.
+
+    A plain path has one reading.
+    """
     if not _has_several(path):
         return (path,)
-    return tuple([reading.decode("latin-1") for reading in possible_paths(path.encode("latin-1"))])
+    found = possible_paths(path.encode("latin-1"))
+    return None if found is None else tuple([reading.decode("latin-1") for reading in found])
 
 
-def possible_paths(raw: bytes) -> tuple[bytes, ...]:
-    """Return the paths that servers may resolve this one to; the first is the path decoded once."""
-    found: dict[bytes, None] = {}
-    for start in dict.fromkeys((raw, _without_parameters(raw))):  # Tomcat removes parameters before it decodes
-        for decoded in _decoded(start):
-            for path in dict.fromkeys((decoded, _without_parameters(decoded))):
-                found.update(dict.fromkeys(_forms(path)))
-    return tuple(found)
+def possible_paths(raw: bytes) -> tuple[bytes, ...] | None:
+    """Return the paths that servers may resolve this one to, first the path decoded once; None if too many."""
+    if not raw.startswith(b"/"):
+        raw = b"/" + raw
+    undecoded = _closure((raw,), _ORDERED)
+    if undecoded is None:
+        return None
+    return _closure([decode(path) for path in undecoded for decode in _DECODERS], (*_DECODERS, *_ORDERED))
 
 
 def resolved(path: bytes) -> bytes:
     """Return a path with backslashes, dot segments and repeated slashes resolved."""
-    return _merged_and_resolved(path.replace(b"\\", b"/"))
+    path = path.replace(b"\\", b"/")
+    normal = posixpath.normpath(b"/" + path.lstrip(b"/"))
+    return normal + b"/" if path.endswith(b"/") and normal != b"/" else normal
 
 
-def _decoded(path: bytes) -> Iterator[bytes]:
-    """Yield the path decoded once, twice and three times, and once except for its escaped slashes."""
-    with_escaped_slashes = unquote_to_bytes(_ESCAPED_SLASH.sub(rb"%25\1", path))
-    for _ in range(DECODING_ROUNDS):
-        path = unquote_to_bytes(path)
-        yield path
-        if b"%" not in path:
-            break
-    yield with_escaped_slashes
+def _closure(paths: Iterable[bytes], operations: tuple[Callable[[bytes], bytes], ...]) -> tuple[bytes, ...] | None:
+    """Return the paths and what any operations in any order make of them; None beyond the limits."""
+    found = list(dict.fromkeys(paths))
+    known, size = set(found), sum(map(len, found))
+    for path in found:  # grows meanwhile
+        for operation in operations:
+            other = operation(path)
+            if other not in known:
+                known.add(other)
+                found.append(other)
+                size += len(other)
+        if len(found) > MAX_READINGS or size > MAX_BYTES:
+            return None
+    return tuple(found)
 
 
-def _forms(path: bytes) -> Iterator[bytes]:
-    """Yield a decoded path with slashes merged, dot segments resolved, both, or neither.
-
-    Backslashes are letters to some servers, slashes to others.
-    """
-    for each in dict.fromkeys((path, path.replace(b"\\", b"/"))):
-        yield each
-        yield _merged(each)
-        yield _without_dot_segments(each)
-        yield _merged_and_resolved(each)
-
-
-def _without_parameters(path: bytes) -> bytes:
-    if b";" not in path:
+def _decoded_but_slashes(path: bytes) -> bytes:
+    if b"%" not in path:
         return path
-    return b"/".join([segment.partition(b";")[0] for segment in path.split(b"/")])
+    return unquote_to_bytes(_ESCAPED_SLASH.sub(rb"%25\1", path))
+
+
+def _decoded_wide(path: bytes) -> bytes:
+    """Decode ``%uXXXX`` (old IIS) to UTF-8."""
+    if b"%" not in path:
+        return path
+    return _WIDE.sub(lambda found: chr(int(found[1], 16)).encode("utf-8", "surrogatepass"), path)
+
+
+def _with_slashes(path: bytes) -> bytes:
+    return path.replace(b"\\", b"/")
 
 
 def _merged(path: bytes) -> bytes:
-    return b"/" + b"/".join([segment for segment in path.split(b"/") if segment])
+    return _SLASHES.sub(b"/", path) if b"//" in path else path
+
+
+def _without_parameters(path: bytes) -> bytes:
+    return _PARAMETERS.sub(b"", path) if b";" in path else path
 
 
 def _without_dot_segments(path: bytes) -> bytes:
@@ -75,7 +94,7 @@ def _without_dot_segments(path: bytes) -> bytes:
     if b"/." not in path:
         return path
     kept: list[bytes] = []
-    segments = path.removeprefix(b"/").split(b"/")
+    segments = path[1:].split(b"/")
     for segment in segments:
         if segment == b"..":
             del kept[-1:]
@@ -86,6 +105,5 @@ def _without_dot_segments(path: bytes) -> bytes:
     return b"/" + b"/".join(kept)
 
 
-def _merged_and_resolved(path: bytes) -> bytes:
-    normal = posixpath.normpath(b"/" + path.lstrip(b"/"))
-    return normal + b"/" if path.endswith(b"/") and normal != b"/" else normal
+_DECODERS = (unquote_to_bytes, _decoded_but_slashes)
+_ORDERED = (_decoded_wide, _with_slashes, _merged, _without_dot_segments, _without_parameters)

@@ -78,7 +78,7 @@ class RecordedFacts(Facts):
         return worst
 
     @property
-    def path_readings(self) -> tuple[str, ...]:
+    def path_readings(self) -> tuple[str, ...] | None:
         """The readings of the path. Raises NotRecorded if it was masked or truncated."""
         if not is_whole(self._record.path, PATH.length):
             raise NotRecorded(Missing.PATH)

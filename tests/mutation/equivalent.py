@@ -25,7 +25,6 @@ EQUIVALENT: dict[str, str] = {
     ),
     "gatewall/engine/waf/forms.py decode: break -> continue": _ONLY_COST,
     "gatewall/engine/waf/forms.py decode: break -> continue #2": _ONLY_COST,
-    "gatewall/engine/paths.py _decoded: break -> continue": _ONLY_COST,
     "gatewall/engine/waf/forms.py Views.of: values = self._values.get(target) -> values = None": (
         "values are kept to be worked out once; again they are the same"
     ),

@@ -24,7 +24,7 @@ class FixedFacts:
     asked_at: float = NOW
 
     @property
-    def path_readings(self) -> tuple[str, ...]:
+    def path_readings(self) -> tuple[str, ...] | None:
         return trimmed_readings(self.request.uri.partition("?")[0])
 
 

@@ -114,10 +114,14 @@ def test_rule_means_a_subject_that_meets_every_condition(condition, subject, mea
 
 
 @pytest.mark.parametrize("access", [AUTHENTICATED, TWO_FACTOR, DENIED])
-def test_visitor_without_a_credential_has_to_sign_in_where_a_rule_asks_who_they_are(access):
+def test_rule_that_asks_who_the_visitor_is_decides_where_nobody_is_proved(access):
     rules = [an_access_rule(access, id=1, groups=frozenset({DEV})), an_access_rule(PUBLIC, id=2)]
 
-    assert decides(rules, some_facts()) == (AUTHENTICATED, 1)
+    assert decides(rules, some_facts()) == (access, 1)
+
+
+def test_rule_that_asks_who_the_visitor_is_is_never_public_where_nobody_is_proved():
+    assert decides([an_access_rule(PUBLIC, groups=frozenset({DEV}))], some_facts()) == (AUTHENTICATED, 1)
 
 
 def test_subject_is_not_looked_up_where_no_rule_asks_for_it():
@@ -190,7 +194,7 @@ def test_public_rule_for_options_alone_is_for_preflights():
 # Readings of a path.
 
 
-def test_strictest_reading_counts_and_the_first_of_equals():
+def test_strictest_reading_counts_and_of_equals_the_first_rule():
     rules = [
         an_access_rule(PUBLIC, "prefix /public", id=1),
         an_access_rule(TWO_FACTOR, "prefix /admin", id=2),
@@ -199,7 +203,24 @@ def test_strictest_reading_counts_and_the_first_of_equals():
 
     assert decides(rules, some_facts("/public/../admin")) == (TWO_FACTOR, 2)
     assert decides(rules, some_facts("/public/a%20b")) == (PUBLIC, 1)
-    assert decides(rules, some_facts("/b/../admin")) == (TWO_FACTOR, 3)
+    assert decides(rules, some_facts("/b/../admin")) == (TWO_FACTOR, 2)
+
+
+def test_rule_that_denies_everybody_counts_before_one_that_denies_some():
+    rules = [
+        an_access_rule(DENIED, "prefix /a", id=1, groups=frozenset({DEV})),
+        an_access_rule(DENIED, "prefix /b", id=2),
+    ]
+
+    assert decides(rules, some_facts("/a/../b")) == (DENIED, 2)
+    assert decides(rules, some_facts("/a/../b", subject=BOB)) == (DENIED, 2)
+
+
+def test_path_with_too_many_readings_is_not_opened_by_a_path():
+    rules = [an_access_rule(PUBLIC, "prefix /a", id=1), an_access_rule(TWO_FACTOR, "prefix /b", id=2)]
+    attack = "/a" + "/./a;x%2f//..\\%255c" * 400
+
+    assert decides(rules, some_facts(attack)) == (TWO_FACTOR, 2)
 
 
 def test_rates_of_all_readings_count():

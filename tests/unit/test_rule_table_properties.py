@@ -100,21 +100,29 @@ def test_adding_a_reading_never_widens(rules, readings, more, subject, otherwise
 def plainly(rules, facts, otherwise):
     """The outcome by walking over all rules for each reading, without an index."""
     compiled = [CompiledRule(rule, number) for number, rule in enumerate(rules)]
-    unseen, outcomes = unseen_parts(facts), []
+    unseen, met = unseen_parts(facts), []
     for path in facts.path_readings:
-        found = (otherwise, None)
+        found = (otherwise, None, 99)
         stricter = []
         for rule in compiled:
             if rule.first_failed(facts, path, unseen) is not None:
                 continue
-            nobody = rule.is_about_subjects and facts.subject is None
-            verdict = (AUTHENTICATED if nobody else rule.rule.access, rule.rule)
+            is_unproved = rule.is_about_subjects and facts.subject is None and rule.rule.access is PUBLIC
+            verdict = (AUTHENTICATED if is_unproved else rule.rule.access, rule.rule, rule.position)
             if rule.parts.isdisjoint(unseen):
                 found = verdict
                 break
             stricter.append(verdict)
-        outcomes.append(max([found, *stricter], key=lambda each: STRICTNESS.index(each[0])))
-    return max(outcomes, key=lambda each: STRICTNESS.index(each[0]))
+        met += [found, *(each for each in stricter if rank(each[0]) > rank(found[0]))]
+    return max(met, key=lambda each: (rank(each[0]), denies_all(*each[:2]), -each[2]))[:2]
+
+
+def rank(access):
+    return STRICTNESS.index(access)
+
+
+def denies_all(access, rule):
+    return access is DENIED and rule is not None and not rule.is_about_subjects
 
 
 @given(

@@ -17,6 +17,7 @@ from gatewall.engine.values import value
 _RANK = {access: rank for rank, access in enumerate(STRICTNESS)}
 _SEEN = frozenset({"uri", "method"})
 _WITH_CLIENT = _SEEN | {"for"}
+_PATH = frozenset({"uri"})
 
 
 @value
@@ -31,7 +32,24 @@ class AccessOutcome:
     rates: tuple[AccessRule, ...] = ()
 
 
+@value
+class _Met:
+    """What one reading meets: a rule, or the domain's access without one."""
+
+    level: Access
+    rule: CompiledRule | None = None
+
+    @property
+    def order(self) -> tuple[int, bool, int]:
+        """The greatest decides: the strictest; of equals a rule that denies everybody, then the first."""
+        rule = self.rule
+        if rule is None:
+            return _RANK[self.level], False, _LAST
+        return _RANK[self.level], self.level is Access.DENIED and not rule.is_about_subjects, -rule.position
+
+
 _WITHOUT_RULES = {access: AccessOutcome(access) for access in Access}
+_LAST = -(10**6)
 _ANY_PATH = "/"
 
 
@@ -59,10 +77,16 @@ class AccessRuleTable:
         if not indexes:
             return _WITHOUT_RULES[otherwise]
         unseen = unseen_parts(facts)
-        if "uri" in unseen or not any(index.has_paths for index in indexes):
-            return _walk(facts, _ANY_PATH, all_rules(indexes), unseen, otherwise)
-        outcomes = [_walk(facts, path, near(indexes, path), unseen, otherwise) for path in facts.path_readings]
-        return outcomes[0] if len(outcomes) == 1 else _strictest(outcomes)
+        by_path = "uri" not in unseen and any(index.has_paths for index in indexes)
+        readings = facts.path_readings if by_path else None
+        if readings is None:
+            if by_path:
+                unseen |= _PATH  # too many readings: as if the path had not been shown
+            return _outcome(_walk(facts, _ANY_PATH, all_rules(indexes), unseen, otherwise))
+        met: list[_Met] = []
+        for path in readings:
+            met += _walk(facts, path, near(indexes, path), unseen, otherwise)
+        return _outcome(met)
 
     def indexes_of(self, domain: str | None) -> list[RuleIndex]:
         """Return the indexes of the rules for the hosts of a domain; None is a host that belongs to no domain."""
@@ -75,9 +99,10 @@ class AccessRuleTable:
         return tuple([rule.rule for rule in all_rules(indexes)]) if indexes else ()
 
 
-def trimmed_readings(path: str) -> tuple[str, ...]:
-    """Return the readings of a path, without the slashes at their end."""
-    return tuple(dict.fromkeys([paths.trimmed(reading) for reading in readings_of(path)]))
+def trimmed_readings(path: str) -> tuple[str, ...] | None:
+    """Return the readings of a path, without the slashes at their end; None if there are too many."""
+    found = readings_of(path)
+    return None if found is None else tuple(dict.fromkeys([paths.trimmed(reading) for reading in found]))
 
 
 def unseen_parts(facts: RequestFacts) -> frozenset[str]:
@@ -88,44 +113,43 @@ def unseen_parts(facts: RequestFacts) -> frozenset[str]:
 
 def _walk(
     facts: RequestFacts, path: str, rules: Sequence[CompiledRule], unseen: frozenset[str], otherwise: Access
-) -> AccessOutcome:
-    """Return the access by one reading.
+) -> list[_Met]:
+    """Return what one reading meets: the rule that decides, or the domain's access.
 
-    A rule with a condition on a part that the proxy did not show counts only if it is stricter than the rule that
-    decides without it.
+    And every rule before it that is stricter and has a condition on a part that the proxy did not show.
     """
-    strictest: AccessOutcome | None = None
-    decided = _WITHOUT_RULES[otherwise]
+    perhaps: list[_Met] = []
+    decided = _Met(otherwise)
     for rule in rules:
         if not rule.holds(facts, path, unseen):
             continue
-        access = _access_of(rule, facts)
-        if access is None:
+        level = _level_of(rule, facts)
+        if level is None:
             continue
-        outcome = AccessOutcome(access, rule.rule, (rule.rule,) if rule.rule.rate_per_minute else ())
         if unseen.isdisjoint(rule.parts):
-            decided = outcome
+            decided = _Met(level, rule)
             break
-        if strictest is None or _RANK[access] > _RANK[strictest.level]:
-            strictest = outcome
-    return strictest if strictest and _RANK[strictest.level] > _RANK[decided.level] else decided
+        perhaps.append(_Met(level, rule))
+    return [decided, *(met for met in perhaps if _RANK[met.level] > _RANK[decided.level])]
 
 
-def _access_of(rule: CompiledRule, facts: RequestFacts) -> Access | None:
+def _level_of(rule: CompiledRule, facts: RequestFacts) -> Access | None:
     """Return the access that a rule asks for, None if the subject is not meant.
 
-    Nobody proved: whom the rule means cannot be judged, so the visitor has to sign in.
+    Nobody proved: whom the rule means cannot be judged, so the visitor has to sign in. It is never public.
     """
+    level = rule.rule.access
     if not rule.is_about_subjects:
-        return rule.rule.access
+        return level
     subject = facts.subject
     if subject is None:
-        return Access.AUTHENTICATED
-    return rule.rule.access if rule.means(subject) else None
+        return Access.AUTHENTICATED if level is Access.PUBLIC else level
+    return level if rule.means(subject) else None
 
 
-def _strictest(outcomes: Sequence[AccessOutcome]) -> AccessOutcome:
-    """Return the strictest outcome, the first of equals, with the rates of all."""
-    found = max(outcomes, key=lambda outcome: _RANK[outcome.level])
-    rates = {rule.id: rule for outcome in outcomes for rule in outcome.rates}
-    return AccessOutcome(found.level, found.rule, tuple(rates.values()))
+def _outcome(met: Sequence[_Met]) -> AccessOutcome:
+    """Return the outcome of all that the readings meet."""
+    found = met[0] if len(met) == 1 else max(met, key=lambda each: each.order)
+    limiting = {each.rule.position: each.rule.rule for each in met if each.rule and each.rule.rule.rate_per_minute}
+    rates = tuple([limiting[position] for position in sorted(limiting)])
+    return AccessOutcome(found.level, found.rule.rule if found.rule else None, rates)

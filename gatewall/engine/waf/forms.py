@@ -3,9 +3,11 @@
 from urllib.parse import unquote_to_bytes
 
 from gatewall.engine.model import AccessRequest
-from gatewall.engine.paths import DECODING_ROUNDS, resolved
+from gatewall.engine.paths import resolved
 from gatewall.engine.waf.rules import Target
 
+DECODING_ROUNDS = 3
+"""Rounds of percent-decoding, against double encoding."""
 MAX_BODY = 65_536
 MAX_SEPARATE = 64
 """Arguments, cookies and headers that are matched one by one; further ones form one value."""

@@ -3,18 +3,16 @@
 from gatewall.engine.expiry import is_live
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.paths import possible_paths
+from gatewall.engine.values import lazy
 from gatewall.engine.waf.rules import WafRule
 
 
 class Scope:
     """Checks rules' scopes for one request to one registered domain."""
 
-    __slots__ = ("_domain", "_possible_paths", "_request")
-
     def __init__(self, request: AccessRequest, domain: str | None) -> None:
         self._request = request
         self._domain = domain
-        self._possible_paths: tuple[bytes, ...] | None = None
 
     def covers(self, rule: WafRule) -> bool:
         if rule.domain is not None and rule.domain != self._domain:
@@ -33,18 +31,17 @@ class Scope:
 
     def _may_be_below(self, prefix: str) -> bool:
         """True if some server may resolve the path to the prefix or below it."""
-        start = _start(prefix)
-        return any(_is_below(path, start) for path in self._paths())
+        start, paths = _start(prefix), self._paths
+        return paths is None or any(_is_below(path, start) for path in paths)
 
     def _is_surely_below(self, prefix: str) -> bool:
         """True if every server resolves the path to the prefix or below it."""
-        start = _start(prefix)
-        return all(_is_below(path, start) for path in self._paths())
+        start, paths = _start(prefix), self._paths
+        return paths is not None and all(_is_below(path, start) for path in paths)
 
-    def _paths(self) -> tuple[bytes, ...]:
-        if self._possible_paths is None:
-            self._possible_paths = possible_paths(self._request.uri.partition("?")[0].encode("latin-1"))
-        return self._possible_paths
+    @lazy
+    def _paths(self) -> tuple[bytes, ...] | None:
+        return possible_paths(self._request.uri.partition("?")[0].encode("latin-1"))
 
 
 def _start(prefix: str) -> bytes:
