@@ -4,6 +4,7 @@ from django.urls import path
 from rest_framework.routers import SimpleRouter
 
 from policies import views
+from policies.app_profiles import profile_views
 from policies.bans import unban_view
 
 router = SimpleRouter(trailing_slash=False)
@@ -11,6 +12,9 @@ for view in views.RESOURCES:
     router.register(view.resource.name.value, view, basename=view.resource.name.value)
 
 urlpatterns = [
+    path("app-profiles", profile_views.AppProfiles.as_view(), name="app-profiles"),
+    path("app-profiles/<slug:name>", profile_views.AppProfileEntry.as_view(), name="app-profile"),
+    path("app-profiles/<slug:name>/apply", profile_views.AppProfileApply.as_view(), name="app-profile-apply"),
     path("ip-black-list/unban", unban_view.Unban.as_view(), name="ip-black-list-unban"),
     path("waf-rules/batch", views.WafRuleBatch.as_view(), name="waf-rules-batch"),
     *router.urls,

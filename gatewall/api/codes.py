@@ -23,7 +23,7 @@ REFUSAL_CODES = frozenset({
     "cannot-restore", "code-entry-locked", "cross-site", "doctor-busy", "domain-removed", "duplicate",
     "group-in-use", "group-removed", "invalid-challenge", "invalid-code", "invalid-credentials", "last-admin",
     "list-changed", "matches-everything", "network-too-large", "no-monitor", "not-offered", "nothing-to-confirm",
-    "outbox-full", "reauthentication-failed", "reauthentication-required", "recovery-local-only",
+    "outbox-full", "profile-applied", "reauthentication-failed", "reauthentication-required", "recovery-local-only",
     "recovery-refused", "target-refused", "too-busy", "too-many-attempts", "too-many-backtests",
     "too-many-git-tokens", "too-many-access-rules", "too-many-groups", "too-many-waf-rules", "too-many-webhooks",
     "totp-enabled", "totp-not-set-up", "user-removed", "webhook-disabled", "would-lock-you-out",

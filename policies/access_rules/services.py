@@ -1,6 +1,6 @@
 """Create, change, move and delete access rules."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -46,8 +46,7 @@ def create_access_rule(
     Raises ValidationError, TooManyAccessRules, WouldLockYouOut, Duplicate, DomainRemoved, GroupRemoved, UserRemoved.
     """
     order = order_now()
-    if len(order) >= MAX_RULES:
-        raise TooManyAccessRules(_("there are %(number)s access rules already"), number=f"{MAX_RULES:,}")
+    _refuse_too_many(len(order) + 1)
     _validate_position(position, len(order) + 1)
     rule = AccessRule(created_by=actor, position=len(order) + 1)
     with guard_against_rules(caller, force=force):
@@ -57,6 +56,27 @@ def create_access_rule(
         rule = AccessRule.objects.get(pk=rule.pk)
         revisions.advance(*AccessRule.segments, actor=actor, changes=[difference(None, describe(rule)), *moved])
     return rule
+
+
+@revisions.one_at_a_time
+def create_access_rules(
+    *, actor: str, rules: Sequence[Mapping[str, Any]], caller: Caller | None = None, force: bool = False
+) -> list[AccessRule]:
+    """Create several access rules at the end, in this order and in one revision.
+
+    Raises ValidationError, TooManyAccessRules, WouldLockYouOut, Duplicate, DomainRemoved, GroupRemoved, UserRemoved.
+    """
+    last = len(order_now())
+    _refuse_too_many(last + len(rules))
+    created = []
+    with guard_against_rules(caller, force=force):
+        for position, values in enumerate(rules, last + 1):
+            rule = AccessRule(created_by=actor, position=position)
+            _write(rule, values)
+            created.append(AccessRule.objects.get(pk=rule.pk))
+        changes = [difference(None, describe(rule)) for rule in created]
+        revisions.advance(*AccessRule.segments, actor=actor, changes=changes)
+    return created
 
 
 @revisions.one_at_a_time
@@ -97,6 +117,13 @@ def delete_access_rule(rule: AccessRule, *, actor: str, caller: Caller | None = 
     with guard_against_rules(caller, force=force):
         rule.delete()
         revisions.advance(*AccessRule.segments, actor=actor, changes=[gone, *arrange(order)])
+
+
+def _refuse_too_many(number: int) -> None:
+    if number > MAX_RULES:
+        raise TooManyAccessRules(
+            _("there would be more than %(number)s access rules: delete some first"), number=f"{MAX_RULES:,}"
+        )
 
 
 def _validate_position(position: int | None, last: int) -> None:

@@ -138,6 +138,8 @@ def _rule(where: str, values: Any) -> ProfileRule:
         access = Access(values["access"])
     except ValueError:
         raise InvalidProfile(f"{where}: access: {values['access']!r} is unknown") from None
+    if access not in {Access.PUBLIC, Access.DENIED}:
+        raise InvalidProfile(f"{where}: access: {access.value} could ask for less than the domain does")
     return ProfileRule(
         name=_name(where, values["name"]),
         paths=_paths(where, values["paths"]),

@@ -50,6 +50,9 @@ WHO = {
     ("security-events", "GET"): ADMIN,
     ("security-event-stats", "GET"): ADMIN,
     ("ip-black-list-unban", "POST"): ADMIN,
+    ("app-profiles", "GET"): ADMIN,
+    ("app-profile", "GET"): ADMIN,
+    ("app-profile-apply", "POST"): ADMIN,
     ("system-settings", "GET"): ADMIN,
     ("system-settings", "PUT"): ADMIN,
     ("system-reload", "POST"): ADMIN,
@@ -123,6 +126,8 @@ def path_of(name, user_id):
         "users-detail": {"pk": user_id},
         "git-tokens-detail": {**of_a_user, "pk": 999_999},
         "sessions-detail": {**of_a_user, "jti": "00000000-0000-4000-8000-000000000000"},
+        "app-profile": {"name": "jellyfin"},
+        "app-profile-apply": {"name": "jellyfin"},
         "access-log": {"decision_id": "019cebab-8748-7000-8000-000000000000"},
         **dict.fromkeys(("git-tokens-list", "sessions-list", "password", "totp", "totp-unlock", *TOTP), of_a_user),
     }

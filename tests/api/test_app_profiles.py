@@ -1,0 +1,166 @@
+"""App profiles over the API: what there is, and what becomes of one that is applied to a domain."""
+
+import pytest
+
+from gatewall.models import PolicyRevision
+from gatewall.policy import revisions
+from policies.app_profiles.loading import profiles
+from policies.history.rollback import take_back
+from policies.models import AccessRule, AuthorizedDomain
+from tests.api.resources import fields_refused
+
+pytestmark = pytest.mark.django_db
+PATH = "/app-profiles/gitea/apply"
+
+
+@pytest.fixture(autouse=True)
+def git(db):
+    return AuthorizedDomain.objects.create(name="git.example", created_by="alice")
+
+
+def test_all_profiles_are_listed(admin):
+    body = admin.get("/app-profiles").json()
+
+    assert (body["count"], body["next"], body["previous"]) == (10, None, None)
+    assert [each["name"] for each in body["results"]] == list(profiles())
+    assert admin.get("/app-profiles", {"all": "true"}).json() == body
+    page = admin.get("/app-profiles", {"page": 4, "page_size": 3}).json()
+    assert page["results"] == body["results"][9:]
+    assert admin.get("/app-profiles", {"page": 5, "page_size": 3}).status_code == 404
+    assert fields_refused(admin.get("/app-profiles", {"search": "x"})) == {"search"}
+
+
+def test_a_profile_says_what_it_opens_and_why(admin):
+    body = admin.get("/app-profiles/gitea").json()
+
+    assert (body["name"], body["title"]) == ("gitea", "Gitea and Forgejo")
+    assert all(source.startswith("https://") for source in body["sources"])
+    fetch = body["rules"][0]
+    assert (fetch["name"], fetch["access"], fetch["methods"]) == ("git-fetch", "public", ["GET", "HEAD"])
+    assert fetch["paths"] == [{"match": "glob", "value": "/*/*/info/refs"}]
+    assert fetch["opens"]
+    assert fetch["safe_because"]
+    assert "REQUIRE_SIGNIN_VIEW" in fetch["needs"]
+    assert {"what", "reason"} == body["not_opened"][0].keys()
+
+
+def test_applying_a_profile_makes_its_rules_in_one_revision_after_the_others(admin):
+    admin.post("/access-rules", {"name": "mine", "access": "denied", "paths": [{"match": "exact", "value": "/x"}]})
+    before = revisions.current().revision
+
+    body = admin.post(PATH, {"domain": "git.example"}).json()
+
+    expected = profiles()["gitea"].rules
+    assert (body["profile"], body["domain"]) == ("gitea", "git.example")
+    assert [(each["position"], each["name"]) for each in body["rules"]] == [
+        (position, f"gitea git.example: {rule.name}") for position, rule in enumerate(expected, 2)
+    ]
+    assert len(body["warnings"]) == len([rule for rule in expected if rule.needs]) > 0
+    revision = PolicyRevision.objects.latest("number")
+    assert (revision.number, revision.actor) == (before + 1, "alice")
+    assert [change["name"] for change in revision.changes] == [each["name"] for each in body["rules"]]
+    row = admin.get(f"/access-rules/{body['rules'][0]['id']}").json()
+    assert (row["domains"], row["access"], row["enabled"]) == (["git.example"], "public", True)
+    assert (row["methods"], row["paths"]) == (["GET", "HEAD"], [{"match": "glob", "value": "/*/*/info/refs"}])
+    assert row["remark"] == f"{expected[0].opens} {expected[0].safe_because} {expected[0].needs}"
+    assert row["created_by"] == "alice"
+
+
+@pytest.mark.parametrize("name", list(profiles()))
+def test_every_profile_can_be_applied(admin, name):
+    body = admin.post(f"/app-profiles/{name}/apply", {"domain": "git.example"}).json()
+
+    made = AccessRule.objects.filter(pk__in=[each["id"] for each in body["rules"]])
+    assert [(rule.access, len(rule.paths), rule.methods) for rule in made] == [
+        (rule.access, len(rule.paths), list(rule.methods)) for rule in profiles()[name].rules
+    ]
+
+
+def test_applied_twice_is_refused_with_what_is_there(admin):
+    first = admin.post(PATH, {"domain": "git.example"}).json()["rules"]
+    AccessRule.objects.filter(pk=first[1]["id"]).delete()
+    before = revisions.current().revision
+
+    again = admin.post(PATH, {"domain": "git.example"})
+
+    assert (again.status_code, again.json()["code"]) == (409, "profile-applied")
+    assert "git.example has 10 rules" in again.json()["detail"]
+    assert f"1. {first[0]['name']}, 3. {first[2]['name']}" in again.json()["detail"]
+    assert revisions.current().revision == before
+
+
+def test_another_domain_has_rules_of_its_own(admin):
+    AuthorizedDomain.objects.create(name="*.forge.example", created_by="alice")
+
+    answers = [admin.post(PATH, {"domain": name}) for name in ("git.example", "*.forge.example")]
+
+    assert [each.status_code for each in answers] == [200, 200]
+    assert answers[1].json()["rules"][0]["name"] == "gitea *.forge.example: git-fetch"
+
+
+def test_the_name_of_a_long_domain_is_cut(admin):
+    name = f"{'a' * 60}.{'b' * 60}.example"
+    AuthorizedDomain.objects.create(name=name, created_by="alice")
+
+    rules = admin.post(PATH, {"domain": name}).json()["rules"]
+
+    assert {len(each["name"]) for each in rules} == {100}
+    assert rules[0]["name"].startswith("gitea aaa")
+    assert rules[0]["name"].endswith("…: git-fetch")
+    assert admin.post(PATH, {"domain": name}).json()["code"] == "profile-applied"
+
+
+@pytest.mark.parametrize(
+    ("body", "fields"),
+    [
+        ({}, {"domain"}),
+        ({"domain": "other.example"}, {"domain"}),
+        ({"domain": None}, {"domain"}),
+        ({"domain": "git.example", "position": 1}, {"position"}),
+    ],
+)
+def test_what_is_not_understood_is_refused(admin, body, fields):
+    assert fields_refused(admin.post(PATH, body)) == fields
+    assert not AccessRule.objects.exists()
+
+
+@pytest.mark.parametrize("path", ["/app-profiles/none", "/app-profiles/Gitea", "/app-profiles/..%2floading"])
+def test_an_unknown_profile_is_not_there(admin, path):
+    assert admin.get(path).status_code == 404
+    assert admin.post(f"{path}/apply", {"domain": "git.example"}).status_code == 404
+
+
+def test_more_rules_than_there_may_be_are_refused_as_a_whole(admin, monkeypatch):
+    monkeypatch.setattr("policies.access_rules.services.MAX_RULES", 10)
+
+    answer = admin.post(PATH, {"domain": "git.example"})
+
+    assert (answer.status_code, answer.json()["code"]) == (409, "too-many-access-rules")
+    assert not AccessRule.objects.exists()
+
+
+def test_an_applied_profile_can_be_taken_back(admin):
+    admin.post(PATH, {"domain": "git.example"})
+
+    latest = revisions.current().revision
+    take_back(latest - 1, latest, actor="alice")
+
+    assert not AccessRule.objects.exists()
+
+
+def test_from_then_on_the_clients_get_through_and_nothing_else(admin, auth):
+    def asked(uri, method="GET"):
+        answer = auth(x_forwarded_host="git.example", x_forwarded_uri=uri, x_forwarded_method=method)
+        return answer.verdict
+
+    assert asked("/alice/notes.git/info/refs?service=git-upload-pack") == (401, "credential-missing")
+
+    admin.post(PATH, {"domain": "git.example"})
+
+    assert asked("/alice/notes.git/info/refs?service=git-upload-pack") == (200, "path-public")
+    assert asked("/alice/notes.git/git-upload-pack", "POST") == (200, "path-public")
+    assert asked("/alice/notes.git/git-upload-pack") == (401, "credential-missing")
+    assert asked("/api/v1/repos/%2e%2e/admin/users") == (401, "credential-missing")
+    assert asked("/alice/notes") == (401, "credential-missing")
+    other = auth(x_forwarded_host="files.example", x_forwarded_uri="/alice/notes.git/info/refs")
+    assert other.verdict == (401, "credential-missing")
