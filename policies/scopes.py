@@ -16,11 +16,13 @@ def scoped_by(*models: Any) -> None:
 
 
 class Scopes:
-    """The users and licenses whose scope names one of the domains, as they are now."""
+    """The users, groups and licenses whose scope names one of the domains, as they are now."""
 
-    def __init__(self, domains: Iterable[AuthorizedDomain]) -> None:
-        ids = [domain.pk for domain in domains]
-        self._before = {(scope.resource, scope.id): scope for scope in _describe_scopes(ids)}
+    def __init__(self, domains: Iterable[AuthorizedDomain], *, besides: Iterable[tuple[str, int]] = ()) -> None:
+        """``besides``: resources and ids of rows whose scopes are written otherwise."""
+        ids, others = [domain.pk for domain in domains], set(besides)
+        scopes = {(scope.resource, scope.id): scope for scope in _describe_scopes(ids)}
+        self._before = {key: scope for key, scope in scopes.items() if key not in others}
 
     def cut(self) -> None:
         """Set each scope to those of its domain names that are registered now; no scope becomes wider."""

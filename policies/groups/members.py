@@ -42,7 +42,8 @@ def still_existing(groups: Iterable[Group]) -> list[Group]:
 class Members:
     """The members of these groups, and the groups that each of them is in, as they are now."""
 
-    def __init__(self, groups: Iterable[Group]) -> None:
+    def __init__(self, groups: Iterable[int]) -> None:
+        """``groups``: ids."""
         of_these = _links().filter(group__in=groups)
         self._names = dict(of_these.order_by("user").values_list("user", "user__username"))
         self._before = self._groups_now()

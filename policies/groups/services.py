@@ -61,6 +61,6 @@ def delete_group(group: Group, *, actor: str) -> None:
     if rules := list(group.access_rules.values_list("name", flat=True)):
         words = _("access rules name the group: %(rules)s; change or delete them first")
         raise GroupInUse(words, rules=", ".join(rules))
-    members, gone = Members([group]), rows.deletion(group)
+    members, gone = Members([group.pk]), rows.deletion(group)
     group.delete()
     revisions.advance(Segment.GROUPS, *members.segments, actor=actor, changes=[gone, *members.changes()])

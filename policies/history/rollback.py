@@ -10,14 +10,14 @@ from gatewall.kernel.changes import Change, Resource, describe
 from gatewall.policy import revisions, system_settings
 from policies import rows
 from policies.access_conditions import MAX_RULES
-from policies.history.tables import AccessRules, Domains, Table, check
+from policies.history.tables import AccessRules, Groups, Named, Table, check
 from policies.history.undo import CannotRestore, Past
-from policies.models import RESTORABLE, AccessRule, AuthorizedDomain, WafRule
+from policies.models import RESTORABLE, AccessRule, AuthorizedDomain, Group, WafRule
 from policies.rules.builtin import free_name
 from policies.scopes import Scopes
 from policies.validators import MAX_CUSTOM_RULES
 
-_TABLES: dict[Any, type[Table]] = {AuthorizedDomain: Domains, AccessRule: AccessRules}
+_TABLES: dict[Any, type[Table]] = {AuthorizedDomain: Named, Group: Groups, AccessRule: AccessRules}
 """The models whose rows other rows depend on; the others are of no special kind."""
 
 
@@ -45,7 +45,7 @@ def _restore_rows(past: Past) -> tuple[list[Change], set[str]]:
     """Roll back all tables and settings; return the changes, and the segments to compile again."""
     domains, *tables = [_TABLES.get(model, Table)(model, past) for model in RESTORABLE]
     [rules] = [table for table in tables if table.model is WafRule]
-    scopes = Scopes(domains.old.values())
+    scopes = Scopes(domains.old.values(), besides=past.objects)
     for table in (*tables, domains):
         table.remove()
     renamed = _rename_builtin_rules(rules)

@@ -10,8 +10,9 @@ from django.db import models
 from gatewall.api.translation import message_of
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.changes import Change, Resource, describe, difference, ids_of
+from policies.groups.members import Members
 from policies.history.undo import CannotRestore, Past
-from policies.models import AUTO_BAN, AccessRule, AuthorizedDomain, WafRule
+from policies.models import AUTO_BAN, AccessRule, AuthorizedDomain, Group, WafRule
 from policies.rule_order import arrange
 from policies.rule_references import remove_from_rules
 from policies.validators import validate_pattern
@@ -104,9 +105,12 @@ class Table:
             row.created_at = created_at[id_]  # auto_now_add has overwritten it
         self._rows().bulk_update(self.new.values(), ["created_at"], batch_size=_BATCH)
 
-        for id_, row in self.new.items():
-            for name, ids in self._related[id_].items():
-                getattr(row, name).set(ids)
+        for row in self.new.values():
+            self._relate(row)
+
+    def _relate(self, row: Any) -> None:
+        for name, ids in self._related[row.pk].items():
+            getattr(row, name).set(ids)
 
     def _drop_deleted(self, row: Any) -> None:
         """Drop related rows that are not restored; disable a row that would be left without a condition."""
@@ -114,7 +118,7 @@ class Table:
             related = self.model._meta.get_field(name).related_model  # noqa: SLF001 - documented API
             left = list(related._default_manager.filter(pk__in=ids).values_list("pk", flat=True))  # noqa: SLF001 - the same
             self._related[row.pk][name] = left
-            if ids and not left:
+            if ids and not left and hasattr(row, "enabled"):
                 row.enabled = False
 
     def segments(self) -> set[str]:
@@ -131,24 +135,50 @@ class Table:
                 yield became
 
 
-class Domains(Table):
-    """Domains: changed rows are updated, not deleted, because other rows refer to them."""
+class Named(Table):
+    """Domains and groups: changed rows are updated, not deleted, because other rows refer to them."""
+
+    @property
+    def removed(self) -> list[int]:
+        """The ids of the rows that the rollback deletes."""
+        return [id_ for id_ in self.old if id_ not in self.new]
 
     def remove(self) -> None:
-        """Delete the removed domains, and free the names of the changed ones."""
-        self._rows().filter(pk__in=[id_ for id_ in self.old if id_ not in self.new]).delete()
+        """Delete the removed rows, and free the names of the changed ones."""
+        self._rows().filter(pk__in=self.removed).delete()
         for id_ in self.old.keys() & self.new.keys():
-            AuthorizedDomain.objects.filter(pk=id_).update(name=f"restored-{id_}.invalid.")
+            self._rows().filter(pk=id_).update(name=f"restored-{id_}.invalid.")
 
     def insert(self) -> None:
-        """Write the domains. Raises CannotRestore."""
+        """Write the rows. Raises CannotRestore."""
         changed = {id_: self.new[id_] for id_ in self.old.keys() & self.new.keys()}
         for row in changed.values():
+            self._drop_deleted(row)
             check(self.resource, row)
             row.save(force_update=True)
+            self._relate(row)
         self.new = {id_: row for id_, row in self.new.items() if id_ not in changed}
         super().insert()
         self.new |= changed
+
+
+class Groups(Named):
+    """Groups: the members of one stay, lose one that is removed, and get none back."""
+
+    def remove(self) -> None:
+        """Delete the removed groups; disable the access rules that name no other."""
+        self._members = Members(self.removed)
+        for group in Group.objects.filter(pk__in=self.removed):
+            remove_from_rules("groups", group)
+        super().remove()
+
+    def segments(self) -> set[str]:
+        return super().segments() | self._members.segments
+
+    def changes(self) -> Iterator[Change]:
+        """Yield the change of each group, and of each member of a removed one."""
+        yield from super().changes()
+        yield from filter(None, self._members.changes())
 
 
 class AccessRules(Table):

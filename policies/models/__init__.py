@@ -23,8 +23,8 @@ __all__ = [
     "default_targets",
 ]
 
-RESTORABLE = (AuthorizedDomain, BlocklistEntry, AllowlistEntry, GeoBlockRule, WafRule, AccessRule)
-"""The models a restore covers, domains first, because other rows refer to them.
+RESTORABLE = (AuthorizedDomain, Group, BlocklistEntry, AllowlistEntry, GeoBlockRule, WafRule, AccessRule)
+"""The models a restore covers, domains and groups first, because other rows refer to them.
 
 ``recorded`` describes a row in a revision; ``segments`` are compiled again after a change of a row.
 """

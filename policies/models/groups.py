@@ -18,7 +18,11 @@ class Group(Record):
     all_domains = models.BooleanField(default=False)
     authorized_domains = models.ManyToManyField(AuthorizedDomain, blank=True, related_name="groups")
 
-    recorded = Recorded(Resource.GROUPS, api_fields("name", "description", "all_domains", "authorized_domains"))
+    recorded = Recorded(
+        Resource.GROUPS,
+        api_fields("name", "description", "all_domains", "authorized_domains"),
+        relations=("authorized_domains",),
+    )
     segments = (Segment.GROUPS,)
 
     class Meta:

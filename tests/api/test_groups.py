@@ -76,7 +76,8 @@ def test_a_group_that_does_not_exist_is_named(admin, charlie, write):
 
 
 def test_a_user_is_in_a_bounded_number_of_groups(admin, charlie):
-    names = [a_group(admin, f"group{number}")["name"] for number in range(members.MAX_GROUPS_OF_A_USER + 1)]
+    names = [f"group{number}" for number in range(members.MAX_GROUPS_OF_A_USER + 1)]
+    Group.objects.bulk_create(Group(name=name) for name in names)
 
     assert fields_refused(admin.put(f"/users/{charlie.pk}", {"groups": names})) == {"groups"}
     assert admin.put(f"/users/{charlie.pk}", {"groups": names[1:]}).status_code == 200
@@ -135,9 +136,8 @@ def test_a_removed_domain_leaves_the_scope_of_a_group_and_widens_none(admin, off
 
     shown = admin.get(f"/groups/{group['id']}").json()
     assert (shown["all_domains"], shown["authorized_domains"]) == (False, [])
-    assert ("groups", "family", {"authorized_domains": ["office.example"]}, {"authorized_domains": []}) in (
-        changes_of_last_revision()
-    )
+    (changed,) = [change for change in changes_of_last_revision() if change[0] == "groups"]
+    assert [side["authorized_domains"] for side in changed[2:]] == [["office.example"], []]
 
 
 def test_a_group_that_is_gone_when_the_user_is_written_is_refused(admin, charlie, monkeypatch):

@@ -22,7 +22,7 @@ SPELL_THEM = {
 
 
 def test_what_decides_is_restored_and_registered():
-    assert {model.recorded.resource for model in RESTORABLE} == set(DECIDING)
+    assert {model.recorded.resource for model in RESTORABLE} == {*DECIDING, Resource.GROUPS}  # groups add to scopes
     assert set(DECIDING) <= {view.resource.name for view in views.RESOURCES}
     assert {each.value for each in DECIDING} <= set(LOGGED)
 

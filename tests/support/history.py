@@ -12,11 +12,13 @@ from gatewall.models import SystemSettings
 from gatewall.policy import revisions, system_settings
 from licensing.models import License
 from policies import services
-from policies.models import AUTO_BAN, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
+from policies.groups.services import change_group, create_group, delete_group
+from policies.models import AUTO_BAN, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, Group, WafRule
 
-MODELS = (BlocklistEntry, AllowlistEntry, AuthorizedDomain, GeoBlockRule, WafRule)
+MODELS = (BlocklistEntry, AllowlistEntry, AuthorizedDomain, GeoBlockRule, WafRule, Group)
 NETWORKS = ("203.0.113.7", "203.0.113.0/24", "2001:db8::/32")
 NAMES = ("a.example", "b.example", "*.example")
+GROUPS = ("family", "guests", "staff")
 RULES = ("one", "two", "xss-script-tag")
 _FIXED = ("pattern", "operator")
 
@@ -31,6 +33,8 @@ def the_rows() -> dict[str, Any]:
         if rule["builtin_key"]:
             for name in _FIXED:
                 del rule[name]
+    for group in Group.objects.all():
+        rows["Group"][group.pk]["domains"] = {domain.pk for domain in group.authorized_domains.all()}
     rows["settings"] = SystemSettings.objects.values().first() or {}
     return rows
 
@@ -117,6 +121,19 @@ class Step:
     def do_delete_rule(self) -> None:
         if row := some(WafRule, self.chance):
             services.delete_waf_rule(row, actor="x")
+
+    def do_group(self) -> None:
+        domains = [row for row in [some(AuthorizedDomain, self.chance)] if row]
+        create_group(actor="x", name=self.chance.choice(GROUPS), authorized_domains=domains)
+
+    def do_change_group(self) -> None:
+        if row := some(Group, self.chance):
+            domains = [domain for domain in AuthorizedDomain.objects.all() if self.chance.random() < 0.5]
+            change_group(row, actor="x", name=self.chance.choice(GROUPS), authorized_domains=domains)
+
+    def do_delete_group(self) -> None:
+        if row := some(Group, self.chance):
+            delete_group(row, actor="x")
 
     def do_settings(self) -> None:
         system_settings.change(actor="x", waf_threshold=self.chance.randint(1, 100), contact=self.chance.choice("ab"))
