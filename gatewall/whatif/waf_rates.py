@@ -33,15 +33,38 @@ class Rates:
     share: str
     seen: Counter[Key] = field(default_factory=Counter)
     refused: Counter[Key] = field(default_factory=Counter)
+    refused_with_body: Counter[Key] = field(default_factory=Counter)
+    """Refused if the proxy passes bodies on; the same as ``refused`` for a request without one."""
     false_positives: Counter[str] = field(default_factory=Counter)
+    """Rules in harmless requests that are refused with their body."""
+    with_body: list[bool] = field(default_factory=list)
+    """Of each harmless request with a body, whether it is refused."""
 
     def detected(self, *parts: str) -> float | None:
-        """Return the detection rate for attacks in these parts, None without any."""
+        """Return the detection rate for attacks in these parts, without bodies; None without any."""
         return _share(self.refused, self.seen, [("attack", part) for part in parts])
 
+    def detected_with_bodies(self) -> float | None:
+        """Return the detection rate for all attacks if bodies are passed on, None without any."""
+        return _share(self.refused_with_body, self.seen, [key for key in self.seen if key[0] == "attack"])
+
     def mistakes(self) -> float | None:
-        """Return the false-positive rate, None without harmless requests."""
+        """Return the false-positive rate without bodies, None without harmless requests."""
         return _share(self.refused, self.seen, [key for key in self.seen if key[0] == "benign"])
+
+    def mistakes_with_bodies(self) -> float | None:
+        """Return the false-positive rate of harmless requests with a body, None without any."""
+        return sum(self.with_body) / len(self.with_body) if self.with_body else None
+
+
+@dataclass(slots=True)
+class Application:
+    """Harmless requests of one application (``meta.application``)."""
+
+    seen: int = 0
+    with_body: int = 0
+    refused: int = 0
+    rules: Counter[str] = field(default_factory=Counter)
 
 
 def share_of(request_id: str) -> str:
@@ -50,14 +73,11 @@ def share_of(request_id: str) -> str:
 
 
 def measure(folder: Path, judge: Judge, *, paranoia: int = 1) -> Iterator[Rates]:
-    """Yield the rates of each corpus file and share, for what a subrequest shows (no bodies).
+    """Yield the rates of each corpus file and share, for what a subrequest shows without bodies and with them.
 
     CRS attacks above the paranoia level are left out. Raises CorpusRefused, OSError.
     """
-    paths = sorted([*folder.glob("*.jsonl"), *folder.glob("*.jsonl.gz")])
-    if not paths:
-        raise CorpusRefused(f"no .jsonl or .jsonl.gz in {folder}")
-    for path in paths:
+    for path in _paths(folder):
         rates = {share: Rates(path.name.partition(".")[0], share) for share in SHARES}
         for number, item in _items(path):
             try:
@@ -69,14 +89,53 @@ def measure(folder: Path, judge: Judge, *, paranoia: int = 1) -> Iterator[Rates]
         yield from rates.values()
 
 
+def by_application(folder: Path, judge: Judge) -> dict[str, Application]:
+    """Count the harmless requests of each application, with their bodies. Raises CorpusRefused, OSError."""
+    found: dict[str, Application] = {}
+    for path in _paths(folder):
+        for number, item in _items(path):
+            try:
+                name = item.get("meta", {}).get("application")
+                if name is None or item["label"] != "benign":
+                    continue
+                refusing = _refusing(judge, item, with_body=True)
+            except (KeyError, TypeError, AttributeError, UnicodeEncodeError) as error:
+                raise CorpusRefused(f"{path.name}:{number} is not a request ({type(error).__name__})") from error
+            application = found.setdefault(name, Application())
+            application.seen += 1
+            application.with_body += bool(item.get("body"))
+            application.refused += bool(refusing)
+            application.rules.update(refusing)
+    return dict(sorted(found.items()))
+
+
+def _paths(folder: Path) -> list[Path]:
+    paths = sorted([*folder.glob("*.jsonl"), *folder.glob("*.jsonl.gz")])
+    if not paths:
+        raise CorpusRefused(f"no .jsonl or .jsonl.gz in {folder}")
+    return paths
+
+
 def _count(judge: Judge, rates: Rates, item: dict[str, Any]) -> None:
-    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in item["headers"].items()]
-    refusing = judge.refusing(request_of(item["method"].encode("latin-1"), item["uri"].encode("latin-1"), headers))
+    refusing = _refusing(judge, item, with_body=False)
     key = (item["label"], item["visible"])
     rates.seen[key] += 1
     rates.refused[key] += bool(refusing)
+    if item.get("body"):
+        refusing = _refusing(judge, item, with_body=True)
+    rates.refused_with_body[key] += bool(refusing)
     if item["label"] == "benign":
-        rates.false_positives.update(rule.name for rule in refusing)
+        rates.false_positives.update(refusing)
+        if item.get("body"):
+            rates.with_body.append(bool(refusing))
+
+
+def _refusing(judge: Judge, item: dict[str, Any], *, with_body: bool) -> list[str]:
+    """Return the names of the rules that match, if they refuse the request."""
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in item["headers"].items()]
+    body = (item.get("body") or "").encode("latin-1") if with_body else b""
+    method, uri = item["method"].encode("latin-1"), item["uri"].encode("latin-1")
+    return [rule.name for rule in judge.refusing(request_of(method, uri, headers, body or None))]
 
 
 def _items(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -96,18 +155,37 @@ def _share(hits: Counter[Key], all_: Counter[Key], keys: list[Key]) -> float | N
 
 def table(rates: Rates) -> str:
     """Return a row of the Markdown table."""
-    cells = [rates.detected("uri"), rates.detected("header"), rates.detected(*_VISIBLE_PARTS)]
-    rendered = [_percent(each, 2) for each in cells]
-    count = sum(rates.seen.values())
-    names = ", ".join(f"{name} {number}" for name, number in rates.false_positives.most_common(5))
-    rendered.append(_percent(rates.mistakes(), 3))
-    return f"| {rates.corpus} | {rates.share} | {count} | {' | '.join(rendered)} | {names} |"
+    detected = [rates.detected("uri"), rates.detected("header"), rates.detected(*_VISIBLE_PARTS)]
+    cells = [rates.corpus, rates.share, str(sum(rates.seen.values())), *[_percent(each, 2) for each in detected]]
+    cells += [_percent(rates.mistakes(), 3), _percent(rates.detected_with_bodies(), 2)]
+    cells += [_percent(rates.mistakes_with_bodies(), 3), _names(rates.false_positives)]
+    return f"| {' | '.join(cells)} |"
 
 
 HEAD = (
-    "| Corpus | Share | Requests | Detected: URI % | header % | both % | False positives % | Rules in these |\n"
-    "|---|---|---|---|---|---|---|---|"
+    "| Corpus | Share | Requests | Detected: URI % | header % | both % | False positives % | Detected with bodies % "
+    "| False positives of requests with a body % | Rules in these |\n"
+    "|---|---|---|---|---|---|---|---|---|---|"
 )
+
+
+def application_table(name: str, application: Application) -> str:
+    """Return a row of the Markdown table of applications."""
+    cells = [
+        name,
+        str(application.seen),
+        str(application.with_body),
+        str(application.refused),
+        _names(application.rules),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+APPLICATION_HEAD = "| Application | Requests | With a body | Refused | Rules in these |\n|---|---|---|---|---|"
+
+
+def _names(rules: Counter[str]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in rules.most_common(5))
 
 
 def _percent(value: float | None, digits: int) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gatewall.engine.waf.judge import Judge, request_of
+from tests.corpora.applications import APPLICATIONS, PER_APPLICATION, requests
 from tests.corpora.mixed import ENCODERS, PLACES, sample
 from tests.corpora.payloads import PAYLOADS
 from tests.corpora.record.clean import made_up
@@ -19,7 +20,8 @@ JUDGE = Judge(None)
 def refusing(item):
     """Return the names of the rules that refuse a request of a corpus."""
     headers = [(name.encode(), value.encode("latin-1")) for name, value in item["headers"].items()]
-    request = request_of(item["method"].encode(), item["uri"].encode("latin-1"), headers)
+    body = (item["body"] or "").encode("latin-1") or None
+    request = request_of(item["method"].encode(), item["uri"].encode("latin-1"), headers, body)
     return [rule.name for rule in JUDGE.refusing(request)]
 
 
@@ -76,3 +78,14 @@ def test_mixed_attacks_are_the_same_each_time_and_cover_the_table():
     assert sum(map(len, PAYLOADS.values())) >= 300
     assert {encoder for encoder, _ in wrapped} == set(ENCODERS)
     assert {place for _, place in wrapped} == set(PLACES)
+
+
+@pytest.mark.parametrize("each", [20, pytest.param(1, marks=pytest.mark.full)])
+def test_almost_no_request_of_an_application_is_refused(each):
+    items = requests()[::each]
+    refused = Counter(item["category"] for item in items if refusing(item))
+
+    assert (len(APPLICATIONS) >= 30, PER_APPLICATION) == (True, 100)
+    assert {item["category"] for item in items} == set(APPLICATIONS)
+    assert refused.total() <= 0.01 * len(items), refused
+    assert max(refused.values(), default=0) <= 6, refused

@@ -6,7 +6,15 @@ import json
 import pytest
 
 from gatewall.engine.waf.judge import Judge
-from gatewall.whatif.waf_rates import SHARES, CorpusRefused, measure, share_of, table
+from gatewall.whatif.waf_rates import (
+    SHARES,
+    CorpusRefused,
+    application_table,
+    by_application,
+    measure,
+    share_of,
+    table,
+)  # fmt: skip
 
 RE2 = Judge(None)
 
@@ -19,6 +27,10 @@ ITEMS = [item(number, "attack", "/?a=<script>alert(1)</script>") for number in r
 ITEMS += [item(100 + number, "attack", "/?a=nothing+of+it") for number in range(20)]
 ITEMS += [item(200 + number, "benign", "/?a=b") for number in range(20)]
 ITEMS += [item(300, "attack", "/", "header", headers={"User-Agent": "sqlmap/1"})]
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+ITEMS += [item(500, "attack", "/", "body", headers=FORM, body="a=<script>alert(1)</script>")]
+ITEMS += [item(501, "benign", "/", "body", headers=FORM, body="a=b", meta={"application": "x"})]
+ITEMS += [item(502, "benign", "/", "body", headers=FORM, body="a=' or 1=1--", meta={"application": "x"})]
 ITEMS += [item(400, "attack", "/?a=nothing", meta={"paranoia": 3})]
 
 
@@ -34,7 +46,7 @@ def test_both_shares_are_counted_and_add_up(folder):
     rates = list(measure(folder, RE2))
 
     assert [each.share for each in rates] == list(SHARES)
-    assert sum(sum(each.seen.values()) for each in rates) == 61
+    assert sum(sum(each.seen.values()) for each in rates) == 64
     assert sum(each.refused["attack", "uri"] for each in rates) == 20
     assert sum(each.refused["attack", "header"] for each in rates) == 1
     assert [each.mistakes() for each in rates] == [0, 0]
@@ -58,3 +70,28 @@ def test_line_that_is_no_request_is_named(tmp_path, text):
 def test_empty_folder_is_refused(tmp_path):
     with pytest.raises(CorpusRefused, match=r"no \.jsonl"):
         list(measure(tmp_path, RE2))
+
+
+def test_requests_are_measured_with_their_bodies_too(folder):
+    rates = list(measure(folder, RE2))
+
+    assert sum(each.refused["attack", "body"] for each in rates) == 0
+    assert sum(each.refused_with_body["attack", "body"] for each in rates) == 1
+    assert sorted(refused for each in rates for refused in each.with_body) == [False, True]
+    assert {each.mistakes_with_bodies() for each in rates} <= {None, 0, 0.5, 1}
+    assert all(each.detected_with_bodies() is not None for each in rates)
+
+
+def test_applications_are_counted_with_their_bodies(folder):
+    found = by_application(folder, RE2)
+
+    assert [(name, each.seen, each.with_body, each.refused) for name, each in found.items()] == [("x", 2, 2, 1)]
+    assert application_table("x", found["x"]).startswith("| x | 2 | 2 | 1 | ")
+
+
+@pytest.mark.parametrize("text", ['{"id": "1", "label": "attack", "meta": 5}', '{"meta": {"application": "x"}}'])
+def test_line_that_is_no_request_of_an_application_is_named(tmp_path, text):
+    (tmp_path / "x.jsonl").write_text(text + "\n")
+
+    with pytest.raises(CorpusRefused, match=r"x\.jsonl:1 is not"):
+        by_application(tmp_path, RE2)

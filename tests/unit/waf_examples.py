@@ -78,7 +78,23 @@ NAMED = {
     "traversal-overlong": ([path("/?a=%c0%ae"), path("/?a=%e0%80%ae")], ["é", "日本"]),
     "traversal-dotted-hex": (["0x2e0x2e0x2f", "..%5c%2e%2e/etc"], ["0x2e", "a.b/c"]),
     "traversal-url-file": (["file:///x", "/etc/x"], ["/page/etc", "a file"]),
-    "traversal-secret-name": ([path("/.htpasswd"), path("/wp-config.php"), path("/x.bak")], [path("/docs"), "config"]),
+    "traversal-secret-name": (
+        [path("/.htpasswd"), path("/wp-config.php"), path("/.env.local")],
+        [path("/docs"), path("/.env.example"), "config"],
+    ),
+    "traversal-config-name": (
+        ["nginx.conf", path("/a/b/x.bak"), "backup.zip"],
+        ["nginx.config", path("/docs/backup"), "x.bakery"],
+    ),
+    "traversal-config-path": (
+        [path("/settings.php"), path("/backup.zip"), path("/a/x.bak"), path("/wp-content/debug.log")],
+        [
+            path("/admin/settings.php"),
+            path("/dav/files/alice/Passwords.kdbx"),
+            path("/files/backup.zip"),
+            path("/x.log"),
+        ],
+    ),
     "rce-known-command": (
         ["cat /etc/x", "whoami /all", "ls -la", "chmod 777 /tmp/x", "rm -rf /tmp"],
         [
@@ -138,7 +154,10 @@ NAMED = {
         ["${name}", "# context", "https://x.example/app#tab=files", "/page#b=1"],
     ),
     "injection-java-object": (["rO0ABXNyABFq", path("/?x=%ac%ed%00%05")], ["rooab", "aced"]),
-    "injection-template": (["{{7*7}}", "<%= 7*7 %>"], ["{{name}}", "{ 7*7 }"]),
+    "injection-template": (
+        ["{{7*7}}", "<%= 7*7 %>", "{{config}}", "{{ x|attr(1) }}"],
+        ["{{name}}", "{ 7*7 }", "{{ states(1) | float }}"],
+    ),
     "injection-python-object": (
         ["''.__class__", "__import__('os')", "x.__init__", "a['__dict__']", "cos\nsystem\n(S'id'"],
         ["__name", "class", '{__name__=~"node_.*"}', "__init__ and __new__"],

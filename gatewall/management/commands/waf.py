@@ -17,11 +17,18 @@ class Command(BaseCommand):
         actions = parser.add_subparsers(dest="action", required=True)
         rates = actions.add_parser("rates", help="prints how many attacks are found and how many others refused")
         rates.add_argument("folder", type=Path, help="a folder of .jsonl or .jsonl.gz files (docs/waf.md)")
+        rates.add_argument("--applications", action="store_true", help="one row per application instead")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stdout.write(waf_rates.HEAD)
+        folder, judge = options["folder"], Judge()
         try:
-            for rates in waf_rates.measure(options["folder"], Judge()):
+            if options["applications"]:
+                self.stdout.write(waf_rates.APPLICATION_HEAD)
+                for name, application in waf_rates.by_application(folder, judge).items():
+                    self.stdout.write(waf_rates.application_table(name, application))
+                return
+            self.stdout.write(waf_rates.HEAD)
+            for rates in waf_rates.measure(folder, judge):
                 self.stdout.write(waf_rates.table(rates))
                 self.stdout.flush()
         except (waf_rates.CorpusRefused, OSError) as error:

@@ -13,6 +13,11 @@ FORM_MARK = UNINSPECTED + "form"
 _LINES = 3
 """Line breaks of a text: an attacked field has fewer."""
 _LONG = 80
+_LONG_SENTENCE = 60
+_WORDS = 10
+_SHARE_OF_WORDS = 0.75
+_PUNCTUATION = b".,;:!?()[]\"'`*_-"
+_IN_WORDS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'-" + bytes(range(0x80, 0x100))
 _MANY_CONTROLS = 4  # different ones, as in packed data
 _ELEMENTS = """
     a abbr b blockquote br caption center cite code col colgroup dd del details div dl dt em figcaption figure font h1
@@ -49,11 +54,20 @@ def region_of(text: str) -> Region:
     """Return the region of a field's value: TEXT if it has several lines, is markup of an editor, or is binary."""
     if len(text) >= _LONG and (text.count("\n") >= _LINES or text.count("\r") >= _LINES):
         return BodyRegion.TEXT
+    if len(text) >= _LONG_SENTENCE and _is_prose(text):
+        return BodyRegion.TEXT
     if "<" in text and _is_formatted(text):
         return BodyRegion.TEXT
     if not text.isprintable() and (len(_CONTROL_SET.intersection(text)) >= _MANY_CONTROLS or _is_headers(text)):
         return BodyRegion.TEXT
     return Target.BODY
+
+
+def _is_prose(text: str) -> bool:
+    """True if most of a text is words between blanks."""
+    tokens = text.encode("latin-1").split()
+    words = [token for token in tokens if (word := token.strip(_PUNCTUATION)) and not word.translate(None, _IN_WORDS)]
+    return len(words) >= _WORDS and len(words) >= _SHARE_OF_WORDS * len(tokens)
 
 
 def _is_headers(text: str) -> bool:

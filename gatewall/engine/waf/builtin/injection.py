@@ -95,7 +95,7 @@ INJECTION_RULES = (
     _rule(
         "php-variable",
         r"(?i)\$\s*\{?_(?:get|post|request|server|cookies?|files|session|env)\b|\$GLOBALS\b|\$HTTP_(?:RAW_POST_DATA"
-        r"|(?:GET|POST|COOKIE|SERVER|ENV)_VARS)|\bphp_?self\b|\$this->|\$\{\s*['\"]?_|\$\w+\s*\(\s*\$\w+"
+        r"|(?:GET|POST|COOKIE|SERVER|ENV)_VARS)|\bphp_?self\b|\$this->|\$\{\s*['\"]?_[^_]|\$\w+\s*\(\s*\$\w+"
         r"|\$\$\w+\s*[=(\[]|\$[a-z_]\w*\s*=\s*(?:['\"\[$@]|new\s|array\s*\(|\w+\s*\()|\bGLOBALS\[|\b_CONF\[path\]|\bGALLERY_BASEDIR\b|\bappserv_root\b|\b(?:path\[docroot|config\[root_dir)\]|\b_(?:GET|POST"
         r"|REQUEST|SERVER|SESSION|COOKIE)\[",
         "a variable of PHP",
@@ -125,7 +125,7 @@ INJECTION_RULES = (
     ),
     _rule(
         "java-expression",
-        r"(?i)[%$#@*]\{[^}]*(?:[(\[]|\.\s*\w|@\w|#\w|\d\s*[*+/-]\s*\d|\bnew\s)|#_?\w*(?:memberaccess|context)\s*[=\[.]"
+        r"(?i)[%$#@*]\{[^}]*(?:[(\[]|\.\s*(?:class|getclass|runtime|application\w*|environment|memberaccess|session|request)\b|@\w|#\w|\d\s*[*+/-]\s*\d|\bnew\s)|#_?\w*(?:memberaccess|context)\s*[=\[.]"
         r"|#_?\w*(?:request|session|parameters|application|root)\s*(?:[\[.]|=\s*[@#(])|#(?:cmd|a|b|p)\s*(?:=\s*(?:[@#('\"]"
         r"|new\s|[\w.]+\()|\.\w+\()|\bT\(\s*[\w.]+\s*\)|@[\w.]+@\w+|\bxwork\."
         r"|\bmethodaccessor\.deny|\ballowstaticmethodaccess\b|\bredirect(?:action)?:\s*[$%#]|(?:^|[?&;])action:\s*[%$#\w]+"
@@ -140,8 +140,9 @@ INJECTION_RULES = (
     ),
     _rule(
         "template",
-        r"(?i)\{\{[^}]*(?:\d\s*[*+/%-]\s*['\"]?\d|[|.\[(][^}]*|config|self|request|_|constructor|range"
-        r"|lipsum)\s*[^}]*\}\}|\{%[^%]*(?:\bfor\b|\bif\b|\bimport\b|\binclude\b|\bset\b|\bdebug\b|\bprint\b"
+        r"(?i)\{\{[^}]*(?:\d\s*[*+/%-]\s*['\"]?\d|\|\s*(?:attr|map|filter|sort|join|format|safe|e|system|passthru|exec)\b|\[\s*['\"]?_|\bconfig\b|\bself\b"
+        r"|\brequest\b|__|\bconstructor\b|\brange\b|\blipsum\b|\bcycler\b|\bjoiner\b|\bnamespace\b|\bget_flashed|\burl_for\b|\bdump\s*\(|\bapp\.|\b_self\b"
+        r"|\.(?:class|getclass|forname|exec|system|popen|read|sub)\b|['\"]\s*\.|\]\s*\.|\bphp\b|\bsettings\.|\bprocess\b|\brequire\b|#with)\s*[^}]*\}\}|\{%[^%]*(?:\bfor\b|\bif\b|\bimport\b|\binclude\b|\bset\b|\bdebug\b|\bprint\b"
         r"|\bextends\b|\d\s*\*)[^%]*%\}|<%[=@!%]?\s*[^%]*(?:\d\s*\*\s*\d|\(|`|request|response|system|%>)"
         r"|<#(?:assign|list|include|import|function|macro|if)\b|\[#(?:assign|if)\b|\$\{[^}]*\d\s*[*+%/-]\s*\d[^}]*\}"
         r"|#\{[^}]*(?:\d\s*\*\s*\d|`|\(|system|exec)[^}]*\}|#(?:set|foreach|evaluate|include|parse)\s*\(|\{/?php\}"
@@ -184,7 +185,7 @@ INJECTION_RULES = (
     _rule(
         "ldap",
         r"(?i)\(\s*[&|!]\s*\(\s*[\w\-.;]+\s*[~<>:]?=|\*\s*\)\s*\(\s*(?:[&|!]|\w+\s*[~<>]?=|\()|\)\s*\(\s*(?:[&"
-        r"|!]\s*\(|[\w\-]+\s*[~<>]?=\s*\*)|^\s*\*\s*\)+|\*\)\)%00|\)\s*\(\s*[|&!]|\)\s*[|&]\s*\(\w+\s*=|\(\w+=\*\)"
+        r"|!]\s*\(|[\w\-]+\s*[~<>]?=\s*\*)|^\s*\*\s*\)+|\*\)\)%00|\)\s*\(\s*[|&!]|\)\s*[|&]\s*\(\w+\s*=|\(\w+=\*\)|^[\w ]*\)\s*\(\w+\s*[~<>]=\s*\w"
         r"|\b(?:objectclass|samaccountname|userpassword|memberof)\s*=",
         "a filter of a directory",
         targets=ALL_BUT_REFERER,

@@ -14,7 +14,7 @@ _PUBLIC = (
 OTHER_RULES = (
     BuiltinRule(
         "ssrf-metadata-service",
-        r"(?i)\b169\.254\.169\.254\b|\bmetadata\.google\.internal\b|\b100\.100\.100\.200\b|\[?fd00:ec2::254"
+        r"(?i)\b169\.254\.169\.254\b|\bmetadata\.(?:google\.internal|packet\.net|platformequinix\.com)\b|\b100\.100\.100\.200\b|\[?fd00:ec2::254"
         r"|\b192\.0\.0\.192\b|\b2852039166\b|\b0xa9fea9fe\b|\b169\.254\.170\.2\b|\blatest/(?:meta-data|user-data"
         r"|dynamic)\b|\bcomputemetadata/v1\b|\bmetadata/instance\b|\bopc/v[12]/|\b0251\.0376\.|\b(?:rancher-metadata"
         r"|kubernetes\.default\.svc)\b",
@@ -40,7 +40,7 @@ OTHER_RULES = (
         r"|burpcollaborator\.net|oastify\.com|oast\.\w+|interact\.sh|dnslog\.cn|ceye\.io|requestbin\.net"
         r"|webhook\.site|ngrok(?:-free)?\.(?:io|app|dev)|localtest\.me|lvh\.me|vcap\.me)|(?:127\.\d{1,3}\.\d{1,3}\.\d{1,3}"
         r"|localhost|\[::1?\])" + _SERVICE_PORT + r")|(?:^|//|@)(?:ip6-(?:localhost|loopback)|ipv6-localhost"
-        r"|host\.(?:docker|containers)\.internal|kubernetes\.docker\.internal|localhost\.localdomain|0\.0\.0\.0)(?:[:/]|$)"
+        r"|host\.(?:docker|containers)\.internal|(?:kubernetes|gateway)\.docker\.internal|localhost\.localdomain|localhost[46](?:\.localdomain[46])?|localtest\.me|lvh\.me|0\.0\.0\.0)(?:[:/]|$)"
         r"|(?:^|//|@)(?:localhost|\[::1?\])(?::(?:\d{1,4}|[12]\d{4}|3[01]\d{3})\b|/|$)",
         Category.SSRF,
         Severity.MEDIUM,
@@ -89,7 +89,7 @@ OTHER_RULES = (
     ),
     BuiltinRule(
         "scanner-secret-file",
-        r"(?i)/\.(?:git(?:/|$)|svn(?:/|$)|hg(?:/|$)|env(?:\.[\w\-]+)?$|aws/|ssh/|ht(?:passwd|access)|ds_store"
+        r"(?i)/\.(?:git(?:/|$)|svn(?:/|$)|hg(?:/|$)|env(?:\.(?:local|prod\w*|dev\w*|stag\w*|test|bak|old|save|orig|backup|\d+)(?:\.\w+)?)?$|aws/|ssh/|ht(?:passwd|access)|ds_store"
         r"|vscode/|idea/|docker|npmrc|bash_history|config/|kube/)|/(?:wp-config|configuration|localsettings"
         r"|config\.inc|phpinfo|info|adminer|phpmyadmin|pma|shell|c99|r57|webshell|cmd|eval-stdin|wso|alfa|b374k"
         r"|backdoor)\.(?:php|asp|aspx|jsp|txt|bak)(?:$|/|\.|~)|/(?:server-status|server-info|actuator/(?:env"
@@ -108,8 +108,8 @@ OTHER_RULES = (
     BuiltinRule(
         "protocol-header-injection",
         r"(?i)[\r]\s*(?:set-cookie|location|content-(?:type|length|disposition|security-policy|encoding)"
-        r"|transfer-encoding|refresh|link|x-[a-z\-]+|host|status|access-control-[a-z\-]+|cache-control"
-        r"|connection)\s*:|(?:\xe5\x98[\x8a\x8d]){1,2}(?:set-cookie|location|content-)|[\r]\s*http/\d|\bhttp/[01]\.[019]\s*[\r]|[\r]\s*(?:get|post|head|put|options|delete|trace"
+        r"|transfer-encoding|refresh|link|x-[a-z\-]+|host|access-control-[a-z\-]+|cache-control"
+        r"|connection)\s*:|(?:\xe5\x98[\x8a\x8d]){1,2}(?:set-cookie|location|content-)|[\r]\s*http/\d|[\r]\s*status\s*:\s*\d|\bhttp/[01]\.[019]\s*[\r]|[\r]\s*(?:get|post|head|put|options|delete|trace"
         r"|connect|patch)\s+[/h*]\S*\s+http/|[\r]\s*<(?:html|script|body|head|svg|img|h1|iframe|[?!])|[\r]\s*(?:(?:x-)?(?:forwarded-(?:for|host|server)|host|via"
         r"|remote-ip|remote-addr|originating-ip)|refresh|cookie)\s*:|\b(?:get|post|head|put|options|delete|trace"
         r"|connect|patch)\s+\S+\s+http/\d|^content-type: [^;]*;[^\r]*\b(?:boundary"

@@ -9,11 +9,11 @@ from gatewall.engine.waf.rules import BodyRegion, Region, Target, WafRule
 _WEAK_IN_TEXT = """
     sqli-tautology sqli-comparison sqli-quote-operator sqli-stacked-query sqli-cast sqli-select-columns sqli-select-from
     sqli-select-list sqli-subquery sqli-dangerous-function sqli-function-call sqli-conditional sqli-data-change
-    sqli-schema-change sqli-hex-string sqli-broken-quote
+    sqli-schema-change sqli-hex-string sqli-broken-quote sqli-quoted-null sqli-catalogue
     xss-element xss-loading-element xss-odd-element xss-closing-quote xss-script-call xss-script-text xss-alert
     xss-page-access xss-dom-write
     traversal-dot-dot traversal-dotted-hex traversal-system-file traversal-secret-name traversal-url-file
-    traversal-nul-byte
+    traversal-nul-byte traversal-config-name
     rce-shell-command rce-known-command rce-separated-command rce-shell-path rce-substitution rce-redirection
     rce-wildcard-path rce-broken-word rce-windows-command rce-batch rce-shell-arithmetic rce-interpreter rce-download
     rce-reverse-shell

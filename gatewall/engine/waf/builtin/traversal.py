@@ -10,6 +10,13 @@ def _rule(
     return BuiltinRule(f"traversal-{key}", pattern, Category.TRAVERSAL, Severity.HIGH, targets, reason, score)
 
 
+_CONFIGURATION = (
+    r"(?:php\.ini|my\.cnf|httpd\.conf|nginx\.conf|apache2?\.conf|config\.(?:inc\.php|php|yml\.bak)|configuration\.php"
+    r"|settings\.php|database\.yml|(?:debug|errors?)\.log|server\.xml|context\.xml|application\.(?:properties|ya?ml))"
+)
+_ARCHIVES = r"(?:[\w\-]*(?:dump|backup|database|db)\.(?:sql|tar|tgz|zip|gz|bak)|[\w.\-]+\.sql(?:\.bak|\.old|\.orig|\.save|\.swp|~|_bak))"
+_COPIES = r"bak|backup|old|orig|sw[op]|rdb|mdb|mdf|ldf|kdbx?|pfx|ppk|ovpn"
+
 TRAVERSAL_RULES = (
     _rule(
         "dot-dot",
@@ -88,20 +95,42 @@ TRAVERSAL_RULES = (
     ),
     _rule(
         "secret-name",
-        r"(?i)(?:^|[/\\=\s'\";|])(?:\.ht(?:access|passwd|group)|web-inf\b|meta-inf\b|web\.(?:config|xml)|wp-config\b"
-        r"|\.(?:git|svn|hg|bzr)[/\\](?:config|head|index|entries|logs|objects|wc\.db|hgrc|store)|\.gitconfig|\.env\b"
+        r"(?i)(?:^|[/\\=\s'\";|])(?:(?:\.ht(?:access|passwd|group)|web-inf\b|meta-inf\b|web\.(?:config|xml)|wp-config\b"
+        r"|\.(?:git|svn|hg|bzr)[/\\](?:config|head|index|entries|logs|objects|wc\.db|hgrc|store)|\.gitconfig"
         r"|\.(?:cursor|claude|codex|aider|continue|kiro|opencode|plandex|fabric|gemini|windsurf|copilot|roo|cline"
         r"|ollama)|\.(?:cursor|aider|claude)\w*ignore|\.claude\.json|\.ssh|id_(?:rsa|dsa|ecdsa|ed25519)\b"
         r"|authorized_keys|\.(?:bash_history|bash_profile|bashrc|mysql_history|psql_history|zsh_history|zshrc"
-        r"|profile|netrc|npmrc|pgpass|my\.cnf|viminfo|dockercfg|s3cfg|htdigest|ftpconfig|DS_Store|rediscli_history"
+        r"|profile|netrc|npmrc|pgpass|my\.cnf|viminfo|dockercfg|s3cfg|htdigest|ftpconfig|rediscli_history"
         r"|node_repl_history|python_history|sh_history|lesshst|subversion|aws|kube[/\\]config|docker[/\\]config"
-        r"|gnupg|config)|php\.ini|my\.cnf|httpd\.conf|nginx\.conf|apache2?\.conf|config\.(?:inc\.php|php|yml\.bak)"
-        r"|configuration\.php|localsettings\.php|localconfig\.php|settings\.php|database\.yml|secrets\.yml"
-        r"|credentials\.json|(?:debug|errors?)\.log|phpinfo\.php|sftp-config\.json|server\.xml|tomcat-users\.xml"
-        r"|context\.xml|applicationcontext\.xml|application\.(?:properties|ya?ml)|\.well-known/\.\.|[\w.\-]+\.(?:php"
-        r"|asp|aspx|jsp|sql|conf|cfg|ini|yml)(?:\.bak|\.old|\.orig|\.save|\.swp|~|_bak)|[\w\-]*(?:dump|backup"
-        r"|database|db)\.(?:sql|tar|tgz|zip|gz|bak))(?:$|[/\\?#'\";,.&|<>)\x00\r])|[\w\-]\.(?:bak|backup|old|orig"
-        r"|sw[op]|rdb|mdb|mdf|ldf|kdbx?|pfx|ppk|ovpn)(?:\x00[^/]*)?$",
+        r"|gnupg|config)|localsettings\.php|localconfig\.php|secrets\.yml|credentials\.json|phpinfo\.php"
+        r"|sftp-config\.json|tomcat-users\.xml|applicationcontext\.xml|\.well-known/\.\."
+        r"|[\w.\-]+\.(?:php|asp|aspx|jsp|conf|cfg|ini|yml)(?:\.bak|\.old|\.orig|\.save|\.swp|~|_bak))"
+        r"(?:$|[/\\?#'\";,.&|<>)\x00\r])|\.env(?:\.(?:local|prod\w*|dev\w*|stag\w*|test|bak|old|save|orig|backup))?(?:$"
+        r"|[/\\?#'\";,&|<>)\x00\r]))",
         "a file that holds settings, secrets or history",
+    ),
+    _rule(
+        "config-name",
+        r"(?i)(?:^|[/\\=\s'\";|])(?:"
+        + _CONFIGURATION
+        + r"|\.DS_Store|"
+        + _ARCHIVES
+        + r")(?:$|[/\\?#'\";,.&|<>)\x00\r])"
+        r"|[\w\-]\.(?:" + _COPIES + r")(?:\x00[^/]*)?$",
+        "the name of a configuration file, a backup or a database, which has other uses, too",
+        3,
+    ),
+    _rule(
+        "config-path",
+        r"(?i)^/(?:"
+        + _CONFIGURATION
+        + r"|"
+        + _ARCHIVES
+        + r"|[\w.\-]+\.(?:"
+        + _COPIES
+        + r")|(?:[\w\-]+/)?(?:(?:debug|errors?)\.log"
+        r"|[\w\-]*(?:dump|backup|database|db)\.sql(?:\.\w+)?|[\w.\-]+\.(?:bak|backup|old|orig|sw[op]|rdb)))$",
+        "a configuration file, backup or database near the document root, which is never linked",
+        targets=(Target.PATH,),
     ),
 )
