@@ -116,6 +116,8 @@ class OperationSchema(AutoSchema):
             schema: Schema = {"type": "string"}
             if f"<uuid:{name}>" in regex or name == "jti":
                 schema = {"type": "string", "format": "uuid"}
+            elif f"<slug:{name}>" in regex:
+                schema = {"type": "string", "pattern": "^[-a-zA-Z0-9_]+$"}
             elif any(f"<int:{each}>" in regex or f"(?P<{each}>[0-9]" in regex for each in (name, spelt)):
                 schema = {"type": "integer", "minimum": 1}
             yield {"in": "path", "name": name, "required": True, "schema": schema}
