@@ -2,79 +2,40 @@
 
 import configparser
 import importlib
-import io
 import os
 import re
-import shlex
 import subprocess
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 import yaml
-from django.core.management import call_command
-from django.test import override_settings
 
 from gatewall.install import demo
 from gatewall.install.launcher import free_port
-from tests.proxies.every.kinds import listening, script
+from tests.docs.how_to import (
+    ALL,
+    OUTLINE,
+    PAGES,
+    PUBLIC_URL,
+    TASKS,
+    Installed,
+    blocks,
+    caddy,
+    has_certificate,
+    option,
+    register,
+    text_of,
+    typed,
+    write_configuration,
+)
+from tests.proxies.every.kinds import script
 from tests.support.processes import PASSWORD, agent, control_plane, data_plane, prepare, wait_until
+from tests.support.second_factor import App, secret_of
 from tests.support.servers import Admin
 from tests.support.upstream import Upstream
 
-FOLDER = Path(__file__).resolve().parents[2] / "docs" / "how-to"
-PAGES = sorted(path.stem for path in FOLDER.glob("*.md") if path.stem != "README")
-OUTLINE = ["What you will have", "Lines to copy", "How to see that it works"]
-PUBLIC_URL = "https://wall.example.com"
-OPTIONS = """{{
-	admin off
-	local_certs
-	skip_install_trust
-	auto_https disable_redirects
-	https_port {port}
-	default_bind 127.0.0.1
-}}
-"""
-
-
-def text_of(page):
-    return (FOLDER / f"{page}.md").read_text()
-
-
-def blocks(page, language, heading=None):
-    """Return the blocks of code of a language, of one section or of all."""
-    text = text_of(page).partition(f"## {heading}\n")[2].partition("\n## ")[0] if heading else text_of(page)
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-
-
-def command_of(page):
-    """Return the arguments of the page's one `gatewall proxy-config`."""
-    (line,) = re.findall(r"^gatewall (proxy-config .*)$", text_of(page), re.MULTILINE)
-    return shlex.split(line)
-
-
-def option(page, name, default=""):
-    words = command_of(page)
-    return words[words.index(name) + 1] if name in words else default
-
-
-def write_configuration(page, folder, kind="caddy", **ports):
-    """Type the page's command, for another kind of proxy if asked, with another folder than that of the system."""
-    words = command_of(page)
-    assert words[:2] == ["proxy-config", "caddy"]
-    assert words[-2:] == ["--into", "/etc/caddy"]
-    with override_settings(GATEWALL_PUBLIC_URL=PUBLIC_URL, **ports):
-        call_command("proxy_config", kind, *words[2:-1], str(folder), stdout=io.StringIO())
-
-
-class Installed(NamedTuple):
-    """Both planes, a site that records, and a Caddy with all pages' lines, which curl finds in this environment."""
-
-    admin: Admin
-    site: Upstream
-    written: Path
-    environment: dict[str, str]
+MADE = ("/access-rules", "/groups", "/users")
 
 
 @pytest.fixture(scope="module")
@@ -100,59 +61,7 @@ def installed(tmp_path_factory):
         yield Installed(admin, site, folder, environment)
 
 
-def register(admin):
-    """Register the sites of all pages and a user; return what the variables of the pages hold."""
-    for page in PAGES:
-        admin.post("/authorized-domains", name=option(page, "--site"))
-    dora = admin.post("/users", username="dora", password=PASSWORD, email="dora@office.example")["id"]
-    return {
-        "PASSWORD": PASSWORD,
-        "LICENSE": admin.post("/licenses", name="how-to")["token"],
-        "NAME": "dora",
-        "GIT_TOKEN": admin.post(f"/users/{dora}/git-tokens", name="how-to")["token"],
-        "APP_PASSWORD": "of-the-application",
-        "HOME_ASSISTANT_TOKEN": "of-the-application",
-        "PAPERLESS_TOKEN": "of-the-application",
-        "COOKIE": f"service.token={admin.post('/login', username='dora', password=PASSWORD)['token']}",
-    }
-
-
-@contextmanager
-def caddy(folder, site):
-    """Run one Caddy with the blocks of all pages, as README.md says; yield its port for TLS."""
-    port, blocks_of_sites = free_port(), {}
-    for page in PAGES:
-        example = (folder / page / "Caddyfile.example").read_text()
-        found = {
-            host: block for block, host in re.findall(r"^(([\w.]+) {\n.*?^}\n)", example, re.DOTALL | re.MULTILINE)
-        }
-        assert found.keys() == {option(page, "--site"), "wall.example.com"}
-        for block in blocks(page, "caddy"):
-            found[option(page, "--site")] = block
-        upstream = option(page, "--upstream", "127.0.0.1:8000")
-        blocks_of_sites |= {host: block.replace(upstream, f"127.0.0.1:{site}") for host, block in found.items()}
-    (folder / "index.html").write_text("a static page")
-    text = "".join(blocks_of_sites.values()).replace("/srv/www", str(folder))
-    (folder / "Caddyfile").write_text(f"{OPTIONS.format(port=port)}import {PAGES[0]}/gatewall.caddy\n{text}")
-    command = [script("caddy"), "run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]
-    with listening(command, folder, port, XDG_DATA_HOME=str(folder)):
-        yield port
-
-
-def has_certificate(host, environment):
-    command = ["curl", "-so", "/dev/null", f"https://{host}/"]
-    return subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0
-
-
-def typed(lines, installed):
-    """Type lines into a shell; return the words that they print."""
-    command = ["bash", "-euo", "pipefail", "-c", lines]
-    run = subprocess.run(command, env=installed.environment, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    return run.stdout.split()
-
-
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", ALL)
 def test_a_page_is_short_and_has_the_outline(page):
     text = text_of(page)
 
@@ -170,6 +79,48 @@ def test_lines_of_a_page_do_what_it_says(page, installed):
 
     assert expected
     assert typed("\n".join([*before, check]), installed) == expected
+
+
+@pytest.fixture
+def as_before(installed):
+    """Delete the rules, groups and users that a test makes: the other pages do without."""
+    kept = {path: {row["id"] for row in installed.admin.get(path)["results"]} for path in MADE}
+    yield
+    for path, ids in kept.items():
+        for row in installed.admin.get(path)["results"]:
+            if row["id"] not in ids:
+                installed.admin.delete(f"{path}/{row['id']}")
+
+
+def lines_of(page):
+    """Return the lines that the page about a rule wants typed, without what they print."""
+    (shared,) = blocks("README", "sh", "Over the API")
+    return f"exec 3>&1 >/dev/null\n{shared}\n{''.join(blocks(page, 'sh', OUTLINE[1]))}\nexec >&3\n"
+
+
+@pytest.mark.usefixtures("as_before")
+@pytest.mark.parametrize("page", TASKS)
+def test_rules_of_a_page_do_what_it_says(page, installed):
+    (check,) = blocks(page, "sh", OUTLINE[-1])
+    expected = re.findall(r"# (\d{3})$", check, re.MULTILINE)
+
+    assert len(expected) == 5
+    assert typed(lines_of(page) + check, installed) == expected
+
+
+@pytest.mark.usefixtures("as_before")
+def test_a_code_opens_the_path_that_asks_for_two_factors(installed):
+    typed(lines_of("two-factor-path"), installed)
+    kim = {"username": "kim", "password": PASSWORD}
+    user = installed.admin.post("/users", **kim)["id"]
+    app = App(secret_of(installed.admin.post(f"/users/{user}/totp/setup")["secret"]))
+    installed.admin.post(f"/users/{user}/totp/confirm", code=app.code())
+    challenge = installed.admin.post("/login", **kim)["challenge_token"]
+    token = installed.admin.post("/login/2fa", challenge_token=challenge, code=app.code(steps=1))["token"]
+
+    ask = "curl -so /dev/null -w '%{http_code}' https://vault.example.com/admin/users -H"
+
+    assert typed(f"{ask} 'Service-Authorization: {token}'", installed) == ["200"]
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page != "static-site"])
