@@ -20,7 +20,7 @@ from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, Ge
 from policies.validators import canonical_domain, canonical_network
 
 _RECORD = ("created_at", "created_by")
-_CONFIRM = "admin/policies/delete_confirmation.html"
+CONFIRM = "admin/policies/delete_confirmation.html"
 
 
 class PolicyAdmin(ServiceAdmin):
@@ -96,7 +96,7 @@ class BlocklistAdmin(PolicyAdmin):
 class AllowlistAdmin(PolicyAdmin):
     resource = resources.ALLOWLIST
     form = NetworkForm
-    delete_confirmation_template = _CONFIRM
+    delete_confirmation_template = CONFIRM
     list_display = ("network", "domain", "inspect", "remark", "expires_at", *_RECORD)
     list_filter = ("inspect", "domain")
     list_select_related = ("domain",)
@@ -109,7 +109,7 @@ class AllowlistAdmin(PolicyAdmin):
 class AuthorizedDomainAdmin(PolicyAdmin):
     resource = resources.DOMAINS
     form = DomainForm
-    delete_confirmation_template = _CONFIRM
+    delete_confirmation_template = CONFIRM
     list_display = ("name", "access", "remark", *_RECORD)
     list_filter = ("access",)
     search_fields = ("name", "remark")

@@ -13,6 +13,8 @@ from audit.models import SecurityEvent
 from gatewall.policy import system_settings
 from licensing import services as licensing
 from policies import services as policies
+from policies.access_rules.services import create_access_rule
+from policies.groups.services import create_group
 from policies.lists import subscriptions
 from policies.rules.builtin import seed_waf_rules
 from tests.admin.conftest import ADMIN
@@ -43,6 +45,8 @@ def rows(alice, bob):
         policies.allow_network(actor="test", network="198.51.100.7", domain=domain),
         policies.block_country(actor="test", country_code="DE"),
         policies.create_waf_rule(actor="test", name="custom", pattern="x"),
+        create_group(actor="test", name="family", authorized_domains=[domain]),
+        create_access_rule(actor="test", name="api", access="public", paths=[{"match": "prefix", "value": "/api"}]),
         subscriptions.subscribe(actor="test", name="drop", url="https://lists.example/drop.txt"),
         system_settings.change(contact="somebody", actor="alice"),
         SecurityEvent.objects.first(),
@@ -77,7 +81,7 @@ def paths(rows):
             yield f"/{row._meta.app_label}/{row._meta.model_name}/{row.pk}/{page}/"
 
 
-def test_every_kind_has_pages_and_there_are_no_groups(rows):
+def test_every_kind_has_pages_and_no_other(rows):
     registered = {model.__name__ for model in admin.site._registry}
 
     assert registered == {type(row).__name__ for row in rows[0]}
