@@ -67,3 +67,12 @@ def test_scopes_of_more_users_than_are_remembered_are_right():
         name = f"{number}.example"
         scope = table.scope(frozenset({1}), all_domains=False, domains=frozenset({name}))
         assert scope.domains == {name, "photos.example"}
+
+
+def test_a_group_covers_what_its_scope_lists_or_all():
+    family = GroupState(1, "family", all_domains=False, domains=frozenset({"shop.test"}))
+    everybody = GroupState(2, "everybody", all_domains=True, domains=frozenset())
+    hosts = ("shop.test", "office.test", None)
+
+    assert [family.covers(host) for host in hosts] == [True, False, False]
+    assert all(everybody.covers(host) for host in hosts)
