@@ -154,7 +154,7 @@ def _identity(decision: Decision) -> list[tuple[str, str]]:
     return [
         ("Remote-User", _wire(subject.name) if is_person else ""),
         ("Remote-Email", _wire(subject.email) if is_person else ""),
-        ("Remote-Groups", _groups(subject) if is_person else ""),
+        ("Remote-Groups", _groups(subject) if is_person and (subject.groups or subject.is_admin) else ""),
         ("X-Gatewall-Subject-Kind", str(subject.kind)),
     ]
 

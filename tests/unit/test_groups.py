@@ -61,6 +61,15 @@ def test_group_lists_a_domain_also_for_a_user_of_all_domains():
         assert not subject.names("unused.example")
 
 
+def test_a_group_covers_what_it_lists_or_everything():
+    assert [FAMILY.covers(name) for name in ("photos.example", OFFICE, None)] == [True, False, False]
+    assert [STAFF.covers(name) for name in (OFFICE, None)] == [True, True]
+
+
+def test_tables_of_equal_groups_are_equal():
+    assert GroupTable([FAMILY, STAFF]) == GroupTable([STAFF, FAMILY]) != GroupTable([FAMILY])
+
+
 def test_scopes_of_more_users_than_are_remembered_are_right():
     table = GroupTable([FAMILY])
     for number in range(2000):
