@@ -78,6 +78,11 @@ def phishing_resistance_is_missing(facts: Facts) -> Verdict | None:
     return Verdict(Effect.CHALLENGE, Reason.PHISHING_RESISTANT_REQUIRED, by_rule(access.rule) if access.rule else None)
 
 
+def missing_proof(facts: Facts) -> Verdict | None:
+    """Return the challenge of a subject who may enter with more proof than their session has, or None."""
+    return second_factor_is_missing(facts) or phishing_resistance_is_missing(facts)
+
+
 def by_rule(rule: AccessRule) -> DecidedBy:
     """Return an access rule as the row that decided."""
     return DecidedBy("access-rules", rule.id)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from gatewall.engine.access_rules.rules import AccessRule
 from gatewall.engine.access_rules.table import AccessOutcome, trimmed_readings
+from gatewall.engine.access_rules.trace import TracedReading, trace_of
 from gatewall.engine.hosts import Access, Domain
 from gatewall.engine.lists import Standing
 from gatewall.engine.model import AccessRequest, Action, RuleMatch, Subject
@@ -86,6 +87,11 @@ class Facts:
         """The access that the request needs, by access rules and the domain."""
         domain = self.domain
         return self.policy.access_rules.outcome(self, domain.access if domain else Access.AUTHENTICATED)
+
+    def access_trace(self) -> tuple[TracedReading, ...]:
+        """Return why access rules decide as they do, for explanations."""
+        domain = self.domain
+        return trace_of(self.policy.access_rules, self, domain.access if domain else Access.AUTHENTICATED)
 
     @property
     def path_readings(self) -> tuple[str, ...] | None:

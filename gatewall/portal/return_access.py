@@ -7,7 +7,7 @@ from django.http import HttpRequest
 
 from accounts import browser
 from gatewall.credentials.check import session_subject
-from gatewall.engine.access_steps import phishing_resistance_is_missing, second_factor_is_missing
+from gatewall.engine import access_steps
 from gatewall.engine.addresses import parse_address
 from gatewall.engine.facts import Facts
 from gatewall.engine.hosts import Authority
@@ -36,8 +36,7 @@ class _Signed:
 def missing_proof(request: HttpRequest, return_url: str, caller: Caller) -> Reason | None:
     """Return the reason why the gate would ask this visitor for more than their session, by a GET of the return URL.
 
-    ``second-factor-required``, ``phishing-resistant-required``, or None. By the same facts as the gate's, so that a
-    visitor is never sent to and fro between a site and the guard page.
+    By the same facts as the gate's, so that a visitor is never sent to and fro between a site and the guard page.
     """
     policies, countries = sources_of(settings.CONFIG)
     policy, asked = policies.current(), _as_asked(request, return_url)
@@ -45,7 +44,7 @@ def missing_proof(request: HttpRequest, return_url: str, caller: Caller) -> Reas
         return None
     usual = read_only_ports(settings.CONFIG, countries)
     facts = Facts(asked, policy, Ports(usual.countries, _Signed(caller), usual.rates))
-    verdict = second_factor_is_missing(facts) or phishing_resistance_is_missing(facts)
+    verdict = access_steps.missing_proof(facts)
     return verdict.reason if verdict else None
 
 

@@ -8,7 +8,10 @@ from dataclasses import dataclass, field, replace
 
 from audit.spool.records import AccessRecord
 from gatewall.credentials.check import license_subject, session_subject
+from gatewall.engine.access_rules.table import AccessOutcome
+from gatewall.engine.access_rules.trace import TracedReading
 from gatewall.engine.evaluate import CANNOT_DECIDE, StepResult, explain
+from gatewall.engine.facts import Facts
 from gatewall.engine.model import AccessRequest, Credential, CredentialKind, Subject, SubjectKind
 from gatewall.engine.ports import CredentialCheck, Ports
 from gatewall.engine.snapshot import PolicySnapshot
@@ -48,7 +51,8 @@ class Explanation:
     """The answer as an access record, and the result of every step; no steps without a policy.
 
     ``domain``: registered domain of the host; ``fault``: what is malformed; ``places``: where WAF rules matched;
-    ``scope``: why the subject may access the domain, if it is known.
+    ``scope``: why the subject may access the domain, if it is known. ``access``: the access that the request needs,
+    None if it is malformed; ``readings``: what each access rule is to each reading of the path.
     """
 
     record: AccessRecord
@@ -58,6 +62,8 @@ class Explanation:
     fault: str
     places: RulePlaces
     scope: ScopeSources | None
+    access: AccessOutcome | None
+    readings: tuple[TracedReading, ...]
 
 
 def explain_request(
@@ -73,7 +79,10 @@ def explain_request(
     name = domain.name if domain else None
     places = RulePlaces(policy.waf.rules if policy else (), request, name)
     scope = scope_sources(decision.subject, policy, name)
-    return Explanation(record, decision.verdict.retry_after_seconds, steps, name, request.fault, places, scope)
+    facts = Facts(request, policy, ports) if policy and not request.fault else None
+    access, readings = (facts.access, facts.access_trace()) if facts else (None, ())
+    seconds = decision.verdict.retry_after_seconds
+    return Explanation(record, seconds, steps, name, request.fault, places, scope, access, readings)
 
 
 def as_subrequest(made_up: MadeUpRequest, trusted: TrustedProxies) -> Subrequest:

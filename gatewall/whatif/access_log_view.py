@@ -18,6 +18,7 @@ from gatewall.api.serializers import ShapedField
 from gatewall.api.views import ApiView
 from gatewall.replay.missing import Missing
 from gatewall.replay.redecision import Assumed
+from gatewall.whatif.access_trace import ACCESS_NEEDED
 from gatewall.whatif.explain_view import StepOutput
 from gatewall.whatif.replay_record import decide_again, trace
 from gatewall.whatif.shapes import NUMBER, PLACED_RULES, SCOPE_SOURCES, TEXT, object_of
@@ -52,6 +53,7 @@ class DecidedAgain(serializers.Serializer[Any]):
     assumed = ShapedField(_ASSUMED)
     trace = StepAgain(many=True)
     scope = ShapedField(SCOPE_SOURCES, allow_null=True)
+    access = ShapedField(ACCESS_NEEDED, allow_null=True)
     policy_revision = serializers.IntegerField()
 
 

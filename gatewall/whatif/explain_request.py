@@ -12,6 +12,7 @@ from gatewall.publication.control_plane import sources_of
 from gatewall.replay.explanation import MadeUpRequest, explain_request
 from gatewall.replay.redecision import RedecidedStep
 from gatewall.replay.rule_places import RulePlaces
+from gatewall.whatif.access_trace import access_body
 from gatewall.whatif.shapes import placed
 
 NOT_MATCHED = "not matched"
@@ -38,6 +39,7 @@ def explain(made_up: MadeUpRequest) -> dict[str, Any]:
         "client_ip": record.client_ip,
         "subject": record.subject,
         "scope": explanation.scope.as_json() if explanation.scope else None,
+        "access": access_body(explanation.access, explanation.readings) if explanation.access else None,
         "country_code": record.country_code,
         "domain": explanation.domain,
         "rules": record.rules,

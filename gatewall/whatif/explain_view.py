@@ -14,6 +14,7 @@ from gatewall.api.serializers import ShapedField, StrictInput, TextField, WholeN
 from gatewall.api.views import ApiView
 from gatewall.engine.model import SubjectKind
 from gatewall.replay.explanation import AssumedSubject, MadeUpRequest
+from gatewall.whatif.access_trace import ACCESS_NEEDED
 from gatewall.whatif.explain_request import explain
 from gatewall.whatif.shapes import NUMBER, PLACED_RULES, SCOPE_SOURCES, TEXT, list_of
 from licensing import selectors as licensing
@@ -116,9 +117,9 @@ class CredentialInput(StrictInput):
     name = TextField(max_length=100, required=False)
     amr = serializers.ListField(
         child=serializers.ChoiceField(
-            choices=["pwd", "otp", "mfa"], error_messages={"invalid_choice": "pwd, otp or mfa"}
+            choices=["pwd", "otp", "mfa", "phr"], error_messages={"invalid_choice": "pwd, otp, mfa or phr"}
         ),
-        max_length=3,
+        max_length=4,
         required=False,
     )
 
@@ -202,6 +203,7 @@ class ExplanationOutput(serializers.Serializer[Any]):
     client_ip = serializers.CharField()
     subject = ShapedField(_ROW, allow_null=True)
     scope = ShapedField(SCOPE_SOURCES, allow_null=True)
+    access = ShapedField(ACCESS_NEEDED, allow_null=True)
     country_code = serializers.CharField(allow_null=True)
     domain = serializers.CharField(allow_null=True)
     rules = ShapedField(list_of({"id": NUMBER, "name": TEXT, "action": TEXT}))

@@ -15,9 +15,12 @@ from gatewall.gate.record import row_of
 from gatewall.models import PolicyRevision
 from gatewall.publication.control_plane import sources_of
 from gatewall.replay.change_history import ChangeHistory
+from gatewall.replay.missing import NotRecorded
+from gatewall.replay.recorded_waf import RecordedFacts
 from gatewall.replay.redecision import Redecided, RedecidedStep, Redecider, TraceStep, recorded_request, trace_of
 from gatewall.replay.rule_places import RulePlaces
 from gatewall.replay.scope_sources import scope_sources
+from gatewall.whatif.access_trace import access_body
 from gatewall.whatif.explain_request import NOT_MATCHED, step_body
 from gatewall.whatif.shapes import placed
 from policies import selectors
@@ -50,7 +53,18 @@ def decide_again(record: AccessRecord) -> dict[str, Any]:
     steps = [_step(each, places) for each in replay.steps()]
     domain = replay.facts.domain_name if replay.facts else None
     scope = scope_sources(redecider.subject_of(record), policy, domain)
-    return {**_body(record, decision, steps, revision), "scope": scope.as_json() if scope else None}
+    body = _body(record, decision, steps, revision)
+    return {**body, "scope": scope.as_json() if scope else None, "access": _access(replay.facts)}
+
+
+def _access(facts: RecordedFacts | None) -> dict[str, Any] | None:
+    """Return the access that a recorded request needs, None if its record lacks what the rules ask for."""
+    if facts is None or facts.request.fault:
+        return None
+    try:
+        return access_body(facts.access, facts.access_trace())
+    except NotRecorded:
+        return None
 
 
 def history_since(revision: int, newest: int) -> ChangeHistory:
@@ -113,6 +127,7 @@ def _body(record: AccessRecord, again: Redecided, steps: list[dict[str, Any]], r
         "assumed": sorted(again.assumed),
         "trace": steps,
         "scope": None,
+        "access": None,
         "policy_revision": revision,
     }
 

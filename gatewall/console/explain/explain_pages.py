@@ -17,6 +17,7 @@ from audit.spool.records import AccessRecord
 from audit.spool.rows import record_of_row
 from gatewall.api.caller import caller_of
 from gatewall.api.translation import messages_of
+from gatewall.console.explain.access_rules import access_shown
 from gatewall.console.explain.presentation import MISSING, decision_shown, row_shown, scope_shown, steps_shown
 from gatewall.console.site.pages import OperatorPage
 from gatewall.engine.model import Effect
@@ -63,7 +64,8 @@ class Explain(OperatorPage):
         shown = {"decision": decision_shown(answer["decision"]), "steps": steps_shown(answer["trace"])}
         subject = row_shown(answer["subject"])
         scope = scope_shown(answer["scope"], answer["subject"], answer["domain"] or values["host"])
-        return self.render(request, values=values, answer=answer, subject=subject, scope=scope, **shown)
+        access = access_shown(answer["access"])
+        return self.render(request, values=values, answer=answer, subject=subject, scope=scope, access=access, **shown)
 
     def _wrong(self, request: HttpRequest, words: str, status: HTTPStatus = HTTPStatus.BAD_REQUEST) -> HttpResponse:
         text = request.GET.get("decision_id", "")[:100]
@@ -130,6 +132,7 @@ def _again(today: dict[str, Any]) -> dict[str, Any]:
         "missing": MISSING[missing] if missing else None,
         "assumed": [_ASSUMED[each] for each in today["assumed"]],
         "steps": steps_shown(today["trace"]),
+        "access": access_shown(today["access"]),
     }
 
 

@@ -33,7 +33,7 @@ class AccessOutcome:
 
 
 @value
-class _Met:
+class Met:
     """What one reading meets: a rule, or the domain's access without one."""
 
     level: Access
@@ -82,10 +82,10 @@ class AccessRuleTable:
         if readings is None:
             if by_path:
                 unseen |= _PATH  # too many readings: as if the path had not been shown
-            return _outcome(_walk(facts, _ANY_PATH, all_rules(indexes), unseen, otherwise))
-        met: list[_Met] = []
+            return _outcome(walk(facts, _ANY_PATH, all_rules(indexes), unseen, otherwise))
+        met: list[Met] = []
         for path in readings:
-            met += _walk(facts, path, near(indexes, path), unseen, otherwise)
+            met += walk(facts, path, near(indexes, path), unseen, otherwise)
         return _outcome(met)
 
     def indexes_of(self, domain: str | None) -> list[RuleIndex]:
@@ -111,15 +111,15 @@ def unseen_parts(facts: RequestFacts) -> frozenset[str]:
     return (_SEEN if request.allowlist_applies else _WITH_CLIENT) - request.visible
 
 
-def _walk(
+def walk(
     facts: RequestFacts, path: str, rules: Sequence[CompiledRule], unseen: frozenset[str], otherwise: Access
-) -> list[_Met]:
+) -> list[Met]:
     """Return what one reading meets: the rule that decides, or the domain's access.
 
     And every rule before it that is stricter and has a condition on a part that the proxy did not show.
     """
-    perhaps: list[_Met] = []
-    decided = _Met(otherwise)
+    perhaps: list[Met] = []
+    decided = Met(otherwise)
     for rule in rules:
         if not rule.holds(facts, path, unseen):
             continue
@@ -127,9 +127,9 @@ def _walk(
         if level is None:
             continue
         if unseen.isdisjoint(rule.parts):
-            decided = _Met(level, rule)
+            decided = Met(level, rule)
             break
-        perhaps.append(_Met(level, rule))
+        perhaps.append(Met(level, rule))
     return [decided, *(met for met in perhaps if _RANK[met.level] > _RANK[decided.level])]
 
 
@@ -147,7 +147,7 @@ def _level_of(rule: CompiledRule, facts: RequestFacts) -> Access | None:
     return level if rule.means(subject) else None
 
 
-def _outcome(met: Sequence[_Met]) -> AccessOutcome:
+def _outcome(met: Sequence[Met]) -> AccessOutcome:
     """Return the outcome of all that the readings meet."""
     found = met[0] if len(met) == 1 else max(met, key=lambda each: each.order)
     limiting = {each.rule.position: each.rule.rule for each in met if each.rule and each.rule.rule.rate_per_minute}

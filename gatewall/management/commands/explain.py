@@ -108,9 +108,9 @@ def _table(explanation: Mapping[str, Any]) -> Iterator[str]:
         through = [name for name in ("admin", "own") if scope[name]] + [f"group {name}" for name in scope["groups"]]
         yield f"the scope covers it: {', '.join(through) or 'no'}"
     yield ""
-    yield f"{'#':>2}  {'step':<29}{'says':<13}{'reason':<24}because of"
+    yield f"{'#':>2}  {'step':<32}{'says':<13}{'reason':<29}because of"
     for number, step in enumerate(explanation["trace"], 1):
-        yield f"{number:>2}  {step['step']:<29}{step['outcome'] or 'not asked':<13}{_rest(step)}".rstrip()
+        yield f"{number:>2}  {step['step']:<32}{step['outcome'] or 'not asked':<13}{_rest(step)}".rstrip()
 
 
 def _rest(step: Mapping[str, Any]) -> str:
@@ -118,4 +118,4 @@ def _rest(step: Mapping[str, Any]) -> str:
     because = f"{row['kind']} {row['id']}" if row else ""
     rules = ", ".join(f"{rule['name']} ({rule['action']})" for rule in step["rules"])
     mark = "  <- decides" if step["decided"] else "" if step["reached"] else "  (not reached)"
-    return f"{step['reason'] or '':<24}{' '.join(part for part in (because, rules) if part)}{mark}"
+    return f"{step['reason'] or '':<29}{' '.join(part for part in (because, rules) if part)}{mark}"
