@@ -48,6 +48,10 @@ class GroupTable:
 
     __hash__ = None  # type: ignore[assignment]  # as of a dict
 
+    def all(self) -> Iterable[GroupState]:
+        """Return all groups, in no order."""
+        return self._groups.values()
+
     def scope(self, ids: frozenset[int], *, all_domains: bool, domains: frozenset[str]) -> Scope:
         """Return the scope of a user of these groups, whose own scope is ``all_domains`` or ``domains``.
 

@@ -43,6 +43,7 @@ WHO = {
     ("access-logs", "GET"): ADMIN,
     ("access-log", "GET"): ADMIN,
     ("policy-explain", "POST"): ADMIN,
+    ("policy-who-can-enter", "GET"): ADMIN,
     ("waf-rules-batch", "POST"): ADMIN,
     ("waf-rules-test", "POST"): ADMIN,
     ("dashboard-stats", "GET"): ADMIN,
