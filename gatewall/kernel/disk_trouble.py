@@ -7,7 +7,9 @@ from pathlib import Path
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _DENIED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _SQLITE_FULL = "database or disk is full"
-_SQLITE_DENIED = ("readonly database", "unable to open database file")
+_SQLITE_DENIED = "readonly database"
+_SQLITE_UNOPENED = "unable to open database file"
+"""Also the message for a wrong path in ``DATABASE_URL``: it counts only if ``home`` cannot be written."""
 
 
 def of_error(error: OSError, home: Path) -> str:
@@ -22,7 +24,8 @@ def of_sqlite(words: str, home: Path) -> str:
     """Return the line for an error message of SQLite, empty for one of another kind."""
     if _SQLITE_FULL in words:
         return _full(str(home))
-    return _denied(str(home)) if any(each in words for each in _SQLITE_DENIED) else ""
+    is_denied = _SQLITE_DENIED in words or (_SQLITE_UNOPENED in words and not os.access(home, os.W_OK))
+    return _denied(str(home)) if is_denied else ""
 
 
 def _full(place: str) -> str:
