@@ -36,6 +36,7 @@ def test_list_in_a_list_has_one_pair_of_brackets():
 
 def test_string_that_is_cut_is_read_up_to_its_end():
     assert json_reader.read_loosely('{"a": "some words and mo') == [BodyText(None, "some words and mo")]
+    assert json_reader.read_loosely('{"a": "some words \\u003cand \\u00') == [BodyText(None, "some words <and \\u00")]
     assert json_reader.read_loosely('{"a": "x\\q and more') == [BodyText(None, '{ :  "x\\q and more')]
 
 
@@ -58,6 +59,7 @@ def test_header_with_parameters_is_parsed(header, value, parameters, is_ambiguou
 
 def test_parameters_over_the_limit_are_ambiguous():
     assert content_type.parse("a" + ";b=c" * 40).is_ambiguous
+    assert content_type.parse('a; b="c;d"' + " " * content_type.MAX_LENGTH).parameters["b"] == "c"
     assert [each.value for each in content_type.media_types('a/b; c="d,e", f\ng,')] == ["a/b", "f", "g"]
 
 
@@ -137,6 +139,8 @@ def test_any_bytes_are_read(kind, data):
         (b"--b\r\n" * 13_000, PARTS),
         (b"--b\n\n" * 13_000, PARTS),
         (b"<b>" * 21_000, "text/plain"),
+        (b"<a>" + b"<b/>" * 16_000 + b"</a>", "text/xml"),
+        (b'{"' * 32_000, "application/json"),
         (b"x", "multipart/form-data" + ';a="\\"' * 2000),
     ],
 )
@@ -145,6 +149,16 @@ def test_hostile_body_has_an_answer_in_bounded_time(body, kind):
     values_of(request(body, kind))
 
     assert time.process_time() - began < 2
+
+
+def test_documents_of_very_many_elements_are_read_as_raw_text_from_there_on():
+    few = xml_reader.read("<a>" + "<b/>" * 1_000 + "<c>some words</c></a>")
+    many = xml_reader.read("<a>" + "<b/>" * 3_000 + "<c>some words</c></a>")
+
+    assert few == [BodyText("a/c", "some words")]
+    assert [each.region for each in many] == [BodyRegion.TEXT, Target.BODY]
+    assert many[0].text.endswith("<c>some words</c></a>")
+    assert many[1].text == BODY_MARK
 
 
 def test_body_mark_is_the_prefix_that_the_rule_looks_for():

@@ -54,7 +54,7 @@ def _other_forms(values: list[Value], target: Region, name: str | None, text: st
 
 def _look_through(values: list[Value], target: Region, name: str | None, text: str, depth: int) -> None:
     """Add values decoded from base64, JSON, or a token (JWT)."""
-    if depth >= _MAX_DEPTH or target is BodyRegion.FILE:
+    if depth >= _MAX_DEPTH or target is BodyRegion.FILE or (len(text) < MIN_BASE64 and text[:1] not in {"{", "["}):
         return
     if text[:3] == "eyJ" and text.count(".") == 2 and not text.encode("latin-1").translate(None, _IN_TOKENS):
         for part in text.split(".")[:2]:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 MAX_PARAMETERS = 32
 """Further parameters are not read."""
+MAX_LENGTH = 4_096
+"""Quoted strings are parsed in shorter values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ def media_types(text: str) -> list[HeaderValue]:
 
 def _split(text: str, separator: str, most: int) -> list[str]:
     """Split at separators outside of quoted strings; the last of ``most`` parts has the rest."""
-    if '"' not in text:
+    if '"' not in text or len(text) > MAX_LENGTH:
         return text.split(separator, most - 1)
     parts: list[str] = []
     began, is_quoted, at = 0, False, 0

@@ -8,10 +8,11 @@ import json
 from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, as_wire, region_of
 from gatewall.engine.waf.decoding import MIN_BASE64
 
-MAX_VALUES = 1_024
+MAX_VALUES = 512
 """Strings that are inspected one by one; further ones form one value."""
 _MAX_PATH = 128
 _ESCAPE = len(r"\uXXXX")
+_MAX_STRINGS = 2_048  # of a text that is not JSON; what follows is not decoded
 _JOINT = "\f"
 _decode_at = json.JSONDecoder(strict=False).raw_decode
 """Decode the value that begins at an offset; return it and the offset behind it."""
@@ -36,10 +37,10 @@ def read(text: str) -> list[BodyText] | None:
 def read_loosely(text: str) -> list[BodyText]:
     """Return the strings in a text that begins like JSON, and what is between them unless it is only structure."""
     text = _decoded(text)
-    strings: list[BodyText] = []
+    strings = _Found()
     between: list[str] = []
     at = 0
-    while (begin := text.find('"', at)) >= 0:
+    while (begin := text.find('"', at)) >= 0 and len(between) <= _MAX_STRINGS:
         between.append(text[at:begin])
         try:
             string, at = _decode_at(text, begin)
@@ -49,11 +50,9 @@ def read_loosely(text: str) -> list[BodyText]:
                 at = begin
                 break
             string, at = cut, len(text)
-        if not _is_plain(string):
-            string = as_wire(string)
-            strings.append(BodyText(None, string, region_of(string)))
+        strings.add(None, string)
     between.append(text[at:])
-    found = _bounded(strings)
+    found = strings.result()
     rest = as_wire(" ".join(between))
     if rest.encode("latin-1").translate(None, _STRUCTURE):
         found.append(BodyText(None, rest))
@@ -61,12 +60,14 @@ def read_loosely(text: str) -> list[BodyText]:
 
 
 def _cut(text: str) -> str | None:
-    """Return a string whose end is missing, without the last characters, which may be half an escape."""
+    """Return a string whose end is missing; its last characters are not decoded, if they may be half an escape."""
+    escape = text.find("\\", max(len(text) - _ESCAPE, 1))
+    end = escape if escape >= 0 else len(text)
     try:
-        value, _ = _decode_at(text[:-_ESCAPE].rstrip("\\") + '"')
+        value, _ = _decode_at(text[:end].rstrip("\\") + '"')
     except ValueError:
         return None
-    return f"{value}{text[-_ESCAPE:]}"
+    return f"{value}{text[end:]}"
 
 
 def _decoded(text: str) -> str:
@@ -79,23 +80,21 @@ def _decoded(text: str) -> str:
 
 
 def _texts(root: object) -> list[BodyText]:
-    found: list[BodyText] = []
+    found = _Found()
     waiting: list[tuple[str, object]] = [("", root)]
     while waiting:
         path, item = waiting.pop()
         if isinstance(item, str):
-            if not _is_plain(item):
-                item = as_wire(item)
-                found.append(BodyText(path or None, item, region_of(item)))
+            found.add(path or None, item)
         elif isinstance(item, _Object):
             for name, value in item:
                 if not name.isidentifier() or "__" in name or len(name) >= MIN_BASE64:
-                    found.append(BodyText(path or None, _name(as_wire(name))))
+                    found.add(path or None, _name(name))
                 if value.__class__ is not bool and value is not None:
                     waiting.append((f"{path}.{name}"[-_MAX_PATH:] if path else name[:_MAX_PATH], value))
         elif isinstance(item, list):
             waiting += [(path + "[]" if path[-2:] != "[]" else path, each) for each in item]
-    return _bounded(found)
+    return found.result()
 
 
 def _name(name: str) -> str:
@@ -103,13 +102,25 @@ def _name(name: str) -> str:
     return f'"{name}":' if name[:1] == "$" else name
 
 
-def _is_plain(text: str) -> bool:
-    return len(text) < MIN_BASE64 and (text.isalnum() or not text)
+class _Found:
+    """Strings: the first ones by themselves, the others joined."""
 
+    def __init__(self) -> None:
+        self._texts: list[BodyText] = []
+        self._rest: list[str] = []
 
-def _bounded(found: list[BodyText]) -> list[BodyText]:
-    """Join texts over the limit."""
-    if len(found) <= MAX_VALUES:
-        return found
-    rest = _JOINT.join([text for _, text, _ in found[MAX_VALUES:]])
-    return [*found[:MAX_VALUES], BodyText(None, rest, region_of(rest)), BodyText(None, BODY_MARK)]
+    def add(self, name: str | None, text: str) -> None:
+        """Add a string, unless it is a short word or number."""
+        if len(text) < MIN_BASE64 and (text.isalnum() or not text):
+            return
+        if len(self._texts) >= MAX_VALUES:
+            self._rest.append(text)
+        else:
+            wire = as_wire(text)
+            self._texts.append(BodyText(name, wire, region_of(wire)))
+
+    def result(self) -> list[BodyText]:
+        if not self._rest:
+            return self._texts
+        rest = as_wire(_JOINT.join(self._rest))
+        return [*self._texts, BodyText(None, rest, region_of(rest)), BodyText(None, BODY_MARK)]

@@ -8,12 +8,13 @@ from xml.parsers import expat
 
 from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, as_wire, region_of
 from gatewall.engine.waf.decoding import MIN_BASE64
+from gatewall.engine.waf.rules import BodyRegion
 
-MAX_VALUES = 1_024
-"""Texts and attributes that are inspected one by one; further ones form one value."""
+MAX_VALUES = 512
+"""Texts and attributes that are inspected one by one; what follows is inspected as raw text."""
+_MAX_ELEMENTS = 2_048
 _MAX_PATH = 128
 _MAX_DEPTH = 256
-_JOINT = "\f"
 _KNOWN_DTDS = ("http://www.apple.com/DTDs/", "http://www.w3.org/")
 """Document types of property lists and XHTML: named in each such file."""
 _WIDE = ("\xff\xfe<\x00", "\xfe\xff\x00<", "<\x00?\x00", "\x00<\x00?")
@@ -51,14 +52,21 @@ def read(text: str, *, is_whole: bool = True, is_declared: bool = True) -> list[
     """
     reader = _Reader(may_be_html=is_declared)
     data = text.encode("latin-1")
+    is_limited = False
     try:
         reader.parser.Parse(data, is_whole)
     except (expat.ExpatError, _Forbidden, ValueError):
         return None
-    if not is_whole:
-        rest = data[reader.parser.CurrentByteIndex :].decode("latin-1")
-        reader.add(None, rest)
-    return reader.result()
+    except _Enough:
+        is_limited = True
+    found = reader.result()
+    if is_limited or not is_whole:
+        found.append(BodyText(None, data[reader.parser.CurrentByteIndex :].decode("latin-1"), BodyRegion.TEXT))
+    return [*found, BodyText(None, BODY_MARK)] if is_limited else found
+
+
+class _Enough(Exception):
+    """The limit of texts is reached."""
 
 
 class _Reader:
@@ -77,6 +85,7 @@ class _Reader:
         self._found: list[BodyText] = []
         self._names: dict[str, None] = {}
         self._path: list[str] = []
+        self._elements = 0
         self._text: list[str] = []
 
     def add(self, name: str | None, text: str) -> None:
@@ -86,11 +95,7 @@ class _Reader:
     def result(self) -> list[BodyText]:
         if self._names:
             self.add(None, " ".join(self._names))
-        found = self._found
-        if len(found) <= MAX_VALUES:
-            return found
-        rest = _JOINT.join([text for _, text, _ in found[MAX_VALUES:]])
-        return [*found[:MAX_VALUES], BodyText(None, rest, region_of(rest)), BodyText(None, BODY_MARK)]
+        return self._found
 
     def _where(self) -> str:
         return "/".join(self._path)[-_MAX_PATH:]
@@ -104,6 +109,9 @@ class _Reader:
 
     def _start(self, name: str, attributes: list[str]) -> None:
         self._flush()
+        self._elements += 1
+        if len(self._found) >= MAX_VALUES or self._elements > _MAX_ELEMENTS:
+            raise _Enough
         local = name.rpartition(":")[2]
         if len(self._path) >= _MAX_DEPTH or not (self._path or self._may_be_html or local.lower() not in _HTML):
             raise _Forbidden
