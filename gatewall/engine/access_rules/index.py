@@ -33,6 +33,8 @@ class RuleIndex:
 
 def near(indexes: Sequence[RuleIndex], path: str) -> Sequence[CompiledRule]:
     """Return the rules of the indexes that a trimmed path can match, each once, in order."""
+    if len(indexes) == 1:
+        return _in_order(indexes[0].near(path))
     return _in_order(list(chain.from_iterable([index.near(path) for index in indexes])))
 
 
@@ -42,6 +44,6 @@ def all_rules(indexes: Sequence[RuleIndex]) -> Sequence[CompiledRule]:
 
 
 def _in_order(lists: Sequence[Sequence[CompiledRule]]) -> Sequence[CompiledRule]:
-    if len(lists) == 1:
-        return lists[0]
+    if len(lists) < 2:
+        return lists[0] if lists else ()
     return sorted(set(chain.from_iterable(lists)), key=_by_position)

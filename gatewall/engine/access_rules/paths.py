@@ -3,7 +3,7 @@
 Paths are latin-1 texts of decoded bytes, without the slashes at their end: ``/admin/`` is ``/admin`` to every pattern.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from gatewall.engine.access_rules.rules import PathMatch, PathPattern
 
@@ -34,17 +34,17 @@ def literal_start(pattern: PathPattern) -> str:
     return "/" + "/".join(segments)
 
 
-def ancestors(path: str, most: int) -> Iterator[str]:
-    """Yield ``/``, and the path up to each of its first segments, at most this many: ``/``, ``/a``, ``/a/b``."""
-    yield "/"
-    end = 0
+def ancestors(path: str, most: int) -> list[str]:
+    """Return ``/``, and the path up to each of its first segments, at most this many: ``/``, ``/a``, ``/a/b``."""
+    found, end = ["/"], 0
     for _ in range(most):
         end = path.find("/", end + 1)
         if end < 0:
             if path != "/":
-                yield path
-            return
-        yield path[:end]
+                found.append(path)
+            break
+        found.append(path[:end])
+    return found
 
 
 def depth(path: str) -> int:

@@ -77,7 +77,7 @@ class AccessRuleTable:
         if not indexes:
             return _WITHOUT_RULES[otherwise]
         unseen = unseen_parts(facts)
-        by_path = "uri" not in unseen and any(index.has_paths for index in indexes)
+        by_path = "uri" not in unseen and (indexes[0].has_paths or indexes[-1].has_paths)
         readings = facts.path_readings if by_path else None
         if readings is None:
             if by_path:
@@ -91,7 +91,9 @@ class AccessRuleTable:
     def indexes_of(self, domain: str | None) -> list[RuleIndex]:
         """Return the indexes of the rules for the hosts of a domain; None is a host that belongs to no domain."""
         own, everywhere = self._by_domain.get(domain or ""), self._everywhere
-        return [index for index in (own, everywhere) if index is not None]
+        if own is None:
+            return [] if everywhere is None else [everywhere]
+        return [own] if everywhere is None else [own, everywhere]
 
     def of_domain(self, domain: str | None) -> tuple[AccessRule, ...]:
         """Return the rules for the hosts of a domain, in order."""
@@ -102,6 +104,8 @@ class AccessRuleTable:
 def trimmed_readings(path: str) -> tuple[str, ...] | None:
     """Return the readings of a path, without the slashes at their end; None if there are too many."""
     found = readings_of(path)
+    if found is not None and len(found) == 1:
+        return (paths.trimmed(found[0]),)
     return None if found is None else tuple(dict.fromkeys([paths.trimmed(reading) for reading in found]))
 
 
@@ -130,7 +134,9 @@ def walk(
             decided = Met(level, rule)
             break
         perhaps.append(Met(level, rule))
-    return [decided, *(met for met in perhaps if _RANK[met.level] > _RANK[decided.level])]
+    if perhaps:
+        return [decided, *(met for met in perhaps if _RANK[met.level] > _RANK[decided.level])]
+    return [decided]
 
 
 def _level_of(rule: CompiledRule, facts: RequestFacts) -> Access | None:
@@ -149,7 +155,12 @@ def _level_of(rule: CompiledRule, facts: RequestFacts) -> Access | None:
 
 def _outcome(met: Sequence[Met]) -> AccessOutcome:
     """Return the outcome of all that the readings meet."""
-    found = met[0] if len(met) == 1 else max(met, key=lambda each: each.order)
+    if len(met) == 1:
+        rule = met[0].rule
+        if rule is None:
+            return _WITHOUT_RULES[met[0].level]
+        return AccessOutcome(met[0].level, rule.rule, (rule.rule,) if rule.rule.rate_per_minute else ())
+    found = max(met, key=lambda each: each.order)
     limiting = {each.rule.position: each.rule.rule for each in met if each.rule and each.rule.rule.rate_per_minute}
     rates = tuple([limiting[position] for position in sorted(limiting)])
     return AccessOutcome(found.level, found.rule.rule if found.rule else None, rates)
