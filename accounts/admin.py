@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from accounts import admin_session, browser, code_entry, fresh_sign_in, reauthentication, recovery, selectors, services
+from accounts.api_tokens.admin import ApiTokenAdmin
 from accounts.models import Session, User
 from gatewall.api.request_notes import REFUSAL, RequestNote
 from gatewall.api.service_admin import (
@@ -23,7 +24,9 @@ from gatewall.api.service_admin import (
 )
 from gatewall.kernel.refusals import Refusal
 
-_CHANGE_ONLY = ("revoke_git_tokens", "forget_second_factor", "unlock_code_entry", *CREDENTIALS)
+__all__ = ["ApiTokenAdmin", "UserAdmin"]
+_REVOKE = ("revoke_git_tokens", "revoke_api_tokens")
+_CHANGE_ONLY = (*_REVOKE, "forget_second_factor", "unlock_code_entry", *CREDENTIALS)
 _SECOND_FACTOR_FIELDS = ("forget_second_factor", "unlock_code_entry")
 
 
@@ -34,6 +37,10 @@ class UserForm(ServiceForm):
     revoke_git_tokens = forms.BooleanField(
         required=False,
         help_text="With a new password: also delete the git tokens of this user.",
+    )
+    revoke_api_tokens = forms.BooleanField(
+        required=False,
+        help_text="With a new password: also delete the API tokens of this user.",
     )
     forget_second_factor = forms.BooleanField(
         required=False,
@@ -99,7 +106,7 @@ class UserAdmin(ServiceAdmin):
         factor = ("forget_second_factor",) if obj is not None and self.second_factor(obj) else ()
         unlock_field = ("unlock_code_entry",) if obj is not None and selectors.is_code_entry_locked(obj) else ()
         credentials = CREDENTIALS[: 1 + len(factor)] if obj is not None and obj.pk == request.user.pk else ()
-        revoke = ("revoke_git_tokens",) if obj is not None else ()
+        revoke = _REVOKE if obj is not None else ()
         return (*self.fields, *revoke, *factor, *unlock_field, *credentials)
 
     def changeform_view(
@@ -135,7 +142,7 @@ class UserAdmin(ServiceAdmin):
     def change_row(self, request: HttpRequest, row: User, **values: Any) -> None:
         for name in CREDENTIALS:
             values.pop(name, None)
-        password, revoke = values.pop("new_password", None), values.pop("revoke_git_tokens", False)
+        password, revoked = values.pop("new_password", None), {name: values.pop(name, False) for name in _REVOKE}
         forget, unlock = (values.pop(name, False) for name in _SECOND_FACTOR_FIELDS)
         is_own = row.pk == request.user.pk
         if is_own and (password is not None or forget or unlock) and not _REAUTHENTICATED.get(request):
@@ -146,9 +153,8 @@ class UserAdmin(ServiceAdmin):
             code_entry.unlock(row, actor=actor(request), client_ip=browser.visitor(request).client_ip)
         if password is None and not values:
             return
-        user = services.change_user(
-            row, actor=actor(request), password=password, revoke_git_tokens=revoke and password is not None, **values
-        )
+        values |= {name: password is not None and is_ticked for name, is_ticked in revoked.items()}
+        user = services.change_user(row, actor=actor(request), password=password, **values)
         if is_own and password is not None:  # users who change their own password stay signed in
             admin_session.keep_signed_in(request, user, visitor=browser.visitor(request), at=timezone.now())
 

@@ -1,4 +1,7 @@
-"""Freshness of the caller's sign-in, and re-authentication (for ``gatewall.api``)."""
+"""Freshness of the caller's sign-in, and re-authentication (for ``gatewall.api``).
+
+A call with an API token is fresh: its scopes were granted in a fresh session.
+"""
 
 from datetime import UTC, datetime
 
@@ -8,11 +11,12 @@ from rest_framework.request import Request
 
 from accounts import admin_session, browser, reauthentication
 from accounts.authentication import signed_in_user
+from gatewall.api.scopes import ScopedAccess
 
 
 def is_fresh(request: HttpRequest | Request) -> bool:
-    """Return whether the caller signed in within the last ten minutes."""
-    return reauthentication.is_fresh(_signed_in_at(request), timezone.now())
+    """Return whether the caller signed in within the last ten minutes, or sent an API token."""
+    return _has_api_token(request) or reauthentication.is_fresh(_signed_in_at(request), timezone.now())
 
 
 def require(request: HttpRequest | Request, *, password: str | None, code: str | None) -> None:
@@ -20,10 +24,16 @@ def require(request: HttpRequest | Request, *, password: str | None, code: str |
 
     Raises ReauthenticationRequired, ReauthenticationFailed, TooManyAttempts, CodeEntryLocked.
     """
+    if _has_api_token(request):
+        return
     visitor, at = browser.visitor(request), timezone.now()
     began = _signed_in_at(request)
     user = signed_in_user(request)
     reauthentication.require_fresh(user, began, password=password, code=code, visitor=visitor, at=at)
+
+
+def _has_api_token(request: HttpRequest | Request) -> bool:
+    return isinstance(getattr(request, "auth", None), ScopedAccess)
 
 
 def _signed_in_at(request: HttpRequest | Request) -> datetime | None:

@@ -99,6 +99,34 @@ class Session(models.Model):
         return self.revoked_at is None and at < self.expires_at and self.session_version == self.user.session_version
 
 
+class ApiToken(Record):
+    """A token for the management API; the row holds only its digest. ``user`` is the admin who made it.
+
+    ``networks``: where it may be used from, in canonical form; empty: anywhere.
+    """
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_tokens", editable=False)
+    name = models.CharField(max_length=100)
+    prefix = models.CharField(max_length=16, editable=False)
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    scopes = models.JSONField()
+    networks = models.JSONField(default=list, blank=True)
+    expires_at = models.DateTimeField()
+    last_used_at = models.DateTimeField(null=True, editable=False)
+
+    recorded = Recorded(
+        Resource.API_TOKENS, api_fields("user_id", "name", "prefix", "scopes", "networks", "expires_at")
+    )
+
+    class Meta:
+        verbose_name = "API token"
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["user", "name"], name="api_token_name_is_unique_per_user")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class TotpDevice(models.Model):
     """Authenticator app of a user; the second factor is on once it is confirmed.
 

@@ -1,10 +1,10 @@
-"""Policy resource of this app: users."""
+"""Policy resources of this app: users and API tokens."""
 
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts import selectors, services
-from accounts.models import User
+from accounts.models import ApiToken, User
 from accounts.serializers import UserScopeInput
 from gatewall.engine.model import SubjectKind
 from gatewall.policy.resources import PolicyResource
@@ -19,4 +19,5 @@ RESOURCES = (
         draft=UserScopeInput,
         note="",
     ),
+    PolicyResource(model=ApiToken, title=_("API token")),
 )

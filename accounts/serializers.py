@@ -113,11 +113,12 @@ class SwitchOffInput(ReauthenticationInput):
 
 
 class PasswordInput(StrictInput):
-    """A new password and, for one's own account, the current one. Git tokens are kept by default."""
+    """A new password and, for one's own account, the current one. Tokens are kept by default."""
 
     current_password = _password(required=False)
     new_password = _password()
     revoke_git_tokens = FlagField(default=False)
+    revoke_api_tokens = FlagField(default=False)
 
 
 class WhoOutput(serializers.Serializer[Any]):

@@ -88,11 +88,14 @@ def change_user(
     actor: str,
     password: str | None = None,
     revoke_git_tokens: bool = False,
+    revoke_api_tokens: bool = False,
     authorized_domains: Iterable[AuthorizedDomain] | None = None,
     groups: Iterable[Group] | None = None,
     **values: Any,
 ) -> User:
-    """Change a user. A new password, demotion and disabling end all their sessions; git tokens stay by default.
+    """Change a user. A new password, demotion and disabling end all their sessions; their tokens stay by default.
+
+    Demotion and disabling also delete their API tokens.
 
     Raises ValidationError, UsernameTaken, LastAdmin, DomainRemoved, GroupRemoved, Gone.
     """
@@ -103,6 +106,7 @@ def change_user(
         actor=actor,
         password=encoded,
         revoke_git_tokens=revoke_git_tokens,
+        revoke_api_tokens=revoke_api_tokens,
         authorized_domains=authorized_domains,
         groups=groups,
     )
@@ -116,6 +120,7 @@ def _change(
     actor: str,
     password: str | None,
     revoke_git_tokens: bool,
+    revoke_api_tokens: bool,
     authorized_domains: Iterable[AuthorizedDomain] | None,
     groups: Iterable[Group] | None,
 ) -> User:
@@ -124,7 +129,8 @@ def _change(
     was_admin, was_active = user.is_admin, user.is_active
     for name, value in values.items():
         setattr(user, name, value)
-    if was_admin and was_active and not (user.is_admin and user.is_active):
+    loses_admin_right = was_admin and was_active and not (user.is_admin and user.is_active)
+    if loses_admin_right:
         _refuse_last_admin(user)
     if password is not None:
         user.password = password
@@ -138,13 +144,16 @@ def _change(
     shards, gone = _git_tokens_of(user) if revoke_git_tokens else (set(), [])
     if revoke_git_tokens:
         user.git_tokens.all().delete()
+    if revoke_api_tokens or loses_admin_right:
+        gone += _api_tokens_of(user)
+        user.api_tokens.all().delete()
     revisions.advance(shard_of_user(user.pk), *shards, actor=actor, changes=[changed, *gone])
     return user
 
 
 @revisions.one_at_a_time
 def delete_user(user: User, *, actor: str) -> None:
-    """Delete a user with sessions and git tokens; access rules that name nobody else are disabled.
+    """Delete a user with their sessions and tokens; access rules that name nobody else are disabled.
 
     Raises LastAdmin, Gone.
     """
@@ -152,6 +161,7 @@ def delete_user(user: User, *, actor: str) -> None:
     if user.is_staff:
         _refuse_last_admin(user)
     shards, gone = _git_tokens_of(user)
+    gone += _api_tokens_of(user)
     gone.append(difference(describe(user), None))
     shard, rules = shard_of_user(user.pk), remove_from_rules("users", user)
     user.delete()
@@ -237,6 +247,11 @@ def _git_tokens_of(user: User) -> tuple[set[str], list[Any]]:
     tokens = list(user.git_tokens.all())
     gone = [difference(describe(token), None) for token in tokens]
     return {shard_of_git_token(token.digest) for token in tokens}, gone
+
+
+def _api_tokens_of(user: User) -> list[Any]:
+    """Return the changes that delete a user's API tokens."""
+    return [difference(describe(token), None) for token in user.api_tokens.all()]
 
 
 def _refuse_last_admin(user: User) -> None:

@@ -4,11 +4,13 @@ from django.urls import path, re_path
 from rest_framework.routers import SimpleRouter
 
 from accounts import sign_in_views, views
+from accounts.api_tokens.views import ApiTokens
 from accounts.login import ADMIN_LOGIN
 
 _USER = r"users/(?P<user_id>[0-9]{1,18})"
 router = SimpleRouter(trailing_slash=False)
 router.register("users", views.Users, basename="users")
+router.register("api-tokens", ApiTokens, basename="api-tokens")
 router.register(rf"{_USER}/sessions", views.Sessions, basename="sessions")
 
 urlpatterns = [

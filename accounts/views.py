@@ -1,6 +1,7 @@
 """API: users and their own accounts."""
 
 import uuid
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -45,6 +46,7 @@ from gatewall.api.caller import django_request
 from gatewall.api.operations import operation
 from gatewall.api.permissions import IsAdmin, IsAdminOrSelf
 from gatewall.api.resources import Resource
+from gatewall.api.scopes import USERS, ScopedAccess, SessionRequired
 from gatewall.api.views import ApiView
 
 
@@ -54,7 +56,9 @@ class Users(Resource):
     A user who is not an admin may read only their own account.
     """
 
+    area = USERS
     input, output = UserInput, UserOutput
+    user_parameter = "pk"
     volatile = ("last_login_at", "session_count", "code_entry_locked")
     filterset_class = UserFilters
     ordering_fields = ("id", "created_at", "username", "last_login_at")
@@ -67,9 +71,11 @@ class Users(Resource):
         return selectors.users(timezone.now())
 
     def create_row(self, **values: Any) -> Model:
+        self._refuse_admin_by_token(values)
         return services.create_user(actor=self.actor, **values)
 
     def change_row(self, row: User, **values: Any) -> User:
+        self._refuse_admin_by_token(values)
         if "password" in values and row.pk == self.request.user.pk:
             # Otherwise a stolen session could set a password and sign in with it.
             raise reauthentication.ReauthenticationRequired("change your own password with PUT /users/:id/password")
@@ -78,10 +84,16 @@ class Users(Resource):
     def delete_row(self, row: User) -> None:
         services.delete_user(row, actor=self.actor)
 
+    def _refuse_admin_by_token(self, values: Mapping[str, Any]) -> None:
+        """Raise SessionRequired if an API token would make an admin, who could do everything."""
+        if values.get("is_admin") and isinstance(self.request.auth, ScopedAccess):
+            raise SessionRequired("an API token may not make an admin: sign in")
+
 
 class _UserView(ApiView):
     """A view of one user's data, for admins and that user."""
 
+    area = USERS
     permission_classes = [IsAdminOrSelf]
 
     @property
@@ -171,7 +183,7 @@ class TotpUnlock(_UserView):
 class Password(_UserView):
     """Change a password; end all sessions of the user, and return a new one to the owner.
 
-    Git tokens are kept unless ``revoke_git_tokens`` is true.
+    Git tokens are kept unless ``revoke_git_tokens`` is true, API tokens unless ``revoke_api_tokens`` is.
     """
 
     @operation(body=PasswordInput, answer=(SignedInOutput, UserOutput))
@@ -180,8 +192,8 @@ class Password(_UserView):
         visitor, now = browser.visitor(request), timezone.now()
         if self.is_own:
             self.require_password(user, body.get("current_password"))
-        new, revoke = body["new_password"], body["revoke_git_tokens"]
-        user = services.change_user(user, actor=str(request.user), password=new, revoke_git_tokens=revoke)
+        revoked = {name: body[name] for name in ("revoke_git_tokens", "revoke_api_tokens")}
+        user = services.change_user(user, actor=str(request.user), password=body["new_password"], **revoked)
         if not self.is_own:
             return Response(UserOutput(selectors.users(now).get(pk=user.pk)).data)
         return self._keep_signed_in(request, user, visitor, now)
@@ -202,6 +214,7 @@ class Password(_UserView):
 class Sessions(Resource):
     """Live sessions of a user; deleting one ends it."""
 
+    area = USERS
     permission_classes = [IsAdminOrSelf]
     output = SessionOutput
     filterset_class = SessionFilters
@@ -217,9 +230,14 @@ class Sessions(Resource):
 
     def get_serializer_context(self) -> dict[str, Any]:
         request = self.request
-        token = session_token(request) if request.auth else None
-        current = token["jti"] if token else admin_session.session_id(django_request(request))
-        return {**super().get_serializer_context(), "current_jti": current}
+        return {**super().get_serializer_context(), "current_jti": self._current_jti(request)}
+
+    @staticmethod
+    def _current_jti(request: Request) -> str:
+        """Return the id of the caller's session, or "" for a call with an API token."""
+        if isinstance(request.auth, ScopedAccess):
+            return ""
+        return str(session_token(request)["jti"] if request.auth else admin_session.session_id(django_request(request)))
 
     def delete_row(self, row: Session) -> None:
         services.revoke_session(row.pk, at=timezone.now())

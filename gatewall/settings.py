@@ -150,6 +150,7 @@ AUTH_PASSWORD_VALIDATORS = [
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
+        "accounts.api_tokens.authentication.ApiTokenAuthentication",
         "accounts.authentication.ApiAuthentication",
         "accounts.authentication.AdminSessionAuthentication",
     ],

@@ -7,6 +7,7 @@ from django.http import Http404
 
 from audit.figures.used_resources import UsedResource
 from gatewall.api.permissions import IsAdminOrSelf
+from gatewall.api.scopes import USERS
 from gatewall.api.serializers import ShownOnce
 from gatewall.credentials.machine import MachineToken
 from gatewall.engine.model import SubjectKind
@@ -17,6 +18,7 @@ from licensing.serializers import GitTokenInput, GitTokenOutput, LicenseInput, L
 
 
 class _Tokens(UsedResource):
+    area = USERS
     output_on_create = ShownOnce
     _token: MachineToken
 

@@ -14,6 +14,7 @@ from audit.figures.used_resources import UsedResource
 from gatewall.api.operations import operation
 from gatewall.api.own_origins import public_urls
 from gatewall.api.resources import Resource
+from gatewall.api.scopes import POLICY
 from gatewall.api.serializers import Warned
 from gatewall.api.views import ApiView
 from gatewall.engine.hosts import DomainTable, Host
@@ -39,6 +40,7 @@ _SEVERITY_RANKS = [When(severity=each.value, then=Value(rank)) for rank, each in
 class _PolicyView(Resource):
     """API view of a policy resource: its descriptor has the rows, and the services that write them."""
 
+    area = POLICY
     resource: ClassVar[PolicyResource]
 
     def get_queryset(self) -> QuerySet[Any]:
@@ -215,6 +217,8 @@ RESOURCES = (Blocklist, Allowlist, WafRules, AccessRules, AuthorizedDomains, Gro
 
 class WafRuleBatch(ApiView):
     """Changes to all WAF rules of a category."""
+
+    area = POLICY
 
     @operation(body=serializers.WafRuleBatchInput, answer=serializers.WafRuleBatchOutput, refuses={409})
     def post(self, request: Request) -> Response:

@@ -12,6 +12,7 @@ from gatewall.api import etags
 from gatewall.api.fresh_sign_in import reauthenticated_values
 from gatewall.api.operations import operation
 from gatewall.api.resources import Resource
+from gatewall.api.scopes import SYSTEM
 from webhooks import services
 from webhooks.filters import DeliveryFilters, WebhookFilters
 from webhooks.models import Delivery, Webhook
@@ -31,6 +32,7 @@ from webhooks.serializers import (
 class Webhooks(Resource):
     """Webhooks: endpoints that receive security events. The secret is shown once, at creation."""
 
+    area = SYSTEM
     input, output = WebhookInput, WebhookOutput
     output_on_create = SecretShownOnce
     volatile = BECAME
@@ -74,6 +76,7 @@ class Webhooks(Resource):
 class Deliveries(Resource):
     """Deliveries of a webhook, newest first."""
 
+    area = SYSTEM
     input, output = NothingInput, DeliveryOutput
     filterset_class = DeliveryFilters
     ordering_fields = ("id", "created_at", "next_at")

@@ -15,6 +15,7 @@ from audit.querying.field_filters import FilterRefused, Filters
 from audit.querying.keyset import Cursor, CursorRefused, Page
 from gatewall.api.pagination import MAX_PAGE_SIZE, PAGE_SIZE
 from gatewall.api.queries import choice_in, moment_in, refuse_unknown_parameters, refused_parameter, whole_number_in
+from gatewall.api.scopes import LOGS
 from gatewall.api.views import ApiView
 
 MOMENT = {"type": "string", "format": "date-time"}
@@ -53,6 +54,7 @@ class Log:
 class LogViewSet(ApiView, viewsets.ViewSet):
     """Read-only API of a log, newest first. Subclasses set ``log`` and call ``page``."""
 
+    area = LOGS
     log: ClassVar[Log]
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:  # noqa: FBT001, FBT002 - DRF's

@@ -24,10 +24,12 @@ REFUSAL_CODES = frozenset({
     "group-in-use", "group-removed", "invalid-challenge", "invalid-code", "invalid-credentials", "last-admin",
     "list-changed", "matches-everything", "network-too-large", "no-monitor", "not-offered", "nothing-to-confirm",
     "outbox-full", "profile-applied", "reauthentication-failed", "reauthentication-required", "recovery-local-only",
-    "recovery-refused", "target-refused", "too-busy", "too-many-attempts", "too-many-backtests",
-    "too-many-git-tokens", "too-many-access-rules", "too-many-groups", "too-many-waf-rules", "too-many-webhooks",
-    "totp-enabled", "totp-not-set-up", "user-removed", "webhook-disabled", "would-lock-you-out",
+    "recovery-refused", "scope-missing", "session-required", "target-refused", "too-busy", "too-many-access-rules",
+    "too-many-api-tokens", "too-many-attempts", "too-many-backtests", "too-many-git-tokens", "too-many-groups",
+    "too-many-waf-rules", "too-many-webhooks", "totp-enabled", "totp-not-set-up", "user-removed", "webhook-disabled",
+    "would-lock-you-out",
 })  # fmt: skip
-"""Codes of services; each is the ``code`` of a ``gatewall.kernel.refusals.Refusal``."""
+"""Codes of services; each is the ``code`` of a ``gatewall.kernel.refusals.Refusal``, or the
+``problem_code`` of an exception of DRF."""
 
 PROBLEM_CODES = frozenset(CODES.values()) | REFUSAL_CODES

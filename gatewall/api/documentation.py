@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from gatewall.api.caller import django_request
 from gatewall.api.content_policy import content_security_policy
 from gatewall.api.operations import operation
+from gatewall.api.scopes import SYSTEM
 from gatewall.api.views import ApiView
 
 
@@ -28,6 +29,7 @@ def _document() -> Any:
 class Document(ApiView):
     """The OpenAPI 3.1 document of the API, as JSON or, by ``Accept``, as YAML."""
 
+    area = SYSTEM
     renderer_classes = [OpenApiJsonRenderer2, OpenApiYamlRenderer, OpenApiYamlRenderer2]
 
     @operation(answer={"type": "object", "required": ["openapi", "info", "paths"]})
@@ -38,6 +40,7 @@ class Document(ApiView):
 class Docs(ApiView):
     """Swagger UI: the OpenAPI document as an interactive page."""
 
+    area = SYSTEM
     renderer_classes = [StaticHTMLRenderer]
 
     @operation(answer={"type": "string"}, media_type="text/html")

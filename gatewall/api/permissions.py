@@ -5,17 +5,22 @@ from typing import Any
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
+from gatewall.api.scopes import ScopedAccess, require_scope
+
 _API = "api"
 
 
-def _administrates(request: Request) -> bool:
-    """Return whether the caller is an admin with a token for the API (the admin site's session has no token).
+def _administrates(request: Request, view: Any) -> bool:
+    """Return whether the caller is an admin with a credential for the API (the admin site's session has no token).
 
     A proxy that does not strip cookies passes guard-page tokens to every site behind the gate, so they grant access
-    only to the gate and the holder's own account.
+    only to the gate and the holder's own account. Raises ScopeMissing, SessionRequired for API tokens.
     """
     if not getattr(request.user, "is_staff", False):
         return False
+    if isinstance(request.auth, ScopedAccess):
+        require_scope(request, view)
+        return True
     audiences = getattr(request.auth, "audiences", None)
     return audiences is None or _API in audiences
 
@@ -26,16 +31,16 @@ class IsAdmin(BasePermission):
     message = "only admins may do this, with a token of /login or /admin-login"
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        return _administrates(request)
+        return _administrates(request, view)
 
 
 class IsAdminOrSelf(BasePermission):
-    """Allow admins and the user with the path's ``user_id`` or ``pk``."""
+    """Allow admins and the user with the path's ``user_parameter``."""
 
     message = "only admins may do this to another user"
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        if _administrates(request):
+        if _administrates(request, view):
             return True
-        owner = view.kwargs.get("user_id", view.kwargs.get("pk"))
+        owner = view.kwargs.get(view.user_parameter)
         return bool(request.user and request.user.is_authenticated and str(request.user.pk) == str(owner))

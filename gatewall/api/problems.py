@@ -92,7 +92,8 @@ def status_of(kind: type[Refusal]) -> int:
 
 def _api_exception(error: exceptions.APIException) -> Response:
     status = error.status_code
-    response = problem(status, CODES.get(status, "error"), str(getattr(error, "detail", error.default_detail)))
+    code = getattr(error, "problem_code", CODES.get(status, "error"))
+    response = problem(status, code, str(getattr(error, "detail", error.default_detail)))
     if isinstance(error.detail, Mapping):  # simplejwt wraps its message
         response.data["detail"] = str(error.detail.get("detail", error.default_detail))
     if challenge := getattr(error, "auth_header", None):

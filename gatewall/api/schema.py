@@ -21,6 +21,7 @@ from gatewall.api.pagination import MAX_PAGE, MAX_PAGE_SIZE, PAGE_SIZE
 from gatewall.api.queries import MAX_SEARCH, WITHOUT_NULL
 from gatewall.api.resources import Resource
 from gatewall.api.schema_problems import headers, problem_responses, problem_schemas
+from gatewall.api.scopes import scope_of
 from gatewall.api.serializers import StrictInput, TextField
 from gatewall.api.views import ApiView
 
@@ -67,7 +68,9 @@ class OperationSchema(AutoSchema):
         if self._is_public:
             return []
         names = {kind.__name__ for kind in self.view.authentication_classes}
-        return [*_SESSION, *([_ADMIN_SESSION] if "AdminSessionAuthentication" in names else [])]
+        scope = scope_of(self.view, self.method) if "ApiTokenAuthentication" in names else None
+        by_admin = [_ADMIN_SESSION] if "AdminSessionAuthentication" in names else []
+        return [*_SESSION, *by_admin, *([{"apiToken": [scope.value]}] if scope else [])]
 
     def get_serializer_name(self, serializer: Any, direction: str) -> str:
         return type(serializer).__name__.removesuffix("Output")
@@ -267,6 +270,7 @@ def complete(result: Schema, generator: Any, request: Any, public: bool) -> Sche
     components["securitySchemes"] = {
         "sessionHeader": {"type": "apiKey", "in": "header", "name": "Service-Authorization"},
         "sessionCookie": {"type": "apiKey", "in": "cookie", "name": "service.token"},
+        "apiToken": {"type": "http", "scheme": "bearer", "bearerFormat": "gwa_..."},
         "adminSession": {"type": "apiKey", "in": "cookie", "name": "gatewall.admin"},
     }
     return result

@@ -1,6 +1,6 @@
 """Base class of all API views."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
@@ -8,6 +8,7 @@ from rest_framework.views import APIView
 
 from gatewall.api.queries import refuse_ambiguous_query
 from gatewall.api.rate import count_call
+from gatewall.api.scopes import Area, ScopedAccess
 from gatewall.api.serializers import StrictInput
 from gatewall.kernel.refusals import Refusal
 from gatewall.policy import revisions
@@ -20,6 +21,10 @@ class ApiView(APIView):
     """
 
     is_rate_limited = True
+    area: ClassVar[Area | None] = None
+    """The scopes of API tokens for this view; None refuses API tokens."""
+    user_parameter: ClassVar[str] = "user_id"
+    """Parameter of the path with the id of the user that the view is about."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         revisions.expect_confirmation(None)
@@ -33,7 +38,7 @@ class ApiView(APIView):
         except (APIException, Refusal):
             self._count(request, None)
             raise
-        self._count(request, user.pk, " ".join(sorted(getattr(request.auth, "audiences", ()))))
+        self._count(request, user.pk, _reach(request.auth))
 
     def body(self, kind: type[StrictInput]) -> dict[str, Any]:
         """Return the validated body of the request. Raises ValidationError."""
@@ -44,3 +49,10 @@ class ApiView(APIView):
     def _count(self, request: Request, user_id: int | None, reach: str = "") -> None:
         if self.is_rate_limited:
             count_call(request, user_id, reach=reach)
+
+
+def _reach(auth: Any) -> str:
+    """Return what calls with this credential are counted under: each API token apart, sessions by their audiences."""
+    if isinstance(auth, ScopedAccess):
+        return f"token {auth.token_id}"
+    return " ".join(sorted(getattr(auth, "audiences", ())))

@@ -5,6 +5,7 @@ import secrets
 import zlib
 from dataclasses import dataclass, field
 
+API_TOKEN_PREFIX = "gwa_"
 GIT_TOKEN_PREFIX = "gwg_"
 LICENSE_PREFIX = "gwl_"
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

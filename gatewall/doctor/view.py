@@ -7,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gatewall.api.operations import operation
+from gatewall.api.scopes import SYSTEM
 from gatewall.api.serializers import FlagField, ShapedField, StrictInput, TextField
 from gatewall.api.views import ApiView
 from gatewall.doctor.examination import examine
@@ -67,6 +68,8 @@ class DoctorOutput(serializers.Serializer[Any]):
 
 class Doctor(ApiView):
     """Send requests to a protected site through its proxy, and report what reached the gate."""
+
+    area = SYSTEM
 
     @operation(body=DoctorInput, answer=DoctorOutput, refuses={409})
     def post(self, request: Request) -> Response:

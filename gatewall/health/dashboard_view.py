@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from audit.serializers import BarOutput, ClientCount, OutcomesOutput, ReasonCount
 from gatewall.api.operations import operation
 from gatewall.api.queries import refuse_unknown_parameters
+from gatewall.api.scopes import LOGS
 from gatewall.api.views import ApiView
 from gatewall.health import dashboard
 from gatewall.publication.reload_view import NodeOutput
@@ -72,6 +73,8 @@ class DashboardOutput(serializers.Serializer[Any]):
 
 class DashboardStats(ApiView):
     """State of the installation."""
+
+    area = LOGS
 
     @operation(answer=DashboardOutput)
     def get(self, request: Request) -> Response:

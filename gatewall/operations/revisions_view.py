@@ -12,6 +12,7 @@ from gatewall.api import etags
 from gatewall.api.filters import Filters, text
 from gatewall.api.operations import operation
 from gatewall.api.resources import Resource
+from gatewall.api.scopes import POLICY
 from gatewall.api.serializers import FlagField, StrictInput
 from gatewall.kernel import changes
 from gatewall.models import PendingConfirmation, PolicyRevision
@@ -82,6 +83,7 @@ class RevisionFilters(Filters):
 class PolicyRevisions(Resource):
     """Policy revisions, newest first."""
 
+    area = POLICY
     input, output = RestoreInput, RevisionOutput
     filterset_class = RevisionFilters
     ordering_fields = ("number",)

@@ -9,6 +9,7 @@ from rest_framework.response import Response
 
 from gatewall.api import etags
 from gatewall.api.operations import operation
+from gatewall.api.scopes import SYSTEM
 from gatewall.api.serializers import FlagField, StrictInput, TextField, WholeNumberField
 from gatewall.api.views import ApiView
 from gatewall.models import SystemSettings
@@ -53,6 +54,8 @@ class SettingsChanged(SettingsOutput):
 
 class Settings(ApiView):
     """System settings."""
+
+    area = SYSTEM
 
     @operation(answer=SettingsOutput, is_tagged=True)
     def get(self, request: Request) -> Response:

@@ -55,8 +55,11 @@ class ChangePassword(AccountForm):
     def send(self, request: HttpRequest) -> HttpResponse:
         user, visitor, at = self.caller.user, browser.visitor(request), pages.now()
         reauthentication.require_password(user, pages.text_of(request, "current"), visitor=visitor, at=at)
-        new, revoke = request.POST.get("new", ""), request.POST.get("revoke_git_tokens") == "on"
-        user = services.change_user(user, actor=user.username, password=new, revoke_git_tokens=revoke)
+        git, api = (request.POST.get(name) == "on" for name in ("revoke_git_tokens", "revoke_api_tokens"))
+        new = request.POST.get("new", "")
+        user = services.change_user(
+            user, actor=user.username, password=new, revoke_git_tokens=git, revoke_api_tokens=api
+        )
         caller = Caller(user, self.caller.token)
         token = pages.replace_session(request, caller, amr=tuple(caller.token["amr"]))
         response = see_other(pages.account_url(done="password"))

@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gatewall.api.operations import operation
+from gatewall.api.scopes import SYSTEM
 from gatewall.api.serializers import ShapedField
 from gatewall.api.views import ApiView
 from gatewall.models import Node
@@ -37,6 +38,8 @@ class ReloadOutput(serializers.Serializer[Any]):
 
 class Reload(ApiView):
     """Have every worker of every host read rules, lists, settings and the geo database again."""
+
+    area = SYSTEM
 
     @operation(answer=ReloadOutput)
     def post(self, request: Request) -> Response:

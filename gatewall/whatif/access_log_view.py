@@ -14,6 +14,7 @@ from audit.spool.rows import record_of_row
 from gatewall.api import etags
 from gatewall.api.operations import operation
 from gatewall.api.queries import choice_in, refuse_unknown_parameters
+from gatewall.api.scopes import LOGS
 from gatewall.api.serializers import ShapedField
 from gatewall.api.views import ApiView
 from gatewall.replay.missing import Missing
@@ -69,6 +70,8 @@ class AccessLogEntryOutput(AccessLogOutput):
 
 class AccessLogEntry(ApiView):
     """One access log entry, and how it was decided."""
+
+    area = LOGS
 
     @operation(
         answer=AccessLogEntryOutput,

@@ -10,6 +10,7 @@ from rest_framework.response import Response
 
 from accounts import selectors as accounts
 from gatewall.api.operations import operation
+from gatewall.api.scopes import POLICY
 from gatewall.api.serializers import ShapedField, StrictInput, TextField, WholeNumberField
 from gatewall.api.views import ApiView
 from gatewall.engine.model import SubjectKind
@@ -215,7 +216,9 @@ class ExplanationOutput(serializers.Serializer[Any]):
 class Explain(ApiView):
     """What the gate would answer to a hypothetical request, and why."""
 
-    @operation(body=ExplainInput, answer=ExplanationOutput)
+    area = POLICY
+
+    @operation(body=ExplainInput, answer=ExplanationOutput, reads=True)
     def post(self, request: Request) -> Response:
         """Explain the answer to a hypothetical request."""
         form = ExplainInput(data=request.data)

@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gatewall.api.operations import operation
+from gatewall.api.scopes import POLICY
 from gatewall.api.serializers import ShapedField, StrictInput
 from gatewall.api.views import ApiView
 from gatewall.engine.model import Action
@@ -84,7 +85,9 @@ class RuleTrialOutput(serializers.Serializer[Any]):
 class RuleTrial(ApiView):
     """What the WAF would do with a hypothetical request."""
 
-    @operation(body=RuleTrialInput, answer=RuleTrialOutput)
+    area = POLICY
+
+    @operation(body=RuleTrialInput, answer=RuleTrialOutput, reads=True)
     def post(self, request: Request) -> Response:
         """Try the WAF rules, and optionally an unsaved rule, on a hypothetical request."""
         form = RuleTrialInput(data=request.data)

@@ -8,6 +8,7 @@ from rest_framework.response import Response
 
 from gatewall.api.operations import operation
 from gatewall.api.queries import refuse_unknown_parameters, refused_parameter
+from gatewall.api.scopes import POLICY
 from gatewall.api.views import ApiView
 from gatewall.replay.entrants import Entry
 from gatewall.whatif.explain_view import MAX_URI, WireField
@@ -61,6 +62,8 @@ class EntrantsOutput(serializers.Serializer[Any]):
 
 class WhoCanEnter(ApiView):
     """Who can enter a path of a host: people, groups and networks."""
+
+    area = POLICY
 
     @operation(answer=EntrantsOutput, parameters=PARAMETERS)
     def get(self, request: Request) -> Response:

@@ -11,6 +11,7 @@ from gatewall.api.caller import caller_of
 from gatewall.api.operations import operation
 from gatewall.api.pagination import MAX_PAGE, MAX_PAGE_SIZE, PAGE_SIZE, Pages, wants_everything
 from gatewall.api.queries import refuse_unknown_parameters
+from gatewall.api.scopes import POLICY
 from gatewall.api.serializers import StrictInput
 from gatewall.api.views import ApiView
 from gatewall.policy import revisions
@@ -86,6 +87,8 @@ class AppProfileApplied(serializers.Serializer[Any]):
 class AppProfiles(ApiView):
     """The app profiles."""
 
+    area = POLICY
+
     @operation(answer=AppProfilesOutput, parameters=_PAGES, refuses={404}, verb="list")
     def get(self, request: Request) -> Response:
         """List the app profiles, sorted by name."""
@@ -102,6 +105,8 @@ class AppProfiles(ApiView):
 class AppProfileEntry(ApiView):
     """One app profile."""
 
+    area = POLICY
+
     @operation(answer=AppProfileOutput)
     def get(self, request: Request, name: str) -> Response:
         """Show an app profile."""
@@ -110,6 +115,8 @@ class AppProfileEntry(ApiView):
 
 class AppProfileApply(ApiView):
     """Application of an app profile to a domain."""
+
+    area = POLICY
 
     @operation(body=AppProfileApplyInput, answer=AppProfileApplied, refuses={409})
     def post(self, request: Request, name: str) -> Response:

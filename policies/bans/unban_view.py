@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gatewall.api.operations import operation
+from gatewall.api.scopes import POLICY
 from gatewall.api.serializers import FlagField, StrictInput, TextField
 from gatewall.api.views import ApiView
 from gatewall.engine.addresses import IPAddress, parse_address
@@ -56,6 +57,8 @@ class UnbanOutput(serializers.Serializer[Any]):
 
 class Unban(ApiView):
     """Take automatic bans off the blocklist; entries made by hand or imported stay."""
+
+    area = POLICY
 
     @operation(body=UnbanInput, answer=UnbanOutput)
     def post(self, request: Request) -> Response:

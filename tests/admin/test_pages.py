@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.contrib.staticfiles import finders
 
 from accounts import login, sign_in_events
+from accounts.api_tokens import services as api_tokens
 from accounts.models import User
 from audit.models import SecurityEvent
 from gatewall.policy import system_settings
@@ -33,6 +34,7 @@ def rows(alice, bob):
     domain = policies.register_domain(actor="test", name="office.example", access="authenticated")
     license_, license_token = licensing.issue_license(actor="test", name="robot", authorized_domains=[domain])
     git_token, git_text = licensing.issue_git_token(actor="test", user_id=bob.pk, name="laptop", expires_at=None)
+    api_token, api_text = api_tokens.issue(maker=alice, name="ci", scopes=["policy:read"])
     seed_waf_rules(actor="seed")
     webhook, webhook_secret = webhooks.create_webhook(actor="test", name="pager", url="https://receiver.example")
     kinds = [
@@ -41,6 +43,7 @@ def rows(alice, bob):
         domain,
         license_,
         git_token,
+        api_token,
         policies.block_network(actor="test", network="203.0.113.0/24"),
         policies.allow_network(actor="test", network="198.51.100.7", domain=domain),
         policies.block_country(actor="test", country_code="DE"),
@@ -59,6 +62,8 @@ def rows(alice, bob):
         license_token.digest,
         git_text.text,
         git_text.digest,
+        api_text.text,
+        api_text.digest,
         webhook_secret,
         webhook.sealed_secret,
         PASSWORD,

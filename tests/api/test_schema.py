@@ -1,6 +1,7 @@
 """The OpenAPI document: valid, complete, committed, and true of what is really answered."""
 
 import json
+from collections import Counter
 from functools import cache
 from io import StringIO
 from pathlib import Path
@@ -14,6 +15,7 @@ from gatewall.api.codes import PROBLEM_CODES
 from gatewall.api.resources import Resource
 from gatewall.api.views import ApiView
 from tests.api.resources import CHANGEABLE, KINDS, make
+from tests.api.test_scopes import SCOPES
 from tests.api.test_who_may import PAGES, WHO, patterns, verbs
 from tests.support.proxies import PASSWORD, Api, a_token
 
@@ -143,11 +145,20 @@ def test_who_may_call_is_in_the_document():
     assert len(public) == len([1 for who in WHO.values() if who == "public"])
     assert all("401" in each["responses"] for _, _, each in operations() if "security" in each)
     schemes = document()["components"]["securitySchemes"]
-    assert {(each["in"], each["name"]) for each in schemes.values()} == {
+    assert {(each.get("in", "header"), each.get("name", "Authorization")) for each in schemes.values()} == {
         ("header", "Service-Authorization"),
         ("cookie", "service.token"),
         ("cookie", "gatewall.admin"),
+        ("header", "Authorization"),
     }
+
+
+def test_the_document_names_the_scope_of_every_operation():
+    named = [
+        scope for _, _, each in operations() for way in each.get("security", ()) for scope in way.get("apiToken", ())
+    ]
+
+    assert Counter(named) == {scope: len(routes) for scope, routes in SCOPES.items()}
 
 
 def test_every_operation_names_the_problems_that_all_give():

@@ -2,10 +2,10 @@
 
 import pytest
 
-from accounts.models import User
+from accounts.models import ApiToken, User
 from licensing.models import GitToken, License
 from tests.api.test_who_may import ROUTES, path_of
-from tests.support.proxies import PASSWORD, a_git_token, a_license, a_token
+from tests.support.proxies import PASSWORD, a_git_token, a_license, a_token, an_api_token
 
 pytestmark = pytest.mark.django_db
 READABLE = sorted({name for name, verb in ROUTES if verb == "GET"})
@@ -16,6 +16,7 @@ def secrets(alice, settings):
     """Make one of everything, and return all that must not be seen."""
     texts = [a_git_token(alice), a_license(), a_token(alice), PASSWORD, settings.SECRET_KEY]
     texts += [User.objects.get().password, GitToken.objects.get().digest, License.objects.get().digest]
+    texts += [an_api_token(alice), ApiToken.objects.get().digest]
     texts += [texts[5].rpartition("$")[2], settings.GATEWALL_JWT_KEYS.signing.secret.hex()]
     return texts
 

@@ -70,6 +70,8 @@ WHO = {
     **{(f"{name}-list", verb): ADMIN for name in MANAGED for verb in ("GET", "POST")},
     **{(f"{name}-detail", verb): ADMIN for name in MANAGED for verb in ("GET", "DELETE")},
     **{(f"{name}-detail", "PUT"): ADMIN for name in MANAGED if name not in NO_PUT},
+    **{("api-tokens-list", verb): ADMIN for verb in ("GET", "POST")},
+    **{("api-tokens-detail", verb): ADMIN for verb in ("GET", "DELETE")},
     ("webhooks-rotate", "POST"): ADMIN,
     ("webhooks-test", "POST"): ADMIN,
     ("webhook-deliveries-list", "GET"): ADMIN,

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from rest_framework.exceptions import APIException
 
 from gatewall import urls  # noqa: F401 - so that the refusals of all views are known
 from gatewall.api.codes import CODES, PROBLEM_CODES, REFUSAL_CODES
@@ -36,6 +37,11 @@ def words(text):
     return re.findall(r"`([^`]+)`", text)
 
 
+def problem_codes(kind=APIException):
+    """Return the codes of DRF's exceptions of ours."""
+    return {each.problem_code for each in refusals(kind) if hasattr(each, "problem_code")}
+
+
 def refusals(kind=Refusal):
     for each in kind.__subclasses__():
         yield each
@@ -65,7 +71,7 @@ def test_every_problem_code_is_documented_with_its_status_and_no_other():
 def test_every_refusal_has_a_code_of_the_list_and_every_code_a_refusal():
     named = {refusal.code for refusal in refusals() if "code" in vars(refusal)}
 
-    assert named - set(CODES.values()) == REFUSAL_CODES
+    assert (named | problem_codes()) - set(CODES.values()) == REFUSAL_CODES
 
 
 def test_every_variable_is_documented_and_no_other():

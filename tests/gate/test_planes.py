@@ -1,12 +1,14 @@
 """One suite over both planes and all four dialects: the same question, the same answer."""
 
+import base64
+
 import pytest
 
 from accounts import services as accounts
 from policies import services
 from tests.support.cast import CLIENT, OFFICE
 from tests.support.dialects import Question
-from tests.support.proxies import a_git_token, a_license, a_token
+from tests.support.proxies import a_git_token, a_license, a_token, an_api_token
 
 pytestmark = pytest.mark.django_db
 HTML = ("Accept", "text/html,*/*;q=0.8")
@@ -274,3 +276,20 @@ def test_a_browser_whose_request_is_malformed_gets_a_page_where_it_sees_the_answ
 
     assert answer.verdict == (403, "request-malformed")
     assert ("the-id" in answer.body) is (dialect in BROWSERS)
+
+
+def test_an_api_token_opens_nothing(plane, visit, alice):
+    token = an_api_token(alice)
+    basic = base64.b64encode(f"alice:{token}".encode()).decode()
+    ways = {
+        "Authorization": [f"Bearer {token}", f"Basic {basic}", token],
+        "Service-Authorization": [token, f"Bearer {token}"],
+        "Service-Git-Token": [f"alice:{token}", token],
+        "Service-License": [token],
+        "Cookie": [f"service.token={token}"],
+    }
+
+    answers = {(name, each): plane(visit().plus((name, each))).verdict for name in ways for each in ways[name]}
+
+    assert set(answers.values()) == {(401, "credential-missing"), (401, "credential-invalid")}
+    assert answers["Authorization", f"Bearer {token}"] == (401, "credential-missing")

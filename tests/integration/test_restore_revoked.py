@@ -10,7 +10,7 @@ PEOPLE = """
 from datetime import timedelta
 from django.utils import timezone
 from accounts import services as accounts
-from accounts.models import Session, TotpDevice, RecoveryCode, User
+from accounts.models import ApiToken, Session, TotpDevice, RecoveryCode, User
 from audit.models import SecurityEvent
 from licensing import services as licensing
 from licensing.models import GitToken, License
@@ -20,7 +20,7 @@ from gatewall.install.backup.revoked import unused_number
 from policies.services import *
 from policies.groups.services import create_group, change_group, delete_group
 from policies.models import *
-from tests.support.proxies import a_user, a_git_token, a_license, a_token, PASSWORD
+from tests.support.proxies import a_user, a_git_token, a_license, a_token, an_api_token, PASSWORD
 import json
 def changed(name, **values):
     accounts.change_user(User.objects.get(username=name), actor="cast", **values)
@@ -45,6 +45,8 @@ block_network(actor="cast", network="203.0.113.1"); block_network(actor="cast", 
 allow_network(actor="cast", network="192.0.2.1")
 webhook = Webhook.objects.create(name="pager", url="https://pager.example/")
 Delivery.objects.create(webhook=webhook, notice=Notice.objects.create(type="t", body="{}"), next_at=timezone.now())
+for name in ("api kept", "api revoked"):
+    an_api_token(User.objects.get(username="admin"), name=name)
 out = {
     "session": a_token(stays),
     "deleted": a_token(User.objects.get(username="deleted")),
@@ -73,6 +75,7 @@ TotpDevice.objects.update(last_step=77)
 RecoveryCode.objects.filter(digest="used").delete()
 licensing.revoke(GitToken.objects.get(name="git revoked"), actor="cast")
 licensing.revoke(License.objects.get(name="license deleted"), actor="cast")
+ApiToken.objects.get(name="api revoked").delete()
 licensing.change_license(License.objects.get(name="license disabled"), actor="cast", is_active=False)
 unblock_network(BlocklistEntry.objects.get(network="203.0.113.2"), actor="cast")
 block_network(actor="cast", network="203.0.113.3")
@@ -96,6 +99,7 @@ out = {
     "step": TotpDevice.objects.get().last_step,
     "codes": list(RecoveryCode.objects.values_list("digest", flat=True)),
     "tokens": sorted(GitToken.objects.values_list("name", flat=True)),
+    "api_tokens": sorted(ApiToken.objects.values_list("name", flat=True)),
     "licenses": sorted(License.objects.filter(is_active=True).values_list("name", flat=True)),
     "sessions": sum(each.is_live(timezone.now()) for each in Session.objects.all()),
     "epochs": [str(each) for each in PolicyHead.objects.values_list("epoch", "parent_epoch").get()],
@@ -162,6 +166,7 @@ def test_what_was_revoked_after_the_backup_stays_revoked(database, tmp_path, cre
     assert found["groups"] == {"narrow": [False, "a.example"], "wide": [False]}
     assert (found["step"], found["codes"]) == (77, ["unused"])
     assert (found["tokens"], found["licenses"]) == (["git kept"], ["license kept"])
+    assert found["api_tokens"] == ["api kept"]
     assert found["deliveries"] == [["failed", None]]
     assert found["sessions"] == 0
     assert found["epochs"][1] == later["epoch"] != found["epochs"][0]
@@ -171,6 +176,7 @@ def test_what_was_revoked_after_the_backup_stays_revoked(database, tmp_path, cre
     for line in (
         "2 users stay disabled: they were disabled or deleted after the backup: deleted, disabled",
         "1 git tokens stay revoked: git revoked",
+        "1 API tokens stay revoked: api revoked",
         "1 blocked networks are not blocked any more: they were added after the backup: 203.0.113.3",
         "1 blocked networks are blocked again: they were removed after the backup: 203.0.113.2",
         "1 allowlist entries let networks in again: they were removed after the backup: 192.0.2.1",

@@ -14,10 +14,12 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from accounts import admin_session, login, services, sign_in_events
+from accounts.api_tokens import services as api_tokens
 from accounts.models import User
 from accounts.tokens import API, GATE
 from gatewall.api.codes import PROBLEM_CODES
 from gatewall.api.problems import MEDIA_TYPE
+from gatewall.api.scopes import Scope
 from licensing import services as licensing
 from tests.support.cast import CLIENT, OFFICE
 
@@ -62,6 +64,16 @@ def a_git_token(user: User, name: str = "laptop", **values: Any) -> str:
 def a_license(name: str = "build farm", **values: Any) -> str:
     """Create a license; return its token."""
     return licensing.issue_license(actor="cast", name=name, **values)[1].text
+
+
+def an_api_token(user: User, *scopes: str, name: str = "ci", **values: Any) -> str:
+    """Create an API token of the admin, by default with every scope; return its text."""
+    return api_tokens.issue(maker=user, name=name, scopes=scopes or tuple(Scope), **values)[1].text
+
+
+def with_api_token(token: str, **headers: str) -> "Api":
+    """Return a client of the API that sends an API token."""
+    return Api(Authorization=f"Bearer {token}", **headers)
 
 
 @dataclass(frozen=True)

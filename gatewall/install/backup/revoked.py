@@ -27,6 +27,7 @@ _COPIES = {
     "present_code": "SELECT user_id, digest FROM accounts_recoverycode",
     "present_wrong": "SELECT * FROM accounts_wrongcodes",
     "present_gittoken": "SELECT digest, name FROM licensing_gittoken",
+    "present_apitoken": "SELECT digest, name FROM accounts_apitoken",
     "present_license": "SELECT id, digest, name, is_active, all_domains, expires_at FROM licensing_license",
     "present_licensedomain": "SELECT license_id, authorizeddomain_id FROM licensing_license_authorized_domains",
     "present_blocked": "SELECT network, source, expires_at FROM policies_blocklistentry",
@@ -143,6 +144,13 @@ CUTS = (
         table="licensing_gittoken",
         name="name",
         where="NOT EXISTS (SELECT 1 FROM present_gittoken p WHERE p.digest = licensing_gittoken.digest)",
+    ),
+    Cut(
+        text="API tokens stay revoked",
+        resource=Resource.API_TOKENS,
+        table="accounts_apitoken",
+        name="name",
+        where="NOT EXISTS (SELECT 1 FROM present_apitoken p WHERE p.digest = accounts_apitoken.digest)",
     ),
 )
 _OUTSIDE_OF_SCOPE = (

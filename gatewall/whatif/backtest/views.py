@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from gatewall.api.operations import operation
 from gatewall.api.queries import refuse_unknown_parameters, refused_parameter
 from gatewall.api.resources import Resource
+from gatewall.api.scopes import POLICY
 from gatewall.api.views import ApiView
 from gatewall.engine.messages import Refused
 from gatewall.whatif.backtest import blast_radius, runs
@@ -27,6 +28,7 @@ _PARAMETERS = {
 class Backtests(Resource):
     """Replays of recorded requests under a change of policy."""
 
+    area = POLICY
     input, output = BacktestInput, BacktestOutput
     ordering_fields = ("id", "created_at")
     http_method_names = ["get", "head", "options", "post", "delete"]
@@ -36,7 +38,7 @@ class Backtests(Resource):
         rows = Backtest.objects.all()
         return rows.defer("result") if self.action == "list" else rows
 
-    @operation(body=BacktestInput, answer=BacktestOutput, status=201, refuses={409})
+    @operation(body=BacktestInput, answer=BacktestOutput, status=201, refuses={409}, reads=True)
     def create(self, request: Request, **path: Any) -> Response:
         """Queue a backtest; the policy is not changed."""
         form = BacktestInput(data=request.data)
@@ -81,6 +83,8 @@ class BlastRadiusOutput(serializers.Serializer[Any]):
 
 class BlastRadius(ApiView):
     """Who recently signed in from an address, network or country that may be blocked."""
+
+    area = POLICY
 
     @operation(answer=BlastRadiusOutput, parameters=_PARAMETERS)
     def get(self, request: Request) -> Response:

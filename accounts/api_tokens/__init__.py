@@ -1,0 +1,1 @@
+"""API tokens: credentials of programs for the management API, with scopes."""

@@ -1,0 +1,36 @@
+"""Serializers of API tokens. They never contain a token or digest."""
+
+from rest_framework import serializers
+
+from accounts.models import ApiToken
+from gatewall.api.fresh_sign_in import FreshInput
+from gatewall.api.scopes import Scope
+from gatewall.api.serializers import MomentField, ShapedField, TextField
+from policies.serializers import NetworkField
+
+MAX_NETWORKS = 50
+_SCOPES = [scope.value for scope in Scope]
+
+
+class ApiTokenInput(FreshInput):
+    """Input of an API token. It expires after 90 days by default, and after 400 at the latest."""
+
+    name = TextField(max_length=100)
+    scopes = serializers.ListField(
+        child=serializers.ChoiceField(choices=_SCOPES), min_length=1, max_length=len(_SCOPES)
+    )
+    expires_at = MomentField(required=False)
+    networks = serializers.ListField(child=NetworkField(), max_length=MAX_NETWORKS, required=False)
+
+
+class ApiTokenOutput(serializers.ModelSerializer[ApiToken]):
+    """An API token."""
+
+    scopes = ShapedField({"type": "array", "items": {"enum": _SCOPES}})
+    networks = ShapedField({"type": "array", "items": {"type": "string"}})
+
+    class Meta:
+        model = ApiToken
+        fields = (
+            *("id", "created_at", "created_by", "name", "prefix", "scopes", "networks", "expires_at", "last_used_at"),
+        )
