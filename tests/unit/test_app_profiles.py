@@ -5,9 +5,9 @@ from functools import cache
 
 import pytest
 
+from gatewall.engine.access_rules import paths
 from gatewall.engine.access_rules.rules import AccessRule
 from gatewall.engine.evaluate import evaluate
-from gatewall.engine.hosts import Access
 from gatewall.engine.model import Effect, Reason
 from gatewall.engine.waf.judge import builtin_rules
 from policies.app_profiles import loading
@@ -87,10 +87,16 @@ def test_the_clients_of_an_app_get_through(app):
 
 
 @pytest.mark.parametrize("app", APPS)
-def test_every_open_rule_is_one_that_a_client_needs(app):
-    opened = {rule.name for rule in profiles()[app].rules if rule.access is Access.PUBLIC}
+def test_every_open_path_and_method_is_one_that_a_client_needs(app):
+    for rule in profiles()[app].rules:
+        sent = [request for request in app_requests.requests_of(app) if request.rule == rule.name]
+        asked = {paths.trimmed(request.uri.partition("?")[0]) for request in sent}
+        methods = {request.method for request in sent}
+        if "GET" in methods:
+            methods.add("HEAD")
 
-    assert opened == {request.rule for request in app_requests.requests_of(app)}
+        assert [path for path in rule.paths if not any(map(paths.compiled(path), asked))] == []
+        assert set(rule.methods) <= methods, rule.name
 
 
 @pytest.mark.parametrize("app", APPS)
