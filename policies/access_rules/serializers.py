@@ -57,6 +57,10 @@ class AccessRulePath(StrictInput):
     value = TextField(max_length=conditions.MAX_PATH, trim_whitespace=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        missing = {name: field for name, field in self.fields.items() if name not in attrs}
+        if missing:  # a change of the rule may leave fields out, a path may not
+            words = {name: [field.error_messages["required"]] for name, field in missing.items()}
+            raise serializers.ValidationError(words, code="required")
         try:
             conditions.validate_path(attrs["match"], attrs["value"])
         except ValidationError as error:

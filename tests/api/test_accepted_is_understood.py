@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from gatewall.engine.evaluate import evaluate
+from gatewall.engine.hosts import Access
 from gatewall.engine.model import Reason
 from gatewall.engine.waf.rules import Operator, Target, Transform
 from gatewall.policy import revisions
@@ -46,6 +47,10 @@ SCOPE = st.one_of(st.none(), st.just(OFFICE))
 PATTERNS = st.one_of(
     WORDS, st.text("ab()[]|*+?{}^$.\\dwsb019-", max_size=15), st.sampled_from([r"(?i)union\s+select", r"\bor\b", "é+"])
 )
+RULE_PATHS = st.one_of(st.sampled_from(["/", "/api", "/caf\u00e9/*", "/**", "/a/*/b/**"]), PATHS)
+RULE_METHODS = st.sampled_from(["GET", "post", "PROPFIND", "G T"])
+DAYS = st.sampled_from(["mon", "sun", "Monday"])
+TIMES = st.one_of(st.none(), st.sampled_from(["00:00", "09:30", "23:59", "24:00"]))
 EXCLUSION = st.dictionaries(
     st.sampled_from(["domain", "path_prefix", "argument", "expires_at"]),
     st.one_of(
@@ -75,6 +80,15 @@ BODIES = {
         {"name": WORDS, "pattern": PATTERNS}, operator=st.sampled_from([each.value for each in Operator]),
         targets=members(Target), transforms=members(Transform), domain=SCOPE, path_prefix=st.one_of(st.none(), PATHS),
         exclusions=st.lists(EXCLUSION, max_size=2), description=WORDS, score=st.integers(0, 11), enabled=FLAGS,
+    ),
+    "/access-rules": some(
+        {"name": WORDS, "access": st.sampled_from([each.value for each in Access])},
+        enabled=FLAGS, domains=st.lists(st.just(OFFICE), max_size=1), methods=st.lists(RULE_METHODS, max_size=2),
+        paths=st.lists(some({"match": st.sampled_from(["exact", "prefix", "glob"]), "value": RULE_PATHS}), max_size=2),
+        networks=st.lists(NETWORKS, max_size=1), asns=st.lists(st.integers(0, 2**32), max_size=1),
+        countries=st.lists(st.sampled_from(["NZ", "de", "XX"]), max_size=1), weekdays=st.lists(DAYS, max_size=2),
+        until=TIMES, time_zone=st.sampled_from(["UTC", "Asia/Tokyo", "utc", "Europe/Berlin"]), expires_at=MOMENTS,
+        credential_kinds=st.lists(st.just("session"), max_size=1), rate_per_minute=st.integers(0, 2), remark=WORDS,
     ),
     "/authorized-domains": some(
         {"name": HOSTS}, access=st.sampled_from(["authenticated", "two_factor", "public", "denied"]), remark=WORDS

@@ -122,12 +122,20 @@ def test_all_that_is_wrong_is_said_at_once(admin):
         ({"paths": [{"match": "exact", "value": "/a"}] * 101}, "paths"),
         ({"networks": ["192.0.2.1"] * 501}, "networks"),
         ({"colour": "red"}, "colour"),
+        ({"paths": [{"value": "/a"}]}, "paths.0.match"),
         ({"paths": [{"match": "exact", "value": "/a", "case": False}]}, "paths.0.case"),
     ],
 )
 def test_what_contradicts_itself_or_is_too_much_is_refused(admin, bob, values, field):
     assert fields_refused(admin.post("/access-rules", {"name": "x", "access": "two_factor", **values})) == {field}
     assert not AccessRule.objects.exists()
+
+
+def test_a_path_is_whole_in_a_change_too(admin, rules):
+    [id_] = rules("a")
+
+    for path, field in (({"value": "/a"}, "paths.0.match"), ({"match": "exact"}, "paths.0.value")):
+        assert fields_refused(admin.put(f"/access-rules/{id_}", {"paths": [path]})) == {field}
 
 
 def test_a_change_is_judged_with_what_stays(admin, bob, rules):

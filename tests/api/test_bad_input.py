@@ -97,6 +97,8 @@ def bad_values(field):
         values += [] if field.allow_blank or not field.trim_whitespace else [" ", "\u3000"]
         values += ["a\0b", "\0", "a\x1bb", "\x1f", "\r\n"]
         values += ["x" * (field.max_length + 1)] if field.max_length else []
+    if isinstance(getattr(field, "child", None), serializers.IntegerField):
+        values.remove([5])
     if isinstance(field, serializers.IntegerField):
         values += [field.min_value - 1, field.max_value + 1]
     return values

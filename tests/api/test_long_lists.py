@@ -47,6 +47,7 @@ LONG = {"/ip-black-list": block, "/users": people, "/licenses": licenses, "/user
 SHORT = {
     "/ip-white-list": "typed by hand",
     "/waf-rules": "some thousand",
+    "/access-rules": "at most a thousand",
     "/authorized-domains": "typed by hand",
     "/groups": "typed by hand",
     "/geo-block-rules": "as many as there are countries",

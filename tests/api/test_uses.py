@@ -23,6 +23,7 @@ COUNTED = {
     "/ip-black-list": ("ip-black-list", "hits", "last_hit_at"),
     "/ip-white-list": ("ip-white-list", "hits", "last_hit_at"),
     "/waf-rules": ("waf-rules", "hits", "last_hit_at"),
+    "/access-rules": ("access-rules", "hits", "last_hit_at"),
     "/geo-block-rules": ("geo-block-rules", "hits", None),
     "/licenses": ("license", "uses", "last_used_at"),
 }
@@ -56,6 +57,7 @@ def seconds_ago(moment):
         ("/ip-black-list", {"ip": CLIENT}, "client-blocked"),
         ("/ip-white-list", {"ip": CLIENT}, "client-allowed"),
         ("/waf-rules", {**ATTACK}, "waf-rule"),
+        ("/access-rules", {"name": "open", "access": "public"}, "path-public"),
         ("/waf-rules", {**ATTACK, "action": "monitor"}, "credential-missing"),
     ],
 )

@@ -99,6 +99,21 @@ def waf_rule(site):
     return Change(write, site.mine(uri=f"/{name}-7"), 200, 403)
 
 
+def access_rule(site):
+    path = f"/{site.new('open')}"
+    rule = {"name": path, "access": "public", "paths": [{"match": "prefix", "value": path}]}
+    return Change(lambda: site.admin.post("/access-rules", **rule), about(uri=path), 401, 200)
+
+
+def access_rule_moved(site):
+    path = f"/{site.new('closed')}"
+    rule = {"paths": [{"match": "prefix", "value": path}], "position": 1}
+    site.admin.post("/access-rules", name=f"{path} open", access="public", **rule)
+    closed = site.admin.post("/access-rules", name=f"{path} closed", access="denied", **{**rule, "position": 2})
+    write = lambda: site.admin.put(f"/access-rules/{closed['id']}", position=1)  # noqa: E731
+    return Change(write, about(uri=path), 200, 403)
+
+
 def settings(site):
     return Change(lambda: site.admin.put("/system/settings", waf_mode="off"), site.mine(uri=ATTACK), 403, 200)
 
