@@ -16,6 +16,7 @@ from gatewall.api.serializers import StrictInput
 from gatewall.api.views import ApiView
 from gatewall.policy import revisions
 from policies.access_rules.serializers import AccessRulePath
+from policies.access_rules.warnings import warnings_about
 from policies.app_profiles.applying import apply_profile
 from policies.app_profiles.loading import AppProfile, profiles
 from policies.serializers import RegisteredDomainField
@@ -75,7 +76,7 @@ class _CreatedRule(serializers.Serializer[Any]):
 
 
 class AppProfileApplied(serializers.Serializer[Any]):
-    """The created access rules, and the settings of the app without which some of them are not safe."""
+    """The created access rules, with the settings of the app that must hold, and rules that can never match."""
 
     profile = serializers.CharField()
     domain = serializers.CharField()
@@ -125,6 +126,7 @@ class AppProfileApply(ApiView):
         domain = self.body(AppProfileApplyInput)["domain"]
         rules = apply_profile(profile, domain, actor=str(request.user), caller=caller_of(request))
         warnings = [f"{rule.name}: {rule.needs}" for rule in profile.rules if rule.needs]
+        warnings += [f"{rule.name}: {warning}" for rule in rules for warning in warnings_about(rule)]
         applied = {"profile": profile.name, "domain": domain.name, "rules": rules, "warnings": warnings}
         pending = {"policy_pending": True} if revisions.publication_is_pending() else {}
         return Response({**AppProfileApplied(applied).data, **pending})

@@ -66,6 +66,16 @@ def test_applying_a_profile_makes_its_rules_in_one_revision_after_the_others(adm
     assert row["created_by"] == "alice"
 
 
+def test_rules_that_an_earlier_rule_takes_are_named(admin):
+    admin.post("/access-rules", {"name": "closed", "access": "denied", "paths": [{"match": "prefix", "value": "/v2"}]})
+
+    warnings = admin.post(PATH, {"domain": "git.example"}).json()["warnings"]
+
+    (warning,) = [each for each in warnings if "never match" in each]
+    assert warning.startswith("gitea git.example: container-registry: ")
+    assert "closed" in warning
+
+
 @pytest.mark.parametrize("name", list(profiles()))
 def test_every_profile_can_be_applied(admin, name):
     body = admin.post(f"/app-profiles/{name}/apply", {"domain": "git.example"}).json()
