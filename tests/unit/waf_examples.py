@@ -69,7 +69,7 @@ NAMED = {
     "xss-script-text": (["';alert(1)//", "};var a=1"], ["prompt answer", "a; variable x"]),
     "xss-odd-element": (["<x/y", "<zz y='1'>"], ["a < x", "<name>"]),
     "xss-spaced-element": (["<s c r i p t", "<f o r m"], ["< forms >", "a < b"]),
-    "xss-framework": (["x ng-app", "{{a.constructor('b')()}}"], ["{{ name }}", "range"]),
+    "xss-framework": (["{{$on.x}}", "{{a.constructor('b')()}}"], ["{{ name }}", "range"]),
     "traversal-windows-file": (
         ["c:\\windows\\win.ini", "boot.ini", "c:\\users\\administrator\\x"],
         ["new windows", "c: drive", "C:\\Users\\Public\\Documents", "C:\\Program Files\\Git"],
@@ -94,6 +94,22 @@ NAMED = {
             path("/files/backup.zip"),
             path("/x.log"),
         ],
+    ),
+    "sqli-weak-sign": (
+        ["select user", "drop table lamp", "create table plan", "POLYGON((1 2))", "alter user x", "the northwind"],
+        ["select a user", "table lamp", "polygon", "user selection", "north wind"],
+    ),
+    "xss-weak-sign": (
+        ['x-data="{}"', 'v-if="a"', "throw pillows", "x ng-app", "/js/prototype.js", "new image", "hx-get"],
+        ["pillow throws", "prototypes", "images", "v-neck", "data"],
+    ),
+    "injection-weak-sign": (
+        ["{{.message}}", "return true story", "java.lang.NullPointerException", "org.springframework.boot", "$f(x)$"],
+        ["{{}}", "true story", "java", "springframework", "f(x)"],
+    ),
+    "scanner-product-path": (
+        [path("/manager/html"), path("/cacti/graph.php"), path("/api/v1/pods")],
+        [path("/manager"), path("/a/cacti/x"), path("/api/v1/pods/x")],
     ),
     "rce-known-command": (
         ["cat /etc/x", "whoami /all", "ls -la", "chmod 777 /tmp/x", "rm -rf /tmp"],

@@ -6,8 +6,10 @@ from gatewall.engine.waf.rules import Category, Severity, Target
 _VALUES_FIRST = (*VALUES, Target.PATH, Target.HEADERS, Target.USER_AGENT, Target.REFERER)
 
 
-def _rule(key: str, pattern: str, reason: str, targets: tuple[Target, ...] = EVERYTHING_SENT) -> BuiltinRule:
-    return BuiltinRule(f"injection-{key}", pattern, Category.INJECTION, Severity.CRITICAL, targets, reason)
+def _rule(
+    key: str, pattern: str, reason: str, targets: tuple[Target, ...] = EVERYTHING_SENT, score: int = 5
+) -> BuiltinRule:
+    return BuiltinRule(f"injection-{key}", pattern, Category.INJECTION, Severity.CRITICAL, targets, reason, score)
 
 
 INJECTION_RULES = (
@@ -76,7 +78,7 @@ INJECTION_RULES = (
     ),
     _rule(
         "php-variable-call",
-        r"(?i)\$\s*(?:[a-z_]\w*|\{[^}]*\})(?:->\w+|\s*\[[^\]]*\]|\s*\{[^}]*\})*\s*\([^)]*\)|\$\s*\{\s*['\"@$]"
+        r"(?i)\$\s*(?:[a-z_]\w*|\{[^}]*\})(?:->\w+|\s*\[[^\]]*\]|\s*\{[^}]*\})*\s*\((?:[^)]*['\"$@][^)]*\)|[^)]*\)\s*(?:;|\(|$))|\$\s*(?:[a-z_]\w*|\{[^}]*\})(?:->\w+|\s*\[[^\]]*\]|\s*\{[^}]*\})+\s*\([^)]*\)|\$\s*\{\s*['\"@$]"
         r"|\w::\$\w+\s*\(|['\"]\s*\.\s*['\"]\w*['\"]\s*\)+\s*\(|\b(?:memory_limit|post_max_size|max_execution_time|error_reporting|session\.auto_start"
         r"|include_path|default_mimetype|output_handler|zend\.\w+|sendmail_path|mail\.\w+|log_errors)\s*=",
         "a function whose name is in a variable of PHP",
@@ -96,7 +98,7 @@ INJECTION_RULES = (
         "php-variable",
         r"(?i)\$\s*\{?_(?:get|post|request|server|cookies?|files|session|env)\b|\$GLOBALS\b|\$HTTP_(?:RAW_POST_DATA"
         r"|(?:GET|POST|COOKIE|SERVER|ENV)_VARS)|\bphp_?self\b|\$this->|\$\{\s*['\"]?_[^_]|\$\w+\s*\(\s*\$\w+"
-        r"|\$\$\w+\s*[=(\[]|\$[a-z_]\w*\s*=\s*(?:['\"\[$@]|new\s|array\s*\(|\w+\s*\()|\bGLOBALS\[|\b_CONF\[path\]|\bGALLERY_BASEDIR\b|\bappserv_root\b|\b(?:path\[docroot|config\[root_dir)\]|\b_(?:GET|POST"
+        r"|\$\$\w+\s*=|\$\$\w+\s*[(\[]\s*['\"$\])]|\$[a-z_]\w*\s*=\s*(?:['\"\[$@]|new\s|array\s*\(|\w+\s*\()|\bGLOBALS\[|\b_CONF\[path\]|\bGALLERY_BASEDIR\b|\bappserv_root\b|\b(?:path\[docroot|config\[root_dir)\]|\b_(?:GET|POST"
         r"|REQUEST|SERVER|SESSION|COOKIE)\[",
         "a variable of PHP",
     ),
@@ -108,12 +110,17 @@ INJECTION_RULES = (
     ),
     _rule(
         "java-class",
-        r"(?i)\bjava[x]?\s*\.\s*(?:lang|io|util|net|nio|beans|naming|script|sql|rmi|security|management"
-        r"|xml)\s*\.\s*\w|\bjava\.runtime\b|\b(?:processbuilder|getruntime|getmethod|getclass|getdeclared\w+|invoke|newinstance"
+        r"(?i)\bjavax?\s*\.\s*(?:nio|beans|naming|script|sql|rmi|security|management|xml)\s*\.\s*\w"
+        r"|\bjavax?\s*\.\s*lang\s*\.\s*(?:class(?:loader|value)?|compiler|integer|math|number|object|process|processbuilder|processimpl|reflect|runtime"
+        r"|shutdown|string|stringbuffer|stringbuilder|system|thread|threadgroup|unixprocess)\b"
+        r"|\bjavax?\s*\.\s*io\s*\.\s*(?:file|filepermission|filedescriptor|objectinput|\w*(?:stream|reader|writer))\b"
+        r"|\bjavax?\s*\.\s*util\s*\.\s*(?:base64|hashmap|hashset|jar|logging|priorityqueue|properties|prefs|resourcebundle|scanner|zip)\b"
+        r"|\bjavax?\s*\.\s*net\s*\.\s*(?:\w*socket|url|uri|urlclassloader|urlconnection|inetaddress)\b"
+        r"|\bjava\.runtime\b|\b(?:processbuilder|getruntime|getmethod|getclass|getdeclared\w+|invoke|newinstance"
         r"|forname|scriptenginemanager|classloader|unmarshaller|base64data|methodclosure|invokertransformer|lazymap"
         r"|templatesimpl|constanttransformer|hashmap|annotationinvocationhandler|beanfactory|jdbcrowsetimpl"
         r"|bytearrayoutputstream|fileoutputstream|printwriter|runtime\.exec)\s*(?:[(.\[:\"']|$)"
-        r"|\b(?:org\.(?:apache\.(?:commons|struts2?|xbean|tomcat|catalina|log4j|velocity)|springframework|codehaus"
+        r"|\b(?:org\.(?:apache\.(?:commons|struts2?|xbean|tomcat|catalina|log4j|velocity)|springframework\.(?:aop|beans|context|core|expression|jndi|util)|codehaus"
         r"|jboss|hibernate|mozilla|omg|python)|com\.(?:sun|opensymphony|mchange|ibm|bea|caucho|alibaba|zaxxer)"
         r"|sun\.(?:misc|reflect|net))\.\w|\bfreemarker\.template|\b(?:clone|instantiate|invoker|chained|constant"
         r"|switch|predicate)transformer\b|\b(?:for|while|transformer|switch|chained)closure\b|\b(?:instantiate"
@@ -135,7 +142,7 @@ INJECTION_RULES = (
     _rule(
         "java-object",
         r"(?i)\xac\xed\x00\x05|\brO0AB|\bKztAAU|\bCs7QAF|\baced0005|<java\b|<(?:void|object)\s+(?:class|method)\s*="
-        r"|\bjava/lang/|@type['\"]?\s*:\s*['\"]|\bAAEAAAD/////|\bH4sIAAAAA",
+        r"|\bjava/lang/(?:class|object|process|reflect|runtime|string|system)\b|@type['\"]?\s*:\s*['\"]|\bAAEAAAD/////|\bH4sIAAAAA",
         "a serialised object of Java or .NET",
     ),
     _rule(
@@ -178,7 +185,7 @@ INJECTION_RULES = (
         r"|function|accumulator|lookup|merge|mod|size|type)['\"]?\s*:|\bthis\.\w+\s*(?:[=!]=|\.match|\[)"
         r"|\bdb\.\w+\.(?:find|insert|drop|remove|update|count|aggregate|save)|\bmapreduce['\"]?\s*[:(]|\bobjectid\s*\("
         r"|\b(?:tojson|sleep|hex_md5)\s*\(\s*(?:this|db|\d+\s*(?:\)|$))|'\s*\|\|\s*'?\d?'?\s*==|;\s*return\s*(?:\(|true|this|'"
-        r"|\d)|\breturn\s+true\b|'\s*;\s*(?:sleep|while|var|return|db)\b",
+        r"|\d)|['\"{]\s*return\s+true\b|\breturn\s+true\s*[;}'\"/]|'\s*;\s*(?:sleep|while|var|return|db)\b",
         "an operator of a document database",
         targets=ALL_BUT_REFERER,
     ),
@@ -209,6 +216,14 @@ INJECTION_RULES = (
         "ssi",
         r"(?i)<!--\s*#\s*(?:exec|include|echo|config|printenv|set|fsize|flastmod|if)\b|<esi:|<!--\s*esi\b",
         "a directive that the server runs in a page",
+    ),
+    _rule(
+        "weak-sign",
+        r"(?i)\{\{[^}]*[|._][^}]*\}\}|\breturn\s+true\b|\bjavax?\s*\.\s*(?:lang|io|util|net)\s*\.\s*\w|\borg\.springframework\.\w"
+        r"|\bjava/lang/|\$\s*[a-z_]\w*\s*\([^)]*\)|\$\$\w+\s*[(\[]",
+        "the name of a class, an expression or a word of a programming language",
+        targets=ALL_BUT_REFERER,
+        score=3,
     ),
     _rule(
         "mail",

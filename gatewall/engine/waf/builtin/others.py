@@ -89,21 +89,32 @@ OTHER_RULES = (
     ),
     BuiltinRule(
         "scanner-secret-file",
-        r"(?i)/\.(?:git(?:/|$)|svn(?:/|$)|hg(?:/|$)|env(?:\.(?:local|prod\w*|dev\w*|stag\w*|test|bak|old|save|orig|backup|\d+)(?:\.\w+)?)?$|aws/|ssh/|ht(?:passwd|access)|ds_store"
-        r"|vscode/|idea/|docker|npmrc|bash_history|config/|kube/)|/(?:wp-config|configuration|localsettings"
-        r"|config\.inc|phpinfo|info|adminer|phpmyadmin|pma|shell|c99|r57|webshell|cmd|eval-stdin|wso|alfa|b374k"
-        r"|backdoor)\.(?:php|asp|aspx|jsp|txt|bak)(?:$|/|\.|~)|/(?:server-status|server-info|actuator/(?:env"
-        r"|heapdump|gateway|jolokia|mappings|trace|configprops|logfile)|jolokia/|druid/index|solr/admin"
-        r"|console/(?:css|login|images)|invoker/jmx|jmx-console|web-console|manager/(?:html|text|status)"
-        r"|host-manager|_ignition/|telescope/requests|hnap1|boaform|gponform|setup\.cgi|cgi-bin/(?:luci|nobody|\.|%"
+        r"(?i)/\.(?:git(?:/|$)|svn(?:/|$)|hg(?:/|$)|env$|env[._\-](?:local|prod\w*|dev\w*|stag\w*|test\w*|live|backup|bak|old"
+        r"|orig|save|sw[op]|php|txt|json|ya?ml|\d+)(?:\.\w+)?$|aws/|ssh/|ht(?:passwd|access)|bash_history|kube/)"
+        r"|^/\.(?:ds_store|vscode/|idea/|docker|npmrc|config/|env)|/(?:wp-config|config\.inc|phpinfo|adminer|phpmyadmin|pma|c99|r57"
+        r"|webshell|eval-stdin|wso|alfa|b374k|backdoor)\.(?:php|asp|aspx|jsp|txt|bak)(?:$|/|\.|~)"
+        r"|^/(?:configuration|localsettings|info|shell|cmd)\.(?:php|asp|aspx|jsp|txt|bak)(?:$|/|\.|~)"
+        r"|/(?:server-status|actuator/(?:env"
+        r"|heapdump|gateway|jolokia|mappings|trace|configprops|logfile)|jolokia/"
+        r"|invoker/jmx|jmx-console|web-console|_ignition/|telescope/requests|hnap1|boaform|gponform|setup\.cgi|cgi-bin/(?:luci|nobody|\.|%"
         r"|test-cgi|php|bash|sh|status|env)|vendor/phpunit|_profiler/|debug/default|elmah\.axd|trace\.axd"
-        r"|\.well-known/acme-challenge/\.\.|_all_dbs|_cat/|_search\?|api/v1/(?:pods|namespaces)$|portal/redlion"
-        r"|owa/auth/x\.js|autodiscover/autodiscover\.json\?|remote/fgt_lang|tmui/login|mgmt/tm/|nifi-api|wls-wsat"
-        r"|_async/asyncresponse|bea_wls|ws_utc|uddiexplorer|axis2/|cacti/|nagios/|zabbix/jsrpc)",
+        r"|\.well-known/acme-challenge/\.\.|portal/redlion"
+        r"|owa/auth/x\.js|autodiscover/autodiscover\.json\?|remote/fgt_lang|tmui/login|mgmt/tm/|wls-wsat"
+        r"|_async/asyncresponse|bea_wls|ws_utc|uddiexplorer|axis2/)",
         Category.SCANNER,
         Severity.MEDIUM,
         (Target.PATH,),
         "a file or page that is never linked and that scanners ask for",
+    ),
+    BuiltinRule(
+        "scanner-product-path",
+        r"(?i)^/(?:server-info|druid/index|solr/admin|console/(?:css|login|images)|manager/(?:html|text|status)|host-manager"
+        r"|_all_dbs|_cat/|api/v1/(?:pods|namespaces)$|nifi-api|cacti/|nagios/|zabbix/jsrpc)",
+        Category.SCANNER,
+        Severity.LOW,
+        (Target.PATH,),
+        "the path of a product that scanners look for, and that its users need",
+        3,
     ),
     BuiltinRule(
         "protocol-header-injection",

@@ -82,7 +82,7 @@ RCE_RULES = (
         r"|dir\s+(?:/\w|[a-z]:\\|\\)|type\s+[%\w]*:?\\|certutil\s+-|bitsadmin\s+/|powershell(?:\.exe)?\s+-\w"
         r"|cmd(?:\.exe)?\s*/[ckr]\b|wmic\s+\w+|reg\s+(?:add|query|delete|save)\s|schtasks\s+/|mshta\s+\w"
         r"|regsvr32\s+/|rundll32\s+\w|vssadmin\s+\w|sleep\s+\d+\s*(?:[;|&`)]|$)|touch\s+/\w|kill\s+-\d"
-        r"|useradd\s+-?\w|passwd\s+(?:-\w|root\b)|mail\s+-s\s|sudo\s+-?\w+\s)|(?:^|[;|`])\s*id;",
+        r"|useradd\s+-?\w|passwd\s+(?:-\w|root\b)|mail\s+-s\s|sudo\s+-\w+\s)|(?:^|[;|`])\s*id;",
         "a command as it is typed",
     ),
     _rule(
@@ -140,7 +140,7 @@ RCE_RULES = (
     ),
     _rule(
         "broken-word",
-        r"(?i)(?:\b|[\s;|&`(])(?:[a-z]['\"\\^]{1,2}){2,}[a-z]|(?:c[\\'\"^]+a[\\'\"^]*t|c[\\'\"^]*a[\\'\"^]+t"
+        r"(?i)(?:\b|[\s;|&`(])(?:[a-z]['\"\\^]{1,2}){2,}[a-z]|\b(?:c[\\'\"^]+a[\\'\"^]*t|c[\\'\"^]*a[\\'\"^]+t"
         r"|w[\\'\"^]+g|wh?[\\'\"^]+o|l[\\'\"^]+s|b[\\'\"^]+a|p[\\'\"^]+i)\b|\b[a-z]+\$(?:[@*]|\{?[@*]\}?|\(\)"
         r"|\{\w\})[a-z]+|\$'\\[x\d]|\bev[\\'\"]+al\b|\$\{?!\w+\}?|\b[a-z]{1,6}(?:\^[a-z]{1,6}){2,}|%[a-z]+:~\d+,\d+%",
         "a command with quotes between its letters, to get past a filter",

@@ -18,6 +18,8 @@ def _rule(
     return BuiltinRule(f"sqli-{key}", pattern, Category.SQLI, severity, targets, reason, score)
 
 
+_SCHEMA_OBJECT = r"(?:table|database|schema|view|procedure|function|index|column|trigger|user|login)"
+
 SQLI_RULES = (
     _rule(
         "union-select",
@@ -96,9 +98,9 @@ SQLI_RULES = (
     _rule(
         "select-columns",
         r"(?i)\bselect\b[\s(]+(?:distinct\s+|top\s+\d+\s+|all\s+)?(?:@@\w+|count\s*\(|(?:group_)?concat|char\s*\("
-        r"|chr\s*\(|null\b|0x|'|\(\s*select|case\s|if\s*\(|user\b|version\b|database\b|current_|sleep|benchmark"
+        r"|chr\s*\(|null\b|0x|'|\(\s*select|case\s+(?:[\w('\"`]+\s*)?when\b|if\s*\(|(?:user|version|database|password|login)\s*(?:[(),;]|--|#|/\*)|current_|sleep\s*\(|benchmark\s*\("
         r"|cast\s*\(|convert\s*\(|load_file|pg_|dbms_|utl_|xmltype|extractvalue|hex\s*\(|substr|mid\s*\(|ascii\s*\("
-        r"|length\s*\(|min\s*\(|max\s*\(|password\b|login\b)",
+        r"|length\s*\(|min\s*\(|max\s*\()",
         "SELECT with what only an attacker asks for through a parameter",
     ),
     _rule(
@@ -128,13 +130,14 @@ SQLI_RULES = (
         r"|temp_master|schema|version)\b|\bpg_(?:catalog|shadow|user|tables|class|database|stat_activity|read_file"
         r"|ls_dir)\b|\bmysql\s*\.\s*(?:user|db|host|innodb_)|\bmsys(?:objects|aces|queries|relationships)\b"
         r"|\bv\$(?:version|instance|session|database)\b|@@(?:version|hostname|datadir|servername|basedir|global"
-        r"|language|spid|identity)\b|\bnorthwind\b|\btempdb\b|\brdb\$(?:relations|database)|\bmaster\s*\.\.?\s*sys",
+        r"|language|spid|identity)\b|\b(?:northwind|tempdb)\s*\.|\brdb\$(?:relations|database)|\bmaster\s*\.\.?\s*sys",
         "a table or variable that describes the database itself",
     ),
     _rule(
         "dangerous-function",
-        r"(?i)\b(?:extractvalue|updatexml|load_file|group_concat|name_const|gtid_subset|gtid_subtract"
-        r"|st_latfromgeohash|xmltype|polygon|linestring|multipoint|geometrycollection|multilinestring"
+        r"(?i)\b(?:polygon|linestring|multi(?:point|linestring|polygon)|geometrycollection)\s*\(+\s*(?:select\b|['\"`~!@*]|\w+\s*\()"
+        r"|\b(?:extractvalue|updatexml|load_file|group_concat|name_const|gtid_subset|gtid_subtract"
+        r"|st_latfromgeohash|xmltype"
         r"|to_timestamp_tz|ctxsys\.drithsx|utl_(?:http|inaddr|file|smtp|tcp)(?:\.\w+)?|dbms_(?:java|xmlgen|xmlquery|ldap"
         r"|random|utility|assert)|httpuritype|sys_context|sys_eval|sys_exec|lo_(?:import|export)|xp_(?:cmdshell"
         r"|regread|regwrite|regdelete|dirtree|fileexist|subdirs|makecab|servicecontrol|enumdsn|loginconfig|ntsec"
@@ -168,8 +171,8 @@ SQLI_RULES = (
     ),
     _rule(
         "conditional",
-        r"(?i)\bcase\b\s*(?:[\w('\"`]+\s*)?\bwhen\b[^\r]+\bthen\b|\bif\s*\([^,]*(?:[=<>]|\blike\b)[^,]*,[^,]+,"
-        r"|\belt\s*\([^,]*[=<>]|\biif\s*\([^,]+,|\bwhen\b[^\r]+\bthen\b[^\r]+\belse\b[^\r]+\bend\b",
+        r"(?i)\bcase\b\s*(?:[\w('\"`]+\s*)?\bwhen\b[^\r]*[=<>('\"\d][^\r]*\bthen\b|\bif\s*\([^,]*(?:[=<>]|\blike\b)[^,]*,[^,]+,"
+        r"|\belt\s*\([^,]*[=<>]|\biif\s*\([^,]+,|\bwhen\b[^\r]*[=<>('\"\d][^\r]*\bthen\b[^\r]+\belse\b[^\r]+\bend\b",
         "an expression that answers one way or the other, to read a database bit by bit",
     ),
     _rule(
@@ -196,10 +199,14 @@ SQLI_RULES = (
     ),
     _rule(
         "schema-change",
-        r"(?i)\b(?:drop|truncate)\s+(?:table|database|schema|view|procedure|function|index|column|trigger|user"
-        r"|login)\s+(?:if\s+exists\s+)?[\w`\"\[.]|\balter\s+(?:table|database|user|login|session|system)\s+\w"
+        r"(?i)\b(?:drop|truncate)\s+"
+        + _SCHEMA_OBJECT
+        + r"\s+(?:if\s+exists\b|[`\"\[]|\w*[._]\w|[\w`\"\[.]+[\s)]*(?:;|--|#|/\*|'|\"|,|cascade\b)"
+        r"|(?:admins?|accounts?|customers?|members?|news|orders|temp\w*|tests?|tmp\w*|users?)\s*(?:$|[)])|\w\s*$)"
+        r"|\balter\s+(?:table|database|user|login|session|system)\s+\S+\s+(?:add|change|disable|drop|enable|identified|modify|owner|password"
+        r"|rename|set|with|default|force|quota)\b|\balter\s+(?:session|system)\s+\w"
         r"|\bcreate\s+(?:or\s+replace\s+)?(?:table|database|function|procedure|trigger|view|schema|login"
-        r"|temporary)\s+[\w`\"\[.]+\s*(?:\(|as\b|returns|returning|with\b|$)|\bcreate\s+user\s+\S+\s+identified\b"
+        r"|temporary)\s+(?:[\w`\"\[.]+\s*(?:\(|as\b|returns|returning)|[`\"\[]|\w*[._]\w)|[=/;'\")]\s*create\s+(?:table|database|view|schema)\s+\w+\s*$|\bcreate\s+user\s+\S+\s+identified\b"
         r"|\bgrant\s+(?:all|select|insert|execute|dba)\b[^\r]*\b(?:on|to)\b",
         "a statement that changes tables or accounts",
         severity=Severity.CRITICAL,
@@ -230,6 +237,16 @@ SQLI_RULES = (
         r"""|regexp\s+['"(]|collate\s+\w|like\s*$|in\s*\(\s*['"\d]|procedure\s+analyse|union[\s(/*+]+(?:all|distinct|select)\b|(?:offset|limit)\s+\d+\s*(?:,\s*\d|--|#|/\*|;|offset|into|union|procedure|$))""",
         "a quote that ends a string and goes on with a condition",
         targets=_BREAKS_OUT,
+    ),
+    _rule(
+        "weak-sign",
+        r"(?i)\bselect[\s(]+(?:distinct\s+|all\s+)?(?:user|version|database|password|login|sleep|benchmark)\b|\b(?:drop|truncate)\s+"
+        + _SCHEMA_OBJECT
+        + r"\s+\w"
+        r"|\balter\s+(?:table|database|user|login)\s+\w|\bcreate\s+(?:or\s+replace\s+)?(?:table|database|function|procedure|trigger|view|schema|login|temporary)\s+\w"
+        r"|\b(?:polygon|linestring|multi(?:point|linestring|polygon)|geometrycollection)\s*\(|\bnorthwind\b|\btempdb\b",
+        "words that SQL shares with English and with file and product names",
+        3,
     ),
     _rule(
         "broken-quote",

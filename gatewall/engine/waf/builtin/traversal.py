@@ -12,7 +12,8 @@ def _rule(
 
 _CONFIGURATION = (
     r"(?:php\.ini|my\.cnf|httpd\.conf|nginx\.conf|apache2?\.conf|config\.(?:inc\.php|php|yml\.bak)|configuration\.php"
-    r"|settings\.php|database\.yml|(?:debug|errors?)\.log|server\.xml|context\.xml|application\.(?:properties|ya?ml))"
+    r"|localsettings\.php|settings\.php|database\.yml|secrets\.yml|(?:debug|errors?)\.log|server\.xml|(?:application)?context\.xml"
+    r"|application\.(?:properties|ya?ml)|desktop\.ini|\.(?:bash_profile|bashrc|zshrc|profile|npmrc|viminfo|lesshst|subversion|config))"
 )
 _ARCHIVES = r"(?:[\w\-]*(?:dump|backup|database|db)\.(?:sql|tar|tgz|zip|gz|bak)|[\w.\-]+\.sql(?:\.bak|\.old|\.orig|\.save|\.swp|~|_bak))"
 _COPIES = r"bak|backup|old|orig|sw[op]|rdb|mdb|mdf|ldf|kdbx?|pfx|ppk|ovpn"
@@ -37,12 +38,13 @@ TRAVERSAL_RULES = (
         r"|sched_debug|stat|swaps|modules|devices|ioports|partitions|filesystems|acpi|asound|bootconfig|buddyinfo"
         r"|bus|cgroups|consoles|crypto|diskstats|dma|driver|fb|fs|iomem|irq|key-users|keys|kmsg|kpage\w+"
         r"|latency_stats|locks|misc|mpt|mtrr|pagetypeinfo|sched_debug|scsi|slabinfo|softirqs|sys|sysrq|thread"
-        r"|timer_list|tty|uptime|vmallocinfo|vmstat|zoneinfo|interrupts|kallsyms|loadavg)|var[/\\]+(?:log|lib|mail"
+        r"|timer_list|tty|uptime|vmallocinfo|vmstat|zoneinfo|interrupts|kallsyms|loadavg)|var[/\\]+(?:lib|mail"
         r"|spool|run|adm|www|cache|apache|local|webmin)[/\\]|usr[/\\]+(?:local|lib|share|pkg|ports"
         r"|etc)[/\\]+(?:apache|etc|php|pgsql|mysql|zeus|samba|cpanel|nginx|adm)|root[/\\]+\."
         r"|home[/\\]+[\w$]+[/\\]+\.\w|dev[/\\]+(?:tcp|udp|fd|random|shm|sda|stdin)\b|opt[/\\]+(?:lampp|xampp"
         r"|bitnami|tomcat|splunk|ibm)|sys[/\\]+(?:class|kernel|devices)\b|apache\d?[/\\]+(?:logs?|conf)[/\\]"
-        r"|logs?[/\\]+(?:access|error|httpd?|apache)[\w.\-]*log)",
+        r")"
+        r"|^[^\s'\"{}]*\blogs?[/\\]+(?:access|error|httpd?|apache)[\w.\-]*log|^(?:[^{}\"]*[/\\:=\s'])?var[/\\]+log[/\\]",
         "the name of a system file that is read first after a break-in",
     ),
     _rule(
@@ -53,7 +55,7 @@ TRAVERSAL_RULES = (
         r"|program\s?files[^/\\]*[/\\]+(?:apache|mysql|php|xampp|filezilla|microsoft\ssql|mongodb|postgres|iis|common\sfiles)"
         r"|users[/\\]+(?:admin|default|all\s)|documents\sand\s|xampp|wamp|apache|mysql|php|nginx|programdata|perflogs|recycler|sysprep|unattend)"
         r"|\binetpub[/\\]|%(?:systemroot|windir|comspec|programfiles|userprofile|appdata|temp)%"
-        r"|\bunattend(?:ed)?\.xml|\bdesktop\.ini\b|\bntuser\.dat|\bpagefile\.sys",
+        r"|\bunattend(?:ed)?\.xml|\bntuser\.dat|\bpagefile\.sys",
         "the name of a system file of Windows",
     ),
     _rule("nul-byte", r"\x00", "a NUL byte, which ends a file name early in some programs", targets=PATH_AND_ARGUMENTS),
@@ -87,7 +89,7 @@ TRAVERSAL_RULES = (
     ),
     _rule(
         "url-file",
-        r"(?i)\bfile\s*:\s*/{1,3}|(?:^|=)(?:/|\\\\)(?:etc|sys|proc|root|boot|var/log|usr/local|home/\w+|opt|mnt"
+        r"(?i)\bfile\s*:\s*/{1,3}|^(?:[\w.\-]+=)?(?:/|\\\\)(?:etc|sys|proc|root|boot|var/log|usr/local|home/\w+|opt|mnt"
         r"|srv)(?:/|$)|^\\\\[\w.\-]+\\",
         "an absolute path or file URL as an argument",
         4,
@@ -99,11 +101,11 @@ TRAVERSAL_RULES = (
         r"|\.(?:git|svn|hg|bzr)[/\\](?:config|head|index|entries|logs|objects|wc\.db|hgrc|store)|\.gitconfig"
         r"|\.(?:cursor|claude|codex|aider|continue|kiro|opencode|plandex|fabric|gemini|windsurf|copilot|roo|cline"
         r"|ollama)|\.(?:cursor|aider|claude)\w*ignore|\.claude\.json|\.ssh|id_(?:rsa|dsa|ecdsa|ed25519)\b"
-        r"|authorized_keys|\.(?:bash_history|bash_profile|bashrc|mysql_history|psql_history|zsh_history|zshrc"
-        r"|profile|netrc|npmrc|pgpass|my\.cnf|viminfo|dockercfg|s3cfg|htdigest|ftpconfig|rediscli_history"
-        r"|node_repl_history|python_history|sh_history|lesshst|subversion|aws|kube[/\\]config|docker[/\\]config"
-        r"|gnupg|config)|localsettings\.php|localconfig\.php|secrets\.yml|credentials\.json|phpinfo\.php"
-        r"|sftp-config\.json|tomcat-users\.xml|applicationcontext\.xml|\.well-known/\.\."
+        r"|authorized_keys|\.(?:bash_history|mysql_history|psql_history|zsh_history"
+        r"|netrc|pgpass|my\.cnf|dockercfg|s3cfg|htdigest|ftpconfig|rediscli_history"
+        r"|node_repl_history|python_history|sh_history|aws|kube[/\\]config|docker[/\\]config"
+        r"|gnupg)|localconfig\.php|sites[/\\][\w.\-]+[/\\]settings\.php|credentials\.json|phpinfo\.php"
+        r"|sftp-config\.json|tomcat-users\.xml|\.well-known/\.\."
         r"|[\w.\-]+\.(?:php|asp|aspx|jsp|conf|cfg|ini|yml)(?:\.bak|\.old|\.orig|\.save|\.swp|~|_bak))"
         r"(?:$|[/\\?#'\";,.&|<>)\x00\r])|\.env(?:\.(?:local|prod\w*|dev\w*|stag\w*|test|bak|old|save|orig|backup))?(?:$"
         r"|[/\\?#'\";,&|<>)\x00\r]))",
@@ -116,7 +118,7 @@ TRAVERSAL_RULES = (
         + r"|\.DS_Store|"
         + _ARCHIVES
         + r")(?:$|[/\\?#'\";,.&|<>)\x00\r])"
-        r"|[\w\-]\.(?:" + _COPIES + r")(?:\x00[^/]*)?$",
+        r"|[\w\-]\.(?:" + _COPIES + r")(?:\x00[^/]*)?$|[/\\:=\s'\"]var[/\\]+log[/\\]",
         "the name of a configuration file, a backup or a database, which has other uses, too",
         3,
     ),

@@ -78,11 +78,12 @@ XSS_RULES = (
     _rule(
         "alert",
         r"(?i)(?:^|[^\w$.])(?:alert|confirm|prompt)(?:[\s\x0b/*]*(?:\(|`)|\s*\?\.\s*\(|\.(?:call|apply|bind)\b"
-        r"|&lpar;)[\s'\"`/(\[{]*(?:\d|xss|document|window|self|top|this|location|origin|name|parent|cookie|string"
-        r"|hello|test|hacked|poc|string|/|\$|`|\)|['\"a-z])|\[\s*/\w+/\.source\s*\+|\b(?:sort|map|filter|find|some"
+        r"|&lpar;)(?:[\s'\"`/(\[{]*(?:\d|xss\b|document\b|window\b|self\b|top\b|this\b|location\b|origin\b|name\b|parent\b|cookie\b"
+        r"|hello\b|test\b|hacked|poc\b|string\b|/|\$|`|\))|\s*['\"`/\[{])|(?:^|[^\w$.])(?:alert|confirm|prompt)(?:[\x0b/*]*[(`]|\s*\?\.\s*\("
+        r"|\.(?:call|apply|bind)\b|&lpar;)\s*[(\[{]*[a-z]|\[\s*/\w+/\.source\s*\+|\b(?:sort|map|filter|find|some"
         r"|every|call|apply|foreach)\s*(?:\.\s*call\s*)?(?:`|\()[^)]*(?:alert|confirm|prompt|eval|`)"
         r"|[\[.]\s*['\"`]?(?:alert|confirm|prompt|eval)['\"`]?\s*\]?\s*\(|=\s*(?:alert|confirm|prompt"
-        r"|eval)\s*[,;)\]}]|throw\s+\w|\b(?:al|ev|con|pro)['\"]\s*\+\s*['\"](?:ert|al|firm|mpt)",
+        r"|eval)\s*[,;)\]}]|[;{}='\"`]\s*throw\s+\w|\b(?:al|ev|con|pro)['\"]\s*\+\s*['\"](?:ert|al|firm|mpt)",
         "alert() and its like, which prove that a script runs",
     ),
     _rule(
@@ -98,7 +99,7 @@ XSS_RULES = (
         "dom-write",
         r"(?i)\.\s*(?:innerhtml|outerhtml|insertadjacenthtml|createcontextualfragment|createelement|appendchild"
         r"|parsehtmlunsafe|sethtml\w*|postmessage|addeventlistener|fromcharcode|fromcodepoint)\b|\bnew\s+(?:function"
-        r"|image|xmlhttprequest|activexobject|worker|websocket|eventsource)\b|\bwith\s*\(\s*(?:document|window"
+        r"|image|worker)\s*[(;`)]|\bnew\s+(?:xmlhttprequest|activexobject|websocket|eventsource)\b|\bwith\s*\(\s*(?:document|window"
         r"|location)|\bstring\s*\.\s*fromc|\breflect\s*\.\s*(?:apply|construct)",
         "what a script does to the page",
     ),
@@ -107,7 +108,7 @@ XSS_RULES = (
         r"(?i)(?:\bconstructor|\]|\.|\))\s*(?:\.|\[)\s*['\"`]?(?:constructor|fromcharcode|filter|map|find|sort"
         r"|at)['\"`]?\s*\]?\s*[(`]\s*['\"`a-z$]{1,3}[^)]*(?:alert|eval|confirm|prompt|document|return|import|require"
         r"|constructor)|\bconstructor\s*(?:\.|\[)\s*['\"`]?(?:constructor|prototype)|\bconstructor\s*\(\s*['\"`]"
-        r"|\[\s*['\"`]constructor['\"`]\s*\]|__proto__|\bprototype\s*[\[.]",
+        r"|\[\s*['\"`]constructor['\"`]\s*\]|__proto__|\bprototype\s*(?:\[|\.\s*(?:constructor|__\w|\w+\s*[=(\[]))",
         "the way from an object to the function that runs text",
     ),
     _rule(
@@ -144,9 +145,9 @@ XSS_RULES = (
     _rule(
         "script-text",
         r"""(?i)['"`;})][\s;]*[-+*/,;&|^]\s*(?:alert|confirm|prompt|eval|document|window|self|top|location"""
-        r"""|settimeout|function|import|throw|delete|typeof|new|void)\b\s*[.(\[`]|[;}]\s*(?:var|let"""
+        r"""|settimeout|function|import|throw|delete|typeof|new|void)\b[.(\[`]|[;}]\s*(?:var|let"""
         r"""|const)\s+\w+\s*=|\bimport\s*\(\s*['"`]|=>\s*\{|\bfunction\s*\w*\s*\([^)]*\)\s*\{|\bset\.constructor"""
-        r"""|\b(?:alert|prompt|confirm)\s*\(""",
+        r"""|\b(?:alert|prompt|confirm)\(""",
         "a script that goes on where a string ended",
         4,
     ),
@@ -167,9 +168,15 @@ XSS_RULES = (
     ),
     _rule(
         "framework",
+        r"(?i)\{\{[^}]*(?:constructor|\$on|\$eval|\$apply|alert|toString|\[)[^}]*\}?",
+        "an expression that a framework runs",
+    ),
+    _rule(
+        "weak-sign",
         r"(?i)\bng-(?:app|csp|click|focus|mouse\w+|init|include|bind-html)\b|\bv-(?:html|on:|bind:|if|for)"
-        r"|\bx-(?:data|init|html|on:\w+)\s*=|\{\{[^}]*(?:constructor|\$on|\$eval|\$apply|alert|toString|\[)[^}]*\}?"
-        r"|\bhx-(?:on|get|post|vals)\b|\bdata-bind\s*=",
-        "an attribute or expression that a framework runs",
+        r"|\bx-(?:data|init|html|on:\w+)\s*=|\bhx-(?:on|get|post|vals)\b|\bdata-bind\s*="
+        r"|\bthrow\s+\w|\bprototype\s*\.|\bnew\s+(?:function|image|worker)\b",
+        "an attribute of Vue, Alpine or htmx, or a word of JavaScript",
+        3,
     ),
 )

@@ -1,0 +1,153 @@
+"""A single weak sign refuses nothing: an English word, a file name, a keyword, the path of a product."""
+
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gatewall.engine.waf.judge import THRESHOLD, Judge, builtin_rules, request_of
+
+JUDGE = Judge()
+BROWSER = [(b"user-agent", b"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36")]
+TEXTS = [
+    "throw pillows", "return true story", "select user", "drop table lamp", "create table plan",
+    "alter user experience", "sudo", "sudo apt install nginx", "nginx.conf", "java.lang.NullPointerException",
+    "java.util.List", "POLYGON((", "POLYGON((30 10, 40 40, 20 40, 10 20, 30 10))", "org.springframework.boot",
+    "org.springframework.boot:spring-boot-starter-web", ".env.example", ".env.sample", "backup.zip", "Passwords.kdbx",
+    "settings.php", ".bashrc", "desktop.ini", "in case when it rains then go", "new image", "alert (weather)",
+    'sum by (job) (rate(http_requests_total{job="api",status=~"5.."}[5m])) > 0.5',
+    'histogram_quantile(0.95, sum(rate(x_bucket{le!="+Inf"}[5m])) by (le))',
+    'label_replace(up, "a", "$1", "b", "(.*)")', '{app="nginx"} |= "error" | json | line_format "{{.message}}"',
+    '{filename="/var/log/syslog"} |= "sudo"', '{filename="/var/log/nginx/access.log"} != "GET"',
+    'rate({app="x"} | logfmt | duration > 10s [5m])', r"\frac{a}{b} \sqrt{x^2+y^2}", r"$\sum_{i=0}^n i^2$",
+    r"$$\left(\frac{a}{b}\right)^{2}$$", "$f(x) = O(n)$", 'v-if="user.isAdmin"', 'v-on:click="save"',
+    '@click="open = !open"', 'x-data="{ open: false }"', 'x-init="load()"', "Michael's", "Michael's Photos",
+    "the dogs' bowls", "Tom's or Bob's", "rock 'n' roll",
+]  # fmt: skip
+PATHS = [
+    "/js/prototype.js", "/_next/static/chunks/app/%5Blocale%5D/page-x.js", "/_next/static/chunks/app/[locale]/page.js",
+    "/_next/static/chunks/pages/%5B...slug%5D-1a2b.js", "/admin/settings.php", "/dav/Passwords.kdbx",
+    "/remote.php/dav/files/bob/Michael's%20Photos/a.jpg", "/remote.php/dav/files/bob/backup.zip",
+    "/bob/dotfiles/raw/branch/main/.bashrc", "/bob/repo/src/branch/main/.env.example",
+    "/bob/repo/src/branch/main/.npmrc", "/bob/repo/src/branch/main/.vscode/settings.json",
+    "/bob/repo/src/branch/main/nginx.conf", "/bob/repo/info.txt", "/cacti/graph.php", "/zabbix/jsrpc.php",
+    "/manager/html", "/api/v1/namespaces", "/_cat/indices",
+]  # fmt: skip
+ATTACKS = [
+    "onerror=alert;throw 1", "1 union select user from t", "a' or select user--", "drop table users",
+    ";drop table lamp", "polygon((select 1))", "java.lang.Runtime", "org.springframework.expression.spel",
+    "{{config.items()}}", ".env", "../nginx.conf", "/etc/nginx/nginx.conf", "return true; var a",
+    "';return true", "l's -la", "c'a't /etc/passwd", "{{x.constructor.constructor('alert(1)')()}}", "$f('id')",
+    "Object.prototype.x=1",
+]  # fmt: skip
+ATTACKED_PATHS = [
+    "/backup.zip", "/settings.php", "/wp-content/debug.log", "/app/.env", "/a/wp-config.php.bak", "/.npmrc",
+]  # fmt: skip
+
+
+def refusing(uri):
+    return [rule.name for rule in JUDGE.refusing(request_of(b"GET", uri.encode(), BROWSER))]
+
+
+def refusing_a_search_for(text):
+    return refusing(f"/search?q={quote_plus(text)}")
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_weak_sign_alone_is_not_refused(text):
+    assert refusing_a_search_for(text) == []
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_path_of_a_product_or_of_a_stored_file_is_not_refused(path):
+    assert refusing(path) == []
+
+
+@pytest.mark.parametrize("text", ATTACKS)
+def test_weak_sign_with_a_second_sign_is_refused(text):
+    assert refusing_a_search_for(text)
+
+
+@pytest.mark.parametrize("path", ATTACKED_PATHS)
+def test_file_name_at_the_document_root_is_refused(path):
+    assert refusing(path)
+
+
+def test_weak_signs_score_less_than_the_threshold_but_two_reach_it():
+    weak = [rule for rule in builtin_rules() if rule.name.endswith(("-weak-sign", "-product-path", "-config-name"))]
+
+    assert len(weak) == 5
+    assert all(rule.score < THRESHOLD <= 2 * rule.score for rule in weak)
+
+
+NAMES = st.sampled_from(
+    [
+    "Michael", "Sophie", "Levi", "Cal", "Bob", "Pia", "Nic", "Will", "Ali", "Echo", "Cat", "Basil", "Els", "Cha",
+    "Paul", "Luc", "Marcel", "Bill", "Karl", "Carol", "Eva", "Al", "Ivo",
+]
+)  # fmt: skip
+NOUNS = st.sampled_from(
+    [
+    "pillows", "story", "lamp", "table", "user", "users'", "plan", "envelope", "experience", "group", "map", "list",
+    "photos", "world", "head", "time", "date", "database", "script", "image", "function", "system", "process", "class",
+    "schema", "column", "rows", "guide", "union", "order", "case", "trigger", "view",
+]
+)  # fmt: skip
+VERBS = st.sampled_from(
+    [
+    "throw", "return", "select", "drop", "create", "alter", "update", "delete", "insert", "order", "group", "union",
+    "having", "limit", "merge", "grant", "call", "declare", "print", "open", "fetch", "find", "sort", "cut", "touch",
+    "make", "watch", "import", "export", "set", "show", "load", "execute", "truncate", "replace", "cast",
+]
+)  # fmt: skip
+ARTICLES = st.sampled_from(["", "a ", "the ", "my ", "all the ", "new "])
+PHRASES = st.one_of(
+    st.builds("{}'s {}".format, NAMES, NOUNS),
+    st.builds("{} {}'s {}".format, VERBS, NAMES, NOUNS),
+    st.builds("{} {}{}".format, VERBS, ARTICLES, NOUNS),
+    st.builds("{} {}{} and {}{}".format, VERBS, ARTICLES, NOUNS, ARTICLES, NOUNS),
+)
+IDENTIFIERS = st.from_regex(r"[a-z]{3,8}([A-Z][a-z]{2,6})?", fullmatch=True)
+PACKAGES = st.sampled_from(["java.lang", "java.util", "java.io", "org.springframework.boot", "org.springframework.web"])
+CODE = st.one_of(
+    st.builds(
+        "{}.{}.{}Exception".format,
+        st.sampled_from(["java.lang", "org.springframework.boot", "java.util"]),
+        NOUNS,
+        IDENTIFIERS,
+    ),
+    st.builds("{}.{}".format, IDENTIFIERS, IDENTIFIERS),
+    st.builds("{}::{}".format, IDENTIFIERS, IDENTIFIERS),
+    st.builds("${}({})$".format, st.sampled_from("fghOxy"), st.sampled_from("nxyz")),
+    st.builds("{{{{ .{} }}}}".format, IDENTIFIERS),
+)
+KINDS = st.sampled_from(
+    [
+    "txt", "pdf", "jpg", "zip", "tar.gz", "kdbx", "md", "conf", "log", "php", "js", "example", "bak.txt", "sql", "yml",
+    "xml",
+]
+)  # fmt: skip
+SEGMENTS = st.one_of(
+    IDENTIFIERS,
+    st.builds("[{}]".format, IDENTIFIERS),
+    st.builds("[...{}]".format, IDENTIFIERS),
+    st.builds("[[...{}]]".format, IDENTIFIERS),
+    st.builds("({})".format, IDENTIFIERS),
+    st.builds("{}'s {}".format, NAMES, NOUNS),
+    st.builds("{} ({})".format, NOUNS, st.integers(1, 99)),
+)
+
+
+@settings(max_examples=300, derandomize=True, deadline=None)
+@given(st.one_of(PHRASES, CODE))
+def test_english_and_code_in_a_search_are_not_refused(text):
+    assert refusing_a_search_for(text) == []
+
+
+@settings(max_examples=300, derandomize=True, deadline=None)
+@given(st.lists(SEGMENTS, min_size=2, max_size=5), KINDS, st.sampled_from(["/", "/[]()'", "/'"]))
+def test_file_names_below_folders_are_not_refused(segments, kind, kept):
+    path = "/" + "/".join(segments) + "." + kind
+
+    assert refusing(quote(path, safe=kept)) == []
