@@ -205,6 +205,30 @@ def test_the_scope_of_a_group_and_the_groups_of_a_user_are_tried(pages, record, 
         assert Backtest.objects.latest("pk").draft["values"] == expected
 
 
+def test_an_access_rule_is_tried_with_its_paths(pages, record, office):
+    assert (
+        ask(
+            pages, "access-rules", name="x", access="denied", paths="/page\nexact /login", domains="nowhere"
+        ).status_code
+        == 400
+    )
+    paths = "/page\nexact /login\n\nglob /*/raw"
+    ask(pages, "access-rules", name="x", access="denied", paths=paths, domains="office.example", methods="GET, POST")
+    run = finish()
+
+    assert run.draft["values"] == {
+        "name": "x",
+        "access": "denied",
+        "domains": ["office.example"],
+        "methods": ["GET", "POST"],
+        "paths": [
+            {"match": "prefix", "value": "/page"},
+            {"match": "exact", "value": "/login"},
+            {"match": "glob", "value": "/*/raw"},
+        ],
+    }
+
+
 def test_what_a_stranger_wrote_is_escaped(pages, record):
     answer = ask(pages, "waf-rules", name="<script>x</script>", pattern="evil")
     finish()

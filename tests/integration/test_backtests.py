@@ -24,6 +24,7 @@ from gatewall.whatif import replay_record
 from gatewall.whatif.backtest import running, runs, window
 from gatewall.whatif.backtest.models import Backtest, State
 from policies import services
+from policies.access_rules.services import create_access_rule
 from policies.groups.services import create_group
 from policies.history.lockout import WouldLockYouOut
 from policies.models import AuthorizedDomain, BlocklistEntry
@@ -72,6 +73,23 @@ def test_a_domain_may_be_shut_or_removed(recorded):
         ("credential-missing", "host-not-authorized"): 1,
     }
     assert gone["changed"] == 0  # in the mode any, a host without a domain asks for a credential as well
+
+
+def test_an_access_rule_and_its_place_in_the_order_are_tried(recorded, bob):
+    page = [{"match": "prefix", "value": "/page"}]
+    denied = run_of(a_draft("access-rules", name="deny", access="denied", paths=page))
+    opened = run_of(
+        a_draft("access-rules", name="open", access="public", paths=[{"match": "exact", "value": "/search"}])
+    )
+    first = create_access_rule(actor="x", name="first", access="authenticated", paths=page)
+    second = create_access_rule(actor="x", name="second", access="denied", users=[bob])
+    moved = run_of(a_draft("access-rules", "update", second.pk, position=1))
+    gone = run_of(a_draft("access-rules", "delete", first.pk))
+
+    assert turns(denied) == {("session-valid", "access-denied"): 3}
+    assert turns(opened) == {("credential-missing", "path-public"): 1}
+    assert turns(moved) == turns(gone) == {("session-valid", "access-denied"): 3}
+    assert [rule.position for rule in (first, second)] == [1, 2]
 
 
 def test_the_first_domain_of_a_person_brings_its_mode_along(recorded):

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from gatewall.api.translation import messages_of
+from gatewall.engine.access_rules.rules import PathMatch
 from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Category, Operator, Target
@@ -18,6 +19,7 @@ from gatewall.kernel.refusals import Refusal
 from gatewall.models import choices
 from gatewall.policy.resources import Write
 from gatewall.whatif.backtest.serializers import BacktestInput
+from policies.access_conditions import MAX_RULES
 from policies.admin.rules import PatternField
 from policies.country_choices import choices_after
 
@@ -183,6 +185,47 @@ class DomainDraft(DraftForm):
     access = forms.ChoiceField(label=_("Access"), choices=[("", "-"), *choices(Access)], required=False)
 
 
+class AccessRuleDraft(DraftForm):
+    """An access rule, or its place in the order."""
+
+    resource, title = Resource.ACCESS_RULES, _("Access rule")
+
+    name = _text(_("Name"), 100)
+    access = forms.ChoiceField(label=_("Access"), choices=[("", "-"), *choices(Access)], required=False)
+    position = forms.IntegerField(
+        label=_("Position"),
+        min_value=1,
+        max_value=MAX_RULES,
+        required=False,
+        help_text=_("The first rule that matches decides. Empty: a new rule comes last."),
+    )
+    domains = NamesField(_("Domains"))
+    paths = forms.CharField(
+        label=_("Paths"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text=_("One in a line, like /api for it and what is below, or exact /login, or glob /*/raw."),
+    )
+    methods = NamesField(_("Methods"))
+    networks = NamesField(_("Networks"))
+    countries = NamesField(_("Codes of countries"))
+    groups = NamesField(_("Groups"))
+    users = NamesField(_("Users"))
+
+    def values(self) -> dict[str, Any]:
+        given = super().values()
+        paths = [_path(line) for line in given.pop("paths", "").splitlines() if line.strip()]
+        return {**given, **({"paths": paths} if paths else {})}
+
+
+def _path(line: str) -> dict[str, str]:
+    """Return a path of a rule from its line: a match and a path, or the path of a prefix."""
+    match, _space, path = line.strip().partition(" ")
+    if match in [*PathMatch] and path.strip():
+        return {"match": match, "value": path.strip()}
+    return {"match": PathMatch.PREFIX.value, "value": line.strip()}
+
+
 class GroupDraft(DraftForm):
     """A group and its scope."""
 
@@ -222,7 +265,7 @@ class ScopeDraft(LicenseScopeDraft):
 FORMS: Mapping[str, type[DraftForm]] = {
     each.resource.value: each
     for each in (
-        *(BlockDraft, WafRuleDraft, CountryDraft, DomainDraft, AllowDraft),
+        *(BlockDraft, WafRuleDraft, CountryDraft, DomainDraft, AllowDraft, AccessRuleDraft),
         *(ScopeDraft, GroupDraft, LicenseScopeDraft),
     )
 }
