@@ -28,6 +28,7 @@ from gatewall.engine.ports import CountryLookup, Ports
 from gatewall.engine.snapshot import PolicySnapshot
 from gatewall.engine.steps import DECIDING_STEP, STEPS, Step, inspected_client_is_allowed
 from gatewall.engine.waf.rules import WafRule
+from gatewall.kernel.changes import Resource
 from gatewall.replay.change_history import ChangeHistory
 from gatewall.replay.missing import Missing, NotRecorded
 from gatewall.replay.recorded_waf import RecordedFacts, has_looked_up, is_whole
@@ -208,19 +209,33 @@ class _RecordedCredentials:
 
 @dataclass(frozen=True, slots=True)
 class _RecordedRate:
-    """Request-rate port: the recorded result, while the setting is unchanged."""
+    """Request-rate port: the recorded result, while the setting, or every access rule, is unchanged."""
 
     record: AccessRecord
     history: ChangeHistory
     assumed: set[Assumed]
 
     def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float, rule_id: int | None = None) -> int:
-        """Return 1 if the client was over its rate, else 0. Raises NotRecorded, for access rules always."""
-        is_same = self.history.setting_is_as_of(self.record.policy_revision, "request_rate_per_minute")
-        if rule_id is not None or not is_same or not has_looked_up(self.record, "over_rate"):
+        """Return 1 if the client was over this limit, else 0. Raises NotRecorded."""
+        if not has_looked_up(self.record, "over_rate") or not self._is_as_of(rule_id):
             raise NotRecorded(Missing.REQUEST_RATE)
+        is_over = False
+        if self.record.reason == Reason.CLIENT_RATE_LIMITED:
+            limited_by = (self.record.decided_by or {}).get("id")  # None: the setting, which is counted first
+            if rule_id is not None and limited_by != rule_id:
+                raise NotRecorded(Missing.REQUEST_RATE)
+            is_over = limited_by == rule_id
         self.assumed.add(Assumed.REQUEST_RATE)
-        return int(self.record.reason == Reason.CLIENT_RATE_LIMITED and self.record.decided_by is None)
+        return int(is_over)
+
+    def _is_as_of(self, rule_id: int | None) -> bool:
+        """True if this limit counted the request then: the setting is unchanged, or all rules and whom they mean."""
+        revision, subject = self.record.policy_revision, self.record.subject or {}
+        if rule_id is None:
+            return self.history.setting_is_as_of(revision, "request_rate_per_minute")
+        if subject and not self.history.resource_is_as_of(revision, Resource.USERS):
+            return False
+        return all(self.history.resource_is_as_of(revision, each) for each in (Resource.ACCESS_RULES, Resource.DOMAINS))
 
 
 @dataclass(frozen=True, slots=True)

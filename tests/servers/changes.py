@@ -187,6 +187,44 @@ def group_deleted(site):
     return Change(lambda: site.admin.delete(f"/groups/{group}"), question, 200, 403)
 
 
+def _rule(site, access, path, **conditions):
+    """Create an access rule for one path: its id."""
+    paths = [{"match": "exact", "value": path}]
+    return site.admin.post("/access-rules", name=f"{access} {path}", access=access, paths=paths, **conditions)["id"]
+
+
+def access_rule_opens(site):
+    path = f"/{site.new('hook')}"
+    return Change(lambda: _rule(site, "public", path), about(uri=path), 401, 200)
+
+
+def access_rule_denies(site):
+    path = f"/{site.new('closed')}"
+    return Change(lambda: _rule(site, "denied", path), site.mine(uri=path), 200, 403)
+
+
+def access_rule_deleted(site):
+    path = f"/{site.new('hook')}"
+    rule = _rule(site, "public", path)
+    return Change(lambda: site.admin.delete(f"/access-rules/{rule}"), about(uri=path), 200, 401)
+
+
+def access_rule_moved(site):
+    path = f"/{site.new('moved')}"
+    _rule(site, "public", path)
+    later = _rule(site, "denied", path)
+    return Change(lambda: site.admin.put(f"/access-rules/{later}", position=1), about(uri=path), 200, 403)
+
+
+def member_of_a_rule_removed(site):
+    path, name = f"/{site.new('family')}", site.new("group")
+    site.admin.post("/groups", name=name)
+    user, question = site.user(groups=[name])
+    _rule(site, "authenticated", path, groups=[name])
+    _rule(site, "denied", path)
+    return Change(lambda: site.admin.put(f"/users/{user}", groups=[]), {**question, **about(uri=path)}, 200, 403)
+
+
 def logout(site):
     guest = Admin(site.control)
     return Change(lambda: guest.post("/logout"), about(Service_Authorization=guest.token), 200, 401)
@@ -230,6 +268,9 @@ POLICY = [
     settings,
     user_scope,
     group_scope,
+    access_rule_opens,
+    access_rule_denies,
+    access_rule_moved,
 ]
 REVOCATIONS = [
     logout,
@@ -241,6 +282,8 @@ REVOCATIONS = [
     user_deleted,
     group_member_removed,
     group_deleted,
+    member_of_a_rule_removed,
+    access_rule_deleted,
     second_factor_recovered,
     git_token_delete,
     git_token_of_disabled,

@@ -6,7 +6,7 @@ import pytest
 
 from gatewall.replay.missing import Missing
 from tests.support.cast import CLIENT, HOUR, NOW, OFFICE, a_policy
-from tests.unit.recorded import CREDENTIALS, DOMAINS, a_redecider, recorded
+from tests.unit.recorded import ALL_CHANGED, CREDENTIALS, DOMAINS, UNCHANGED, a_redecider, recorded
 from tests.unit.rule_facts import an_access_rule
 
 WIKI = [("x-forwarded-for", CLIENT), ("x-forwarded-host", OFFICE), ("x-forwarded-method", "GET")]
@@ -63,3 +63,26 @@ def test_a_credential_that_was_not_checked_then_is_missing_for_a_rule_about_user
 
     assert again(blocked, an_access_rule("denied", users=frozenset({2}))) is Missing.CREDENTIAL
     assert again(blocked, an_access_rule("denied", id=2)) == "access-denied"
+
+
+def limited(rule, *, over=7):
+    return recorded([*WIKI, ("x-forwarded-uri", "/wiki")], a_policy(domains=DOMAINS, access_rules=[rule]), over=over)
+
+
+def with_history(record, rule, history):
+    policy = a_policy(domains=DOMAINS, access_rules=[rule])
+    return a_redecider(policy, history).replay(record).decision()
+
+
+def test_a_rate_of_a_rule_is_that_of_then_while_no_rule_has_changed():
+    rule = an_access_rule("public", id=4, rate_per_minute=5)
+
+    assert with_history(limited(rule), rule, UNCHANGED).verdict.reason == "client-rate-limited"
+    assert with_history(limited(rule, over=0), rule, UNCHANGED).verdict.reason == "path-public"
+    assert with_history(limited(rule), rule, ALL_CHANGED).missing is Missing.REQUEST_RATE
+
+
+def test_a_rate_of_another_rule_than_then_is_not_known():
+    then, now = an_access_rule("public", id=4, rate_per_minute=5), an_access_rule("public", id=5, rate_per_minute=5)
+
+    assert with_history(limited(then), now, UNCHANGED).missing is Missing.REQUEST_RATE
