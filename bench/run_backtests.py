@@ -26,7 +26,7 @@ from gatewall.policy.resources import Write  # noqa: E402 - needs Django
 from gatewall.replay.change_history import ChangeHistory  # noqa: E402 - needs Django
 from gatewall.replay.comparison import Comparison  # noqa: E402 - needs Django
 from gatewall.replay.tally import Tally  # noqa: E402 - needs Django
-from gatewall.snapshot.host_paths import geo_folder, policy_files  # noqa: E402 - needs Django
+from gatewall.snapshot.host_paths import policy_files  # noqa: E402 - needs Django
 from gatewall.whatif.backtest import trial, window  # noqa: E402 - needs Django
 from gatewall.whatif.backtest.drafts import Draft  # noqa: E402 - needs Django
 from gatewall.whatif.replay_record import MAX_REVISIONS  # noqa: E402 - needs Django
@@ -144,7 +144,7 @@ def _measured(comparison: Comparison, span: tuple[datetime, datetime], number: i
 def _comparison(draft: Draft, *, history: ChangeHistory | None = None) -> Comparison:
     policies = trial.policies_of(draft, policy_files(settings.CONFIG))
     histories = policies.histories if history is None else (history, history)
-    countries = Countries(settings.CONFIG.geo_database, folder=geo_folder(settings.CONFIG.home))
+    countries = Countries.of(settings.CONFIG)
     return Comparison(policies.before, policies.after, histories=histories, countries=countries, at=time.time())
 
 

@@ -10,7 +10,7 @@ from gatewall.gate.build import build_gate
 from gatewall.gate.countries import Countries
 from gatewall.kernel import env, log_lines
 from gatewall.kernel.trusted_callers import TrustedCallers
-from gatewall.snapshot.host_paths import geo_folder, policy_files, run_folder
+from gatewall.snapshot.host_paths import policy_files, run_folder
 from gatewall.snapshot.published import PublishedPolicies
 from gatewall.snapshot.worker_report import WorkerReport, workers_folder
 
@@ -24,7 +24,7 @@ def application() -> AuthApplication:
         sys.exit(2)
     os.umask(0o077)  # what workers write is for the owner alone
     logging.config.dictConfig(log_lines.configuration(config.log_level, config.log_format))
-    countries = Countries(config.geo_database, folder=geo_folder(config.home))
+    countries = Countries.of(config)
     report = WorkerReport(workers_folder(run_folder(config.home)))
     policies = PublishedPolicies(policy_files(config), report, countries.reload)
     policies.watch()

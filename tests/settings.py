@@ -9,7 +9,7 @@ from base64 import urlsafe_b64encode
 from pathlib import Path
 from typing import Any
 
-_OURS = ("GATEWALL_", "ROOT_PATH", "CACHE_URL", "GEOIP_DATABASE")
+_OURS = ("GATEWALL_", "ROOT_PATH", "CACHE_URL", "GEOIP_DATABASE", "GEOIP_ASN_DATABASE")
 _FOLDER = Path(tempfile.mkdtemp(prefix="gatewall-tests-"))
 atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)
 

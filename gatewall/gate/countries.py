@@ -1,4 +1,4 @@
-"""Country lookup of an address in an MMDB: the engine's country port. Pure."""
+"""Look-up of the country and AS number of an address in MMDB files: the engine's country port. Pure."""
 
 import logging
 import time
@@ -10,7 +10,9 @@ from typing import Any
 import maxminddb
 
 from gatewall.engine.addresses import IPAddress
+from gatewall.kernel.env import Config
 from gatewall.kernel.file_io import remove_if_forgotten, replace_file
+from gatewall.snapshot.host_paths import geo_folder
 
 logger = logging.getLogger(__name__)
 
@@ -23,13 +25,12 @@ Stamp = tuple[int, int, int]
 """Inode, modification time and size: changes whenever the file is replaced or written."""
 
 
-class Countries:
-    """Country database in MaxMind DB format (GeoLite2, DB-IP, IPinfo, tor-geoipdb).
+class GeoFile:
+    """A file in MaxMind DB format that may be replaced at any time; records by address.
 
-    Without the file no country is known.
-    A new file is in use ``LOOK_SECONDS`` later; an unreadable one leaves the old database in use.
-    The processes of a host map a copy in ``folder``: a mapped file that is cut short (``cp`` over it) ends them with
-    SIGBUS. Without a copy the database is read into memory: slower, and once for each process.
+    Without the file no record is known. A new file is in use ``LOOK_SECONDS`` later; an unreadable one leaves the old
+    database in use. The processes of a host map a copy in ``folder``: a mapped file that is cut short (``cp`` over it)
+    ends them with SIGBUS. Without a copy the database is read into memory: slower, and once for each process.
     """
 
     def __init__(self, path: Path, *, folder: Path, clock: Callable[[], float] = time.monotonic) -> None:
@@ -65,15 +66,8 @@ class Countries:
                 logger.error("geo database not opened: %s", error)  # noqa: TRY400 - the words say it all
             self._refused = refused
 
-    def country_of(self, address: IPAddress) -> str | None:
-        """Return the ISO 3166-1 alpha-2 country code of an address, or None if unknown."""
-        return code_in(self._record_of(address))
-
-    def asn_of(self, address: IPAddress) -> int | None:
-        """Return the autonomous system number of an address, or None if unknown or not in this database."""
-        return asn_in(self._record_of(address))
-
-    def _record_of(self, address: IPAddress) -> Any:
+    def record_of(self, address: IPAddress) -> Any:
+        """Return the record of an address, or None."""
         if self._clock() >= self._look_at:
             self._follow()
         if self._reader is None:
@@ -82,6 +76,39 @@ class Countries:
             return self._reader.get(address)
         except (maxminddb.InvalidDatabaseError, ValueError):
             return None  # a broken record, or an IPv6 address in an IPv4 database
+
+
+class Countries:
+    """Countries and AS numbers of addresses (GeoLite2, DB-IP, IPinfo, tor-geoipdb).
+
+    AS numbers are read from the second file, or without one from the first: some vendors' files have both.
+    """
+
+    def __init__(
+        self, path: Path, *, folder: Path, asns: Path | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._countries = GeoFile(path, folder=folder, clock=clock)
+        beside = folder.with_name(f"{folder.name}-asn")
+        self._asns = GeoFile(asns, folder=beside, clock=clock) if asns is not None else self._countries
+
+    @classmethod
+    def of(cls, config: Config) -> "Countries":
+        """Return the countries and AS numbers of this host's configured files."""
+        return cls(config.geo_database, folder=geo_folder(config.home), asns=config.geoip_asn_database)
+
+    def reload(self) -> None:
+        """Reopen the databases, even if the files seem unchanged."""
+        self._countries.reload()
+        if self._asns is not self._countries:
+            self._asns.reload()
+
+    def country_of(self, address: IPAddress) -> str | None:
+        """Return the ISO 3166-1 alpha-2 country code of an address, or None if unknown."""
+        return code_in(self._countries.record_of(address))
+
+    def asn_of(self, address: IPAddress) -> int | None:
+        """Return the autonomous system number of an address, or None if unknown."""
+        return asn_in(self._asns.record_of(address))
 
 
 def stamp_of(path: Path) -> Stamp:

@@ -33,7 +33,7 @@ _SECRETS = (
     "DATABASE_URL",
     "CACHE_URL",
 )
-_WITHOUT_PREFIX = frozenset({"root_path", "database", "cache_url", "geoip_database"})
+_WITHOUT_PREFIX = frozenset({"root_path", "database", "cache_url", "geoip_database", "geoip_asn_database"})
 _WITHOUT_VARIABLE = frozenset({"other_public_urls"})  # from GATEWALL_PUBLIC_URL
 _INJECTED_BY_KUBERNETES = ("GATEWALL_SERVICE_", "GATEWALL_PORT_")
 _PATH_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./")
@@ -65,6 +65,7 @@ class Config:
     database_patience_seconds: int
     cache_url: str | None = field(repr=False)
     geoip_database: Path | None
+    geoip_asn_database: Path | None
     secret_key: str = field(repr=False)
     manifest_key: bytes = field(repr=False)
     jwt_keys: KeyRing
@@ -125,6 +126,7 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
         ),
         cache_url=_cache_url(reader.secret("CACHE_URL")),
         geoip_database=_geo_database(environ.get("GEOIP_DATABASE", ""), base, home),
+        geoip_asn_database=_asn_database(environ.get("GEOIP_ASN_DATABASE", ""), base),
         **_policy_keys(reader, environ),
         jwt_keys=reader.key_ring("GATEWALL_JWT_KEYS"),
         admin_password=reader.secret("GATEWALL_ADMIN_PASSWORD"),
@@ -246,3 +248,13 @@ def _geo_database(text: str, base: Path, home: Path) -> Path | None:
     except ValueError as error:
         raise ConfigError(f"GEOIP_DATABASE names {error}") from None
     return path
+
+
+def _asn_database(text: str, base: Path) -> Path | None:
+    if not text:
+        return None
+    try:
+        geo_file.refuse_other_files(base / text, text)
+    except ValueError as error:
+        raise ConfigError(f"GEOIP_ASN_DATABASE names {error}") from None
+    return base / text

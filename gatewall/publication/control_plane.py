@@ -4,7 +4,7 @@ from gatewall.gate.countries import Countries
 from gatewall.kernel.env import Config
 from gatewall.publication.store import DatabasePolicyStore
 from gatewall.snapshot.holder import PolicyHolder
-from gatewall.snapshot.host_paths import geo_folder, policy_files
+from gatewall.snapshot.host_paths import policy_files
 from gatewall.snapshot.published import LastPublished
 
 Sources = tuple[PolicyHolder, Countries]
@@ -17,7 +17,7 @@ def sources_of(config: Config) -> Sources:
     The database decides; while it cannot be read, the published files do if they are newer.
     """
     if not _sources or _sources[0][0] is not config:
-        files, countries = policy_files(config), Countries(config.geo_database, folder=geo_folder(config.home))
+        files, countries = policy_files(config), Countries.of(config)
         last_published = LastPublished(files)
         policies = PolicyHolder(
             DatabasePolicyStore(files),

@@ -177,6 +177,8 @@ BAD = [
     ("GATEWALL_PORT", "9998"),
     ("GEOIP_DATABASE", __file__),
     ("GEOIP_DATABASE", "/dev/null"),
+    ("GEOIP_ASN_DATABASE", "/dev/null"),
+    ("GEOIP_ASN_DATABASE", "/nowhere/asn.mmdb"),
     ("CACHE_URL", "memcached://hunter2@cache"),
     ("CACHE_URL", "redis"),
     ("GEOIP_DATABASE", "/nowhere/geo.mmdb"),

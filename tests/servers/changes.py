@@ -193,11 +193,6 @@ def _rule(site, access, path, **conditions):
     return site.admin.post("/access-rules", name=f"{access} {path}", access=access, paths=paths, **conditions)["id"]
 
 
-def access_rule_opens(site):
-    path = f"/{site.new('hook')}"
-    return Change(lambda: _rule(site, "public", path), about(uri=path), 401, 200)
-
-
 def access_rule_denies(site):
     path = f"/{site.new('closed')}"
     return Change(lambda: _rule(site, "denied", path), site.mine(uri=path), 200, 403)
@@ -207,13 +202,6 @@ def access_rule_deleted(site):
     path = f"/{site.new('hook')}"
     rule = _rule(site, "public", path)
     return Change(lambda: site.admin.delete(f"/access-rules/{rule}"), about(uri=path), 200, 401)
-
-
-def access_rule_moved(site):
-    path = f"/{site.new('moved')}"
-    _rule(site, "public", path)
-    later = _rule(site, "denied", path)
-    return Change(lambda: site.admin.put(f"/access-rules/{later}", position=1), about(uri=path), 200, 403)
 
 
 def member_of_a_rule_removed(site):
@@ -268,7 +256,7 @@ POLICY = [
     settings,
     user_scope,
     group_scope,
-    access_rule_opens,
+    access_rule,
     access_rule_denies,
     access_rule_moved,
 ]

@@ -18,7 +18,7 @@ from gatewall.publication.publisher import publish
 from gatewall.server.answer_bytes import answer_bytes
 from gatewall.server.environ import environ_of
 from gatewall.server.http1 import Request, RequestReader
-from gatewall.snapshot.host_paths import geo_folder, policy_files
+from gatewall.snapshot.host_paths import policy_files
 from gatewall.snapshot.published import PublishedPolicies
 from tests.support.cast import CLIENT, OFFICE
 from tests.support.proxies import ROOT, AuthEndpoint
@@ -112,7 +112,7 @@ class DataPlane:
         config = settings.CONFIG
         self._files = policy_files(config)
         self._policies = PublishedPolicies(self._files)
-        self._gate = build_gate(config, self._policies, Countries(config.geo_database, folder=geo_folder(config.home)))
+        self._gate = build_gate(config, self._policies, Countries.of(config))
         trusted = TrustedCallers(config.trusted_proxies, config.metrics_token)
         self._application = AuthApplication(self._gate, self._policies, config.root_path, trusted)
 

@@ -83,7 +83,7 @@ def wait_until(condition: Callable[[], Any], seconds: float = PATIENCE, what: st
 
 def environment(home: Path, **changes: str) -> dict[str, str]:
     """Return this process's environment with Gatewall's home set to `home` and no other configuration."""
-    ours = ("GATEWALL_", "DJANGO_", "ROOT_PATH", "DATABASE_URL", "CACHE_URL", "GEOIP_DATABASE")
+    ours = ("GATEWALL_", "DJANGO_", "ROOT_PATH", "DATABASE_URL", "CACHE_URL", "GEOIP_DATABASE", "GEOIP_ASN_DATABASE")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return {
         **kept,

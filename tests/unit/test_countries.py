@@ -196,3 +196,17 @@ def test_number_of_the_autonomous_system_is_read_from_any_layout(path, clock, re
 
     assert Countries(path, folder=path.parent / "copies", clock=clock).asn_of(CLIENT) == asn
     assert Countries(path, folder=path.parent / "copies", clock=clock).asn_of(ip_address("192.0.2.1")) is None
+
+
+def test_numbers_of_autonomous_systems_are_read_from_a_file_of_their_own_that_may_be_replaced(path, clock):
+    write_mmdb(path, {"198.51.100.0/24": {"country": "NZ", "asn": 64511}})
+    own = path.with_name("asn.mmdb")
+    countries = Countries(path, folder=path.parent / "copies", asns=own, clock=clock)
+
+    assert countries.asn_of(CLIENT) is None
+    write_mmdb(own, {"198.51.100.0/24": {"autonomous_system_number": 64500}})
+    clock.now += LOOK_SECONDS
+    assert (countries.asn_of(CLIENT), countries.country_of(CLIENT)) == (64500, "NZ")
+    write_mmdb(path.with_name("new"), {"198.51.100.0/24": {"autonomous_system_number": 64501}}).replace(own)
+    countries.reload()
+    assert (countries.asn_of(CLIENT), countries.country_of(CLIENT)) == (64501, "NZ")

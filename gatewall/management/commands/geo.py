@@ -5,9 +5,11 @@ import time
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.management.base import OutputWrapper as Output
 from django.db import Error
@@ -20,7 +22,7 @@ from gatewall.install.geo_database import Installed, Readable, install
 from gatewall.install.geo_license import attribution
 from gatewall.install.geo_verification import KNOWN_ADDRESSES, GeoDatabaseRefused, Verified, verify
 from gatewall.kernel.downloads import DownloadFailed, DownloadRefused, download, is_url
-from gatewall.snapshot.host_paths import node_name
+from gatewall.snapshot.host_paths import geo_folder, node_name
 from policies import geo
 
 _TOR = (Path("/usr/share/tor/geoip"), Path("/usr/share/tor/geoip6"))
@@ -123,6 +125,20 @@ def _show_status(stdout: Output) -> None:
         raise CommandError(f"{path} cannot be used: {refused}") from None
     stdout.write(f"{path}: {path.stat().st_size:,} bytes")
     _show(database, attribution(database.kind, database.description), stdout)
+    _show_asns(stdout)
+
+
+def _show_asns(stdout: Output) -> None:
+    """Show where AS numbers come from, and of how many well-known addresses they are known."""
+    path = settings.CONFIG.geoip_asn_database
+    known = countries.Countries(geo.configured(), folder=geo_folder(settings.CONFIG.home), asns=path)
+    number = sum(known.asn_of(ip_address(text)) is not None for text in KNOWN_ADDRESSES)
+    if path is None and not number:
+        stdout.write("AS numbers   none are known: set GEOIP_ASN_DATABASE to an MMDB file with them")
+        return
+    built = geo.describe(path or geo.configured())
+    what = f"{built.kind}, built {built.built_at:%Y-%m-%d}, " if built else ""
+    stdout.write(f"AS numbers   {what}known of {number} of {len(KNOWN_ADDRESSES)} well-known addresses")
 
 
 def _show(database: Verified, license_line: str, stdout: Output) -> None:

@@ -20,7 +20,7 @@ from gatewall.kernel.refusals import Refusal
 from gatewall.replay.comparison import Comparison
 from gatewall.replay.tally import Tally
 from gatewall.snapshot.assembly import SegmentRefused
-from gatewall.snapshot.host_paths import geo_folder, policy_files
+from gatewall.snapshot.host_paths import policy_files
 from gatewall.whatif.backtest import runs, trial, window
 from gatewall.whatif.backtest.models import Backtest
 
@@ -67,7 +67,7 @@ def _result_of(backtest: Backtest, claim: uuid.UUID) -> dict[str, Any]:
         policies.before,
         policies.after,
         histories=policies.histories,
-        countries=Countries(settings.CONFIG.geo_database, folder=geo_folder(settings.CONFIG.home)),
+        countries=Countries.of(settings.CONFIG),
         at=time.time(),
     )
     tally, oldest = _compare(comparison, span, claim)
