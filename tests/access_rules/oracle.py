@@ -122,7 +122,7 @@ def judge(rule: Rule, situation: Situation, subject: Subject | None) -> Verdict:
         elif not held:
             return Verdict(fails=condition)
     if subject is None:
-        asked = [condition for condition in SUBJECT_CONDITIONS if rule[condition]]  # type: ignore[literal-required]
+        asked = [condition for condition in SUBJECT_CONDITIONS if rule[condition]]  # type: ignore[literal-required]  # the keys are the table's
         return Verdict(unseen=unseen, unproved=asked[0] if asked else None)
     for condition, means in SUBJECT_CONDITIONS.items():
         if not means(rule, subject):
