@@ -43,6 +43,7 @@ ATTACKS = {
         arg("x' and 1 < 2"),
         cookie("' or 1=1"),
         cookie('" or 1=1'),
+        path("/?id=1%a0or%a01=1"),
     ],
     "sqli-stacked-query": [
         arg("1; DROP TABLE users"),

@@ -14,6 +14,7 @@ from tests.unit.body_requests import BINARY, FORM, PARTS, SHORT, field, form_dat
 
 RULES = RuleSet(builtin_rules())
 SCRIPT = "<script>alert(1)</script>"
+STREAM = "application/octet-stream"
 NOTE = "protocol-not-inspected"
 JUDGE = Judge(None)
 
@@ -46,7 +47,7 @@ BYPASSES = {
     ),
     "UTF-16 as a file": (
         '<?xml version="1.0"?><!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>'.encode("utf-16"),
-        "application/octet-stream",
+        STREAM,
     ),
     "UTF-16 without a mark": (f'<?xml version="1.0"?><a>{quote("x")}; {SHORT}</a>'.encode("utf-16-le"), "text/xml"),
     "JSON in UTF-16": (json.dumps({"a": SCRIPT}).encode("utf-16-be"), "application/json"),
@@ -112,6 +113,11 @@ BYPASSES = {
     "an event handler in markup": ('<p>some</p><img src="x" onerror="alert(1)">', "text/plain"),
     "a file of PHP": form_data((field("f", '; filename="a.txt"'), "<?php system($_GET['c']); ?>")),
     "PHP in an image": form_data((field("f", '; filename="a.png"'), BINARY + "<?php system($_GET['c']); ?>")),
+    "a serialized object of Java": (b"\xac\xed\x00\x05sr\x00\x11java.util.HashMap" + bytes(50), STREAM),
+    "a serialized object of .NET": (b"\x00\x01\x00\x00\x00\xff\xff\xff\xff\x01" + bytes(50), STREAM),
+    "a serialized object of Python": (
+        b"\x80\x04\x95\x1e" + bytes(7) + b"\x8c\x05posix\x94\x8c\x06system\x94\x93\x94.", STREAM
+    ),
     "no body of a known type": (SHORT, "application/foo"),
 }  # fmt: skip
 

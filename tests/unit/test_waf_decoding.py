@@ -89,6 +89,9 @@ def test_percent_decoding_reads(text, read):
         ("scr\0ipt", "script"),
         ("\xef\xbc\x9cscript", "<script"),
         ("plain", "plain"),
+        ("1\xa0or\xa01", "1 or 1"),
+        ("1\xc2\xa0or", "1 or"),
+        ("\xc3\xa0 \xc2\xa0x", "\xc3  x"),
     ],
 )
 def test_loosening_reads(text, read):
@@ -163,6 +166,20 @@ def test_headers_that_browsers_fill_in_are_not_looked_at_and_others_are():
     headers = {"accept": "*/*", "sec-fetch-mode": "navigate", "x-a": "b", "accept-language": "../../x"}
 
     assert seen(Target.HEADERS, headers=headers) == ["x-a: b", "accept-language: ../../x"]
+
+
+@pytest.mark.parametrize("name", ["accept", "accept-language", "origin", "if-none-match", "x-real-ip", "via"])
+@pytest.mark.parametrize(
+    ("value", "rule"),
+    [
+        (b"() { :;}; /bin/bash -c id", "rce-shellshock"),
+        (b"<script>alert(1)</script>", "xss-script-tag"),
+        (b"x' or 1=1--", "sqli-tautology"),
+        (b"../x", "traversal-dot-dot"),
+    ],
+)
+def test_attack_in_a_header_that_browsers_fill_in_is_found(name, value, rule):
+    assert rule in names(headers=[(b"accept-encoding", b"gzip"), (name.encode(), value)])
 
 
 def test_referer_shows_its_query_and_an_odd_address():

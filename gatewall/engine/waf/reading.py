@@ -4,6 +4,7 @@ Each value is percent-decoded; further forms are added where they differ: withou
 without shell quotes; decoded from base64 or JSON. No value contains a line feed, which joins values for the scan.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 from gatewall.engine.model import AccessRequest
@@ -43,6 +44,8 @@ _PLAIN_HEADERS = frozenset(
     }
 )  # fmt: skip
 
+
+_IN_PLAIN_HEADERS = bytes(set(range(32, 127)) - set(b"'<>{}$`|\\"))
 
 _URI, _PATH, _ARGS, _ARG_NAMES = Target.URI, Target.PATH, Target.ARGS, Target.ARG_NAMES
 _HEADERS, _USER_AGENT, _COOKIES = Target.HEADERS, Target.USER_AGENT, Target.COOKIES
@@ -139,10 +142,7 @@ def _arguments(values: list[Value], target: Region, query: str) -> None:
 
 def _headers(values: list[Value], request: AccessRequest) -> None:
     left = MAX_HEADERS
-    plain = _PLAIN_HEADERS
-    for name, value in [
-        each for each in request.headers if each[0] not in plain or "../" in each[1] or "${" in each[1]
-    ]:
+    for name, value in _inspected_headers(request):
         left -= len(value)
         if len(value) > MAX_HEADER or left < 0:
             values.append((_HEADERS, name, UNINSPECTED + "header"))
@@ -156,6 +156,19 @@ def _headers(values: list[Value], request: AccessRequest) -> None:
             _referer(values, request, value)
         elif name != "cookie":
             _header(values, name, value)
+
+
+def _inspected_headers(request: AccessRequest) -> Iterable[tuple[str, str]]:
+    """Return all headers but those that browsers fill in, unless they contain what no browser writes there."""
+    plain = _PLAIN_HEADERS
+    text = "".join([value for name, value in request.headers if name in plain])
+    if "../" not in text and not text.encode("latin-1").translate(None, _IN_PLAIN_HEADERS):
+        return [each for each in request.headers if each[0] not in plain]
+    return [
+        each
+        for each in request.headers
+        if each[0] not in plain or "../" in each[1] or each[1].encode("latin-1").translate(None, _IN_PLAIN_HEADERS)
+    ]
 
 
 def _header(values: list[Value], name: str, value: str) -> None:

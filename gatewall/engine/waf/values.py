@@ -12,7 +12,7 @@ Value = tuple[Region, str | None, str]
 """Target or region of the body, name of the argument, header or cookie, and text (latin-1)."""
 
 _MAX_DEPTH = 3  # base64 in JSON in base64
-_TRIGGERS = ("'", '"', "\\", "&", "/*", "$", "`", "^", "\x00", "\xef")
+_TRIGGERS = ("'", '"', "\\", "&", "/*", "$", "`", "^", "\x00", "\xef", "\xa0")
 _FORMLESS = bytes(set(range(32, 127)) - set(b"'\"\\&*$`^{["))
 """Text of these bytes only contains no trigger, no line feed and no JSON, but possibly base64."""
 _IN_TOKENS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."

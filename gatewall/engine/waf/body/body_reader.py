@@ -15,6 +15,9 @@ _STORED = (
     "application/pdf", "application/zip", "application/gzip", "application/x-", "application/vnd.", "application/grpc",
 )  # fmt: skip
 """Types of files; a text of another type is a value, as is ``text/plain``."""
+_OBJECTS = ("\xac\xed\x00\x05", "\x00\x01\x00\x00\x00\xff\xff\xff\xff", *(f"\x80{chr(each)}" for each in range(2, 6)))
+"""How serialized objects of Java, .NET and Python begin."""
+_HEAD = 256
 _BOM = "\xef\xbb\xbf"
 
 
@@ -109,6 +112,8 @@ class Body:
         if not kind and not self._is_file and not is_binary(text):
             self.forms.append(text)  # Envoy omits the content type unless configured to send it
         elif self._is_file or is_binary(text) or (kind.startswith(_STORED) and kind != "text/plain"):
+            if text.startswith(_OBJECTS):
+                self.texts.append(BodyText(None, text[:_HEAD], BodyRegion.FILE))
             self.texts.append(BodyText(None, readable(text), BodyRegion.FILE))
         else:
             self.texts.append(BodyText(None, text, region_of(text)))

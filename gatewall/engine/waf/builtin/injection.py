@@ -98,7 +98,7 @@ INJECTION_RULES = (
         "php-variable",
         r"(?i)\$\s*\{?_(?:get|post|request|server|cookies?|files|session|env)\b|\$GLOBALS\b|\$HTTP_(?:RAW_POST_DATA"
         r"|(?:GET|POST|COOKIE|SERVER|ENV)_VARS)|\bphp_?self\b|\$this->|\$\{\s*['\"]?_[^_]|\$\w+\s*\(\s*\$\w+"
-        r"|\$\$\w+\s*=|\$\$\w+\s*[(\[]\s*['\"$\])]|\$[a-z_]\w*\s*=\s*(?:['\"\[$@]|new\s|array\s*\(|\w+\s*\()|\bGLOBALS\[|\b_CONF\[path\]|\bGALLERY_BASEDIR\b|\bappserv_root\b|\b(?:path\[docroot|config\[root_dir)\]|\b_(?:GET|POST"
+        r"|\$\$\w+\s*=|\$\$\w+\s*[(\[]\s*['\"$\])]|\$[a-z_]\w*\s*=\s*(?:['\"\[$@]|new\s|array\s*\(|\w+\s*\()|\bGLOBALS\[|\b_CONF\[path\]|\bGALLERY_BASEDIR\b|\bappserv_root\b|\b(?:path\[docroot|config\[root_dir)\]|\\think\\(?:app|request|container|template)\b|\binvokefunction\b|\b_(?:GET|POST"
         r"|REQUEST|SERVER|SESSION|COOKIE)\[",
         "a variable of PHP",
     ),
@@ -142,7 +142,7 @@ INJECTION_RULES = (
     _rule(
         "java-object",
         r"(?i)\xac\xed\x00\x05|\brO0AB|\bKztAAU|\bCs7QAF|\baced0005|<java\b|<(?:void|object)\s+(?:class|method)\s*="
-        r"|\bjava/lang/(?:class|object|process|reflect|runtime|string|system)\b|@type['\"]?\s*:\s*['\"]|\bAAEAAAD/////|\bH4sIAAAAA",
+        r"|\bjava/lang/(?:class|object|process|reflect|runtime|string|system)\b|@type['\"]?\s*:\s*['\"]|^\x00\x01\x00\x00\x00\xff\xff\xff\xff\x01|^\x80[\x02-\x05].{0,64}(?:posix|\bnt\b|builtins|subprocess).{0,16}(?:system|popen|Popen|eval|exec|call)|\bAAEAAAD/////|\bH4sIAAAAA",
         "a serialised object of Java or .NET",
     ),
     _rule(
@@ -224,6 +224,19 @@ INJECTION_RULES = (
         "the name of a class, an expression or a word of a programming language",
         targets=ALL_BUT_REFERER,
         score=3,
+    ),
+    _rule(
+        "graphql-flood",
+        r"(?:\{[^{}]*){20}|(?:\w+\s*:\s*\w+\s*\([^()]*\)\s*\{[^{}]*\}[\s,]*){20}",
+        "a GraphQL query of very many levels or aliases",
+        targets=(Target.BODY, Target.ARGS),
+    ),
+    _rule(
+        "graphql-introspection",
+        r"\b__schema\b\s*\{|\b__type\s*\(\s*name\b",
+        "a GraphQL query for the schema; set the score to 5 to refuse it",
+        targets=(Target.BODY, Target.ARGS),
+        score=2,
     ),
     _rule(
         "mail",

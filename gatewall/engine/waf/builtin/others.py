@@ -27,7 +27,8 @@ OTHER_RULES = (
         "ssrf-scheme",
         r"(?i)(?:^|[\s'\"=(:@])(?:gopher|dict|ldaps?|ldapi|tftp|sftp|netdoc|jar|jndi|rmi|imaps?|pop3s?|smtps?|telnet"
         r"|nfs|smb|svn(?:\+ssh)?|unc|mailto:\S+\?\w+=|afp|finger|rtsp|redis|mssql|mysql|postgres(?:ql)?|oracle"
-        r"|memcached|ssh2?|turn|stun|bzr|cvs|magnet|view-source|glob|local_file):(?://|\w+:)",
+        r"|memcached|ssh2?|turn|stun|bzr|cvs|magnet|view-source|glob|local_file):(?://|\w+:)"
+        r"|^@[\w.\-]+/(?:mapi|powershell|ews|ecp)\b",
         Category.SSRF,
         Severity.HIGH,
         ALL_BUT_REFERER,
@@ -182,7 +183,7 @@ OTHER_RULES = (
         r"(?i)^[\s]*(?:/{2,}|\\{2,}|/\\|\\/|https?:\\\\|https?:/\w|https?:\w)[\w.\-@%]+\.\w{2,}[/\\?#]?[^\s]*$",
         Category.PROTOCOL,
         Severity.LOW,
-        (Target.ARGS, Target.BODY),
+        (Target.ARGS, Target.BODY, Target.PATH),
         "an address that leads off the site without looking like it",
         2,
     ),

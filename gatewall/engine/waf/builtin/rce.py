@@ -201,7 +201,7 @@ RCE_RULES = (
     ),
     _rule(
         "download",
-        r"(?i)\b(?:wget|curl|fetch|lwp-download|lynx|aria2c|tftp)\b[\s+]+(?:-\S+\s+)*['\"]?(?:https?|ftp)://"
+        r"(?i)\{(?:curl|wget|nc|ncat|bash|sh|cat|ls|python\d?|perl|ping|nslookup),[^{}\s]+\}|\b(?:wget|curl|fetch|lwp-download|lynx|aria2c|tftp)\b[\s+]+(?:-\S+\s+)*['\"]?(?:https?|ftp)://"
         r"|\bscp\s+\S+@\S+:|\bgit\s+clone\s+\S*[:/]|[;|&`(]\s*(?:sudo\s+)?(?:pip\d?|npm|gem|apt(?:-get)?|yum)\s+install\b",
         "a command that fetches a file",
     ),
