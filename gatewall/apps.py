@@ -20,7 +20,7 @@ class GatewallConfig(AppConfig):
         | ``audit.events.recording`` | ``webhooks.incidents``, with the events of a transaction           |
         | ``api.fresh_sign_in``      | ``accounts``, to ask callers once more who they are                |
         | ``api.caller``             | ``accounts``, for how the caller's session was opened              |
-        | ``policies.history``       | the countries of this process, when rules may lock their maker out |
+        | ``policies.geo``           | the look-up of countries, when rules may lock their maker out      |
         | ``policies.scopes``        | the models whose rows name domains, when a domain changes or goes  |
         """
         # Imported here: their models are loaded only now.
@@ -34,8 +34,7 @@ class GatewallConfig(AppConfig):
         from gatewall.publication.announcement import announce  # noqa: PLC0415
         from gatewall.publication.control_plane import sources_of  # noqa: PLC0415
         from licensing.models import License  # noqa: PLC0415
-        from policies import scopes  # noqa: PLC0415
-        from policies.history import rule_lockout  # noqa: PLC0415
+        from policies import geo, scopes  # noqa: PLC0415
         from policies.models import Group  # noqa: PLC0415
         from webhooks import incidents  # noqa: PLC0415
 
@@ -44,7 +43,7 @@ class GatewallConfig(AppConfig):
         recording.call_in_transaction(incidents.witness)
         register_check(fresh_sign_in)
         caller.find_amr_with(authentication.amr_of)
-        rule_lockout.look_up_with(lambda: sources_of(settings.CONFIG)[1])
+        geo.look_up_with(lambda: sources_of(settings.CONFIG)[1])
         scopes.scoped_by(Group, User, License)
         register_all()
         gc.freeze()  # what is loaded stays: no later collection looks at it

@@ -1,7 +1,9 @@
-"""Build date and age of the geo database, for the control plane. The only adapter of geoip2."""
+"""Build date, age and content of the geo database, for the control plane. The only adapter of geoip2."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from ipaddress import IPv4Address
 from pathlib import Path
 
 import geoip2.database
@@ -9,7 +11,12 @@ import maxminddb
 from django.conf import settings
 from geoip2.database import MODE_FILE
 
+from gatewall.engine.ports import CountryLookup
 from gatewall.kernel import geo_file
+
+_KNOWN_TO_ALL = tuple(map(IPv4Address, ("1.1.1.1", "8.8.8.8", "9.9.9.9", "193.0.6.139")))
+"""Addresses of large, old networks: a database of autonomous systems has them."""
+_lookup: list[Callable[[], CountryLookup]] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +49,18 @@ def describe(path: Path | None) -> GeoDatabase | None:
     except (OSError, ValueError, maxminddb.InvalidDatabaseError):
         return None
     return GeoDatabase(metadata.database_type, datetime.fromtimestamp(metadata.build_epoch, tz=UTC))
+
+
+def look_up_with(lookup: Callable[[], CountryLookup]) -> None:
+    """Register the look-up of this process; ``gatewall.apps`` calls this, to avoid an import of the gate."""
+    _lookup[:] = [lookup]
+
+
+def lookup() -> CountryLookup:
+    """Return the look-up of countries and autonomous systems of this process."""
+    return _lookup[0]()
+
+
+def knows_autonomous_systems() -> bool:
+    """Return whether the database has autonomous systems; those of countries or cities usually have none."""
+    return any(lookup().asn_of(address) is not None for address in _KNOWN_TO_ALL)

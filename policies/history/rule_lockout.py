@@ -4,7 +4,7 @@ The engine itself decides, with the rows of the transaction: one request for ``/
 caller's address and with the caller's session.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,25 +20,19 @@ from gatewall.engine.groups import GroupTable
 from gatewall.engine.hosts import Authority, DomainTable, Host
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.model import AccessRequest, Credential, CredentialKind, Decision, Effect, Reason, Subject
-from gatewall.engine.ports import CountryLookup, Ports
+from gatewall.engine.ports import Ports
 from gatewall.engine.snapshot import EnforcementMode, PolicySnapshot, UserState
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.kernel.clientip import Caller
 from gatewall.policy import revisions, system_settings
-from policies import policy_source
+from policies import geo, policy_source
 from policies.history.lockout import WouldLockYouOut, await_confirmation, without_pending
 from policies.models import AccessRule
 
 _VISIBLE = frozenset({"for", "host", "proto", "method", "uri"})
 _BELOW = "any-name-below."
-_countries: list[Callable[[], CountryLookup]] = []
 Decisions = Mapping[str, Decision]
 """Decisions by the name of the registered domain."""
-
-
-def look_up_with(countries: Callable[[], CountryLookup]) -> None:
-    """Register the country lookup; ``gatewall.apps`` calls this, to avoid an import of the gate."""
-    _countries[:] = [countries]
 
 
 @contextmanager
@@ -94,7 +88,7 @@ def decisions(caller: Caller) -> Decisions:
     user = None if caller.user_id is None else users.filter(pk=caller.user_id).first()
     policy = _policy_for(caller, user)
     subject = session_subject(policy.users[user.pk], policy, caller.amr) if user else None
-    ports = Ports(countries=_countries[0](), credentials=_Proved(subject), rates=_Unlimited())
+    ports = Ports(countries=geo.lookup(), credentials=_Proved(subject), rates=_Unlimited())
     at = timezone.now().timestamp()
     return {
         domain.name: evaluate(_request(caller, domain.name, at), policy, ports) for domain in policy_source.domains()

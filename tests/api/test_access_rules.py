@@ -1,6 +1,7 @@
 """Access rules over the API: their values, their order, and warnings about them."""
 
 from datetime import datetime
+from types import SimpleNamespace
 
 import pytest
 
@@ -208,6 +209,16 @@ def test_a_rule_that_can_never_match_is_accepted_with_a_warning(admin, rules):
     assert "warnings" not in moved
     again = admin.put(f"/access-rules/{body['id']}", {"paths": []}).json()
     assert "wide" in again["warnings"][0]  # which the moved rule now takes everything of
+
+
+def test_an_autonomous_system_is_warned_of_unless_the_database_has_some(admin, monkeypatch):
+    rule = {"access": "denied", "asns": [64500]}
+    without = admin.post("/access-rules", {**rule, "name": "a", "enabled": True}).json()
+    monkeypatch.setattr("policies.geo._lookup", [lambda: SimpleNamespace(asn_of=lambda _address: 13335)])
+    known = admin.put(f"/access-rules/{without['id']}", {"remark": "x"}).json()
+
+    assert any("autonomous systems" in each for each in without["warnings"])
+    assert "warnings" not in known
 
 
 def test_conditions_on_what_is_not_known_are_warned_of(admin):

@@ -253,6 +253,8 @@ POLICY = [
     domain_remove,
     geo_rule,
     waf_rule,
+    access_rule,
+    access_rule_moved,
     settings,
     user_scope,
     group_scope,
