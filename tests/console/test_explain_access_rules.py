@@ -24,5 +24,15 @@ def test_page_says_which_rule_decided_and_why_the_other_did_not(pages):
     assert "by an access rule" in page
 
 
+def test_page_says_that_the_strictest_reading_counts(pages):
+    services.register_domain(actor="", name=OFFICE, access="authenticated", seed=True)
+    rules.create_access_rule(actor="alice", name="no admin", access="denied", paths=[{"match": "exact", "value": "/a"}])
+
+    several, one = (pages.submit("/explain/", **VISIT | {"uri": uri}).content.decode() for uri in ("/x//a;b", "/a"))
+
+    assert "The strictest access of all readings counts." in several
+    assert "The strictest access of all readings counts." not in one
+
+
 def test_page_of_a_host_without_rules_says_nothing_about_them(pages):
     assert "Access needed" not in pages.submit("/explain/", **VISIT).content.decode()
