@@ -90,16 +90,25 @@ class LiveSessions(admin.TabularInline):  # type: ignore[type-arg]  # not generi
 @admin.register(User)
 class UserAdmin(ServiceAdmin):
     form = UserForm
-    list_display = ("username", "email", "is_admin", "is_active", "all_domains", "second_factor", "last_login_at")
-    list_filter = ("is_admin", "is_active", "all_domains", "groups")
+    list_display = (
+        "username",
+        "email",
+        "is_admin",
+        "is_auditor",
+        "is_active",
+        "all_domains",
+        "second_factor",
+        "last_login_at",
+    )
+    list_filter = ("is_admin", "is_auditor", "is_active", "all_domains", "groups")
     search_fields = ("username", "email", "remark")
     ordering = ("id",)
     filter_horizontal = ("authorized_domains", "groups")
     readonly_fields = ("second_factor", "last_login_at", "created_at", "created_by")
     inlines = (LiveSessions,)
     fields = (
-        "username", "new_password", "email", "is_admin", "is_active", "all_domains", "authorized_domains", "groups",
-        "remark", *readonly_fields,
+        "username", "new_password", "email", "is_admin", "is_auditor", "is_active", "all_domains", "authorized_domains",
+        "groups", "remark", *readonly_fields,
     )  # fmt: skip
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:

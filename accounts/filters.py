@@ -39,8 +39,8 @@ class UserFilters(ListFilters):
 
     username = _NameFilter("username", parse=_lower_name, openapi={"type": "string", "maxLength": _LONGEST_NAME})
     email = text("email", max_length=254, lookup="iexact")
-    is_admin, is_active, all_domains = flag("is_admin"), flag("is_active"), flag("all_domains")
-    totp_enabled = flag("totp_enabled")
+    is_admin, is_auditor, is_active = flag("is_admin"), flag("is_auditor"), flag("is_active")
+    all_domains, totp_enabled = flag("all_domains"), flag("totp_enabled")
     authorized_domain = text("authorized_domains__name", max_length=255, parse=canonical_domain)
     group = text("groups__name", max_length=64)
     last_login_at_after, last_login_at_before = at_or_after("last_login_at"), before("last_login_at")

@@ -37,14 +37,14 @@ class InvalidCode(Refusal):
 
 
 class AdminRequired(Forbidden):
-    """The password is right, but only admins may sign in here."""
+    """The password is right, but only admins and auditors may sign in here."""
 
     code = "admin-required"
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A sign-in flow: name, audiences of its tokens, and whether it is for admins only."""
+    """A sign-in flow: name, audiences of its tokens, and whether it is for admins and auditors only."""
 
     name: str
     audiences: tuple[str, ...]
@@ -106,7 +106,7 @@ def prove_password(username: str, password: str, *, flow: Flow, visitor: Visitor
     if user is None:
         sign_in_events.failed(username, where, at, flow=flow.name)
         raise InvalidCredentials(_WRONG)
-    if flow.admins_only and not user.is_admin:
+    if flow.admins_only and not user.may_audit:
         attempt.uncount()
         sign_in_events.failed(username, where, at, flow=flow.name, why=AdminRequired.code)
         raise AdminRequired(_("only admins may sign in here"))
@@ -139,7 +139,7 @@ def prove_code(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datet
         entry.record_wrong()
         raise InvalidCode(_("the code is wrong, or was used already"))
     challenges.spend(challenge, at=at)
-    if flow.admins_only and not user.is_admin:
+    if flow.admins_only and not user.may_audit:
         entry.uncount()
         sign_in_events.failed(user.username, visitor.client_ip, at, flow=flow.name, why=AdminRequired.code)
         raise AdminRequired(_("only admins may sign in here"))

@@ -29,6 +29,7 @@ class User(AbstractBaseUser, Record):
     username = models.CharField(max_length=64, validators=[RegexValidator(USERNAME_PATTERN)])
     email = models.EmailField(blank=True, validators=[plain_email])
     is_admin = models.BooleanField(default=False)
+    is_auditor = models.BooleanField(default=False, db_default=False)
     is_active = models.BooleanField(default=True)
     all_domains = models.BooleanField(default=True)
     authorized_domains = models.ManyToManyField("policies.AuthorizedDomain", blank=True, related_name="users")
@@ -40,7 +41,17 @@ class User(AbstractBaseUser, Record):
     recorded = Recorded(
         Resource.USERS,
         api_fields(
-            *("username", "email", "is_admin", "is_active", "all_domains", "authorized_domains", "groups", "remark"),
+            *(
+                "username",
+                "email",
+                "is_admin",
+                "is_auditor",
+                "is_active",
+                "all_domains",
+                "authorized_domains",
+                "groups",
+                "remark",
+            ),
         ),
     )
     last_login = None  # Django's column; ours is last_login_at
@@ -61,8 +72,13 @@ class User(AbstractBaseUser, Record):
 
     @property
     def is_staff(self) -> bool:
-        """Admins, and only they, may use the Django admin."""
+        """Admins, and only they, may change things in the Django admin."""
         return self.is_admin and self.is_active
+
+    @property
+    def may_audit(self) -> bool:
+        """Admins and auditors may read everything but secrets."""
+        return self.is_active and (self.is_admin or self.is_auditor)
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
         """Bind the Django admin's session to the session version, so that ended sessions stay ended."""
@@ -70,10 +86,11 @@ class User(AbstractBaseUser, Record):
         return salted_hmac("accounts.models.User.session", value, secret=secret, algorithm="sha256").hexdigest()
 
     def has_perm(self, perm: str, obj: object = None) -> bool:
-        return self.is_staff
+        """Return whether the user has a permission of the Django admin: auditors have those to view."""
+        return self.is_staff or (self.may_audit and perm.partition(".")[2].startswith("view_"))
 
     def has_module_perms(self, app_label: str) -> bool:
-        return self.is_staff
+        return self.may_audit
 
 
 class Session(models.Model):

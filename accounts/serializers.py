@@ -27,6 +27,7 @@ class UserInput(StrictInput):
     password = _password()
     email = _EmailField(allow_blank=True, required=False, validators=[plain_email])
     is_admin = FlagField(required=False)
+    is_auditor = FlagField(required=False)
     is_active = FlagField(required=False)
     all_domains = FlagField(required=False)
     authorized_domains = RegisteredDomainsField(required=False)
@@ -52,9 +53,9 @@ class UserOutput(serializers.ModelSerializer[User]):
     class Meta:
         model = User
         fields = (
-            "id", "created_at", "created_by", "username", "email", "is_admin", "is_active", "all_domains",
-            "authorized_domains", "groups", "remark", "totp_enabled", "code_entry_locked", "last_login_at",
-            "session_count",
+            "id", "created_at", "created_by", "username", "email", "is_admin", "is_auditor", "is_active",
+            "all_domains", "authorized_domains", "groups", "remark", "totp_enabled", "code_entry_locked",
+            "last_login_at", "session_count",
         )  # fmt: skip
 
 

@@ -126,7 +126,7 @@ def _change(
 ) -> User:
     user = revisions.as_it_is_now(user)
     before = describe(user)
-    was_admin, was_active = user.is_admin, user.is_active
+    was_admin, was_auditor, was_active = user.is_admin, user.is_auditor, user.is_active
     for name, value in values.items():
         setattr(user, name, value)
     loses_admin_right = was_admin and was_active and not (user.is_admin and user.is_active)
@@ -134,7 +134,8 @@ def _change(
         _refuse_last_admin(user)
     if password is not None:
         user.password = password
-    if password is not None or (was_admin and not user.is_admin) or (was_active and not user.is_active):
+    is_demoted = (was_admin and not user.is_admin) or (was_auditor and not user.is_auditor)
+    if password is not None or is_demoted or (was_active and not user.is_active):
         user.session_version = F("session_version") + 1
     _save(user)
     _set_scope(user, authorized_domains, groups)

@@ -71,11 +71,11 @@ class Users(Resource):
         return selectors.users(timezone.now())
 
     def create_row(self, **values: Any) -> Model:
-        self._refuse_admin_by_token(values)
+        self._refuse_rights_by_token(values)
         return services.create_user(actor=self.actor, **values)
 
     def change_row(self, row: User, **values: Any) -> User:
-        self._refuse_admin_by_token(values)
+        self._refuse_rights_by_token(values)
         if "password" in values and row.pk == self.request.user.pk:
             # Otherwise a stolen session could set a password and sign in with it.
             raise reauthentication.ReauthenticationRequired("change your own password with PUT /users/:id/password")
@@ -84,10 +84,10 @@ class Users(Resource):
     def delete_row(self, row: User) -> None:
         services.delete_user(row, actor=self.actor)
 
-    def _refuse_admin_by_token(self, values: Mapping[str, Any]) -> None:
-        """Raise SessionRequired if an API token would make an admin, who could do everything."""
-        if values.get("is_admin") and isinstance(self.request.auth, ScopedAccess):
-            raise SessionRequired("an API token may not make an admin: sign in")
+    def _refuse_rights_by_token(self, values: Mapping[str, Any]) -> None:
+        """Raise SessionRequired if an API token would make an admin or auditor, who may do more than the token."""
+        if isinstance(self.request.auth, ScopedAccess) and (values.get("is_admin") or values.get("is_auditor")):
+            raise SessionRequired("an API token may not make an admin or auditor: sign in")
 
 
 class _UserView(ApiView):

@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from audit.event_kinds import EventKind
+from audit.events.revision_events import url_without_path
 from gatewall.api.fresh_sign_in import is_fresh
 from gatewall.api.service_admin import FreshForm, ReadOnlyAdmin, ShownOnceAdmin, actor
 from gatewall.kernel.refusals import Refusal
@@ -31,6 +32,11 @@ class _NoSealedLookups(admin.ModelAdmin):  # type: ignore[type-arg]  # not gener
         return "sealed" not in lookup and super().lookup_allowed(lookup, value, request)
 
 
+def _shown_to(request: HttpRequest, field: str) -> str:
+    """Return the field to show: to auditors the URL without its path, which may be secret."""
+    return "host" if field == "url" and not getattr(request.user, "is_staff", False) else field
+
+
 @admin.register(Webhook)
 class WebhookAdmin(_NoSealedLookups, ShownOnceAdmin):
     form = WebhookForm
@@ -40,6 +46,27 @@ class WebhookAdmin(_NoSealedLookups, ShownOnceAdmin):
     readonly_fields = _BECAME
     fields = ("name", "url", "kinds", "least_severity", "enabled", "allow_private", "remark", *readonly_fields)
     actions = ("send_test", "rotate_secret")
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return [_shown_to(request, name) for name in super().get_fields(request, obj)]
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        return [_shown_to(request, name) for name in self.list_display]
+
+    def get_search_fields(self, request: HttpRequest) -> Any:
+        return [name for name in self.search_fields if _shown_to(request, name) == name]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return (*self.readonly_fields, "host")
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
+        """Refuse lookups by URL to auditors: they would reveal it character by character."""
+        field = lookup.partition("__")[0]
+        return _shown_to(request, field) == field and super().lookup_allowed(lookup, value, request)
+
+    @admin.display(description="URL")
+    def host(self, webhook: Webhook) -> str:
+        return url_without_path(webhook.url)
 
     def create_row(self, request: HttpRequest, **values: Any) -> Webhook:
         webhook, secret = services.create_webhook(actor=actor(request), **values)

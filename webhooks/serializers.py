@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from audit.event_kinds import EventKind, EventSeverity
+from audit.events.revision_events import url_without_path
 from gatewall.api.fresh_sign_in import FreshInput
 from gatewall.api.serializers import FlagField, ShapedField, StrictInput, TextField
 from webhooks.models import Delivery, DeliveryStatus, Webhook
@@ -37,6 +38,13 @@ class WebhookOutput(serializers.ModelSerializer[Webhook]):
     class Meta:
         model = Webhook
         fields = ("id", "created_at", "created_by", *WebhookInput(partial=True).fields, *BECAME)
+
+    def to_representation(self, instance: Webhook) -> dict[str, Any]:
+        """Return the webhook; auditors see its URL without the path, which may be secret."""
+        shown = super().to_representation(instance)
+        if "request" in self.context and not self.context["request"].user.is_staff:
+            shown["url"] = url_without_path(instance.url)
+        return shown
 
 
 class SecretShownOnce(serializers.Serializer[Any]):

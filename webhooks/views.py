@@ -38,7 +38,12 @@ class Webhooks(Resource):
     volatile = BECAME
     filterset_class = WebhookFilters
     ordering_fields = ("id", "created_at", "name", "failing_since", "succeeded_at")
-    search_fields = ("name", "url", "remark")
+    search_fields: tuple[str, ...] = ("name", "url", "remark")
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        if not getattr(request.user, "is_staff", False):
+            self.search_fields = ("name", "remark")  # a search would reveal the URL character by character
 
     def get_queryset(self) -> QuerySet[Webhook]:
         return Webhook.objects.all()

@@ -30,7 +30,7 @@ def record(revision: PolicyRevision, diff: Diff) -> None:
     changes: defaultdict[EventKind, list[dict[str, Any]]] = defaultdict(list)
     for parts, by_kind in ((diff.counts, counts), (diff.changes or [], changes)):
         for part in parts:
-            by_kind[_kind_of(part)].append(_without_secrets(part))
+            by_kind[_kind_of(part)].append(without_secrets(part))
     user = get_user_model().objects.filter(username=revision.actor).first() if counts and revision.actor else None
     for kind, numbers in counts.items():
         detail = {
@@ -48,7 +48,7 @@ def _kind_of(part: dict[str, Any]) -> EventKind:
     return _OF_RESOURCE.get(part["resource"], EventKind.POLICY_CHANGED)
 
 
-def _without_secrets(part: dict[str, Any]) -> dict[str, Any]:
+def without_secrets(part: dict[str, Any]) -> dict[str, Any]:
     """Return the change; of webhook URLs without the path, which may be secret and would be sent to other webhooks."""
     if part["resource"] != Resource.WEBHOOKS:
         return part
@@ -58,8 +58,13 @@ def _without_secrets(part: dict[str, Any]) -> dict[str, Any]:
 def _without_path(fields: Mapping[str, Any]) -> dict[str, Any]:
     if "url" not in fields:
         return dict(fields)
-    parts = urlsplit(fields["url"])
-    return {**fields, "url": f"{parts.scheme}://{parts.netloc}/..."}
+    return {**fields, "url": url_without_path(fields["url"])}
+
+
+def url_without_path(url: str) -> str:
+    """Return the URL of a webhook without its path, which may be secret."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}/..."
 
 
 def _if_short(changes: list[dict[str, Any]]) -> list[dict[str, Any]] | None:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.contrib import admin
 from django.contrib.admin.apps import AdminConfig
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
@@ -79,35 +80,49 @@ class GatewallAdminSite(admin.AdminSite):
         return super().logout(request, extra_context)
 
     def admin_view(self, view: View, cacheable: bool = False) -> View:  # noqa: FBT001, FBT002 - Django's
-        """Reject cross-site writes in addition to Django's CSRF check."""
+        """Reject cross-site writes, in addition to Django's CSRF check, and writes of auditors.
+
+        Auditors may post to pages whose ``post_reads`` is true, and sign out.
+        """
         inner = super().admin_view(view, cacheable)
+        is_for_auditors = view == self.logout or getattr(getattr(view, "view_class", None), "post_reads", False)
 
         @wraps(inner)
         def ours_alone(request: HttpRequest, *arguments: Any, **path: Any) -> Any:
-            return _refused_as_cross_site(request) or inner(request, *arguments, **path)
+            if refused := _refused_as_cross_site(request):
+                return refused
+            if request.method not in _SAFE and not is_for_auditors and _is_auditor_only(request):
+                raise PermissionDenied
+            return inner(request, *arguments, **path)
 
         return ours_alone  # type: ignore[return-value]  # wraps() gives it the signature of the view
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Allow admins who have completed their second factor, if any."""
+        """Allow admins and auditors who have completed their second factor, if any."""
         from accounts import admin_session  # noqa: PLC0415 - no models yet when this module is loaded
         from accounts.authentication import signed_in_user  # noqa: PLC0415 - no models yet when this module is loaded
 
-        return super().has_permission(request) and admin_session.has_required_factors(request, signed_in_user(request))
+        may_read = getattr(request.user, "may_audit", False)
+        return may_read and admin_session.has_required_factors(request, signed_in_user(request))
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        """Add the first ten forced changes that wait for confirmation."""
+        """Add the first ten forced changes that wait for confirmation, and whether the user may only read."""
         from policies.history import confirmation  # noqa: PLC0415 - no models yet when this module is loaded
 
         context = super().each_context(request)
         waiting = list(confirmation.pending()[:_MAX_WAITING]) if context["has_permission"] else []
-        return {**context, "waiting": waiting}
+        return {**context, "waiting": waiting, "is_read_only": context["has_permission"] and _is_auditor_only(request)}
 
     def password_change(  # type: ignore[override]  # no page of its own
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """Redirect to the user's own page: Django's password page would bypass the services."""
         return redirect("admin:accounts_user_change", request.user.pk)
+
+
+def _is_auditor_only(request: HttpRequest) -> bool:
+    """Return whether the user may read everything and change nothing."""
+    return bool(getattr(request.user, "may_audit", False) and not getattr(request.user, "is_staff", False))
 
 
 def _home_elsewhere(request: HttpRequest) -> str:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from django.contrib.auth import get_user_model
+from django.db.models import Q
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 
@@ -82,7 +83,7 @@ def scope_of(view: Any, method: str) -> Scope | None:
 def require_scope(request: Request, view: Any) -> None:
     """Raise ScopeMissing or SessionRequired if the caller's API token does not permit the operation.
 
-    No token permits to change an admin: with their password, second factor or git token it would permit everything.
+    No token permits to change an admin or auditor: with their password or second factor it would permit what they may.
     """
     if not isinstance(request.auth, ScopedAccess):
         return
@@ -92,9 +93,10 @@ def require_scope(request: Request, view: Any) -> None:
     if scope not in request.auth.scopes:
         raise ScopeMissing(scope)
     user_id = view.kwargs.get(view.user_parameter)
-    if not reads(view, str(request.method)) and user_id is not None and _is_admin(int(user_id)):
-        raise SessionRequired("an API token may not change an admin: sign in")
+    if not reads(view, str(request.method)) and user_id is not None and _is_privileged(int(user_id)):
+        raise SessionRequired("an API token may not change an admin or auditor: sign in")
 
 
-def _is_admin(user_id: int) -> bool:
-    return bool(get_user_model().objects.filter(pk=user_id, is_admin=True).exists())
+def _is_privileged(user_id: int) -> bool:
+    privileged = Q(is_admin=True) | Q(is_auditor=True)
+    return bool(get_user_model().objects.filter(privileged, pk=user_id).exists())

@@ -12,10 +12,10 @@ from rest_framework.permissions import AllowAny
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from gatewall.api.operations import operation
 from gatewall.api.permissions import IsAdmin
+from gatewall.api.scopes import SYSTEM
 from gatewall.api.views import ApiView
 from gatewall.gate.waf_state import waf_checks
 from gatewall.kernel.refusals import Refusal
@@ -120,6 +120,7 @@ class _PublicStatus(ApiView):
     """Public status without a rate limit; details only for trusted callers and admins."""
 
     is_rate_limited = False
+    area = SYSTEM
     permission_classes = [AllowAny]
     renderer_classes = [JSONRenderer]
     content_negotiation_class = JsonToAll
@@ -129,16 +130,15 @@ class _PublicStatus(ApiView):
 
     def _answer(self, request: Request, found: dict[str, str], *, ready: bool) -> Response:
         body: dict[str, Any] = {"status": "ok" if ready else "unavailable"}
-        if is_trusted(request.META) or _is_admin(request):
+        if is_trusted(request.META) or self._may_read(request):
             body["checks"] = found
         return Response(body, status=200 if ready else 503)
 
-
-def _is_admin(request: Request) -> bool:
-    try:
-        return IsAdmin().has_permission(request, APIView())
-    except (APIException, Refusal, Error):
-        return False
+    def _may_read(self, request: Request) -> bool:
+        try:
+            return IsAdmin().has_permission(request, self)
+        except (APIException, Refusal, Error):
+            return False
 
 
 class Live(_PublicStatus):

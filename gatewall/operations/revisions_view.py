@@ -8,6 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from audit.events.revision_events import without_secrets
 from gatewall.api import etags
 from gatewall.api.filters import Filters, text
 from gatewall.api.operations import operation
@@ -95,8 +96,10 @@ class PolicyRevisions(Resource):
 
     @operation(answer=RevisionWithChangesOutput, is_tagged=True)
     def retrieve(self, request: Request, **path: Any) -> Response:
-        """Show a revision with its changes."""
+        """Show a revision with its changes; auditors see no secret paths of webhooks."""
         shown = dict(RevisionWithChangesOutput(self.get_object()).data)
+        if shown["changes"] and not getattr(request.user, "is_staff", False):
+            shown["changes"] = [without_secrets(change) for change in shown["changes"]]
         return etags.conditional_response(request, shown, etags.tag_of(shown))
 
     @operation(body=RestoreInput, answer=RevisionRestored, refuses={404, 409})

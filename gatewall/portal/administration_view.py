@@ -24,15 +24,15 @@ class Administration(OwnForm):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         found = pages.caller(request)
-        if found is None or not found.user.is_admin:
+        if found is None or not found.user.may_audit:
             return see_other(pages.guard_url())
         self.caller = found
         return self.again(request, "", HTTPStatus.OK)
 
     def send(self, request: HttpRequest) -> HttpResponse:
         user, at, visitor = self.caller.user, pages.now(), browser.visitor(request)
-        if not user.is_admin:
-            raise login.AdminRequired("only admins may sign in here")
+        if not user.may_audit:
+            raise login.AdminRequired("only admins and auditors may sign in here")
         proof = login.Proven(user, self._methods(request))
         with transaction.atomic():
             admin_session.end(request, at=at)  # also that of another admin, which Django's login() forgets
@@ -43,7 +43,7 @@ class Administration(OwnForm):
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
         user = self.caller.user
-        if not user.is_admin:
+        if not user.may_audit:
             return super().again(request, error, status)
         words = {
             "error": error,

@@ -102,7 +102,8 @@ class AccessRuleForm(ServiceForm):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         known = [method for method, _label in self.fields["methods"].choices]  # type: ignore[attr-defined]  # a ChoiceField
-        for widget, label in zip(self.fields["expires_at"].widget.widgets, (_("Day"), _("Time")), strict=True):
+        parts = self.fields["expires_at"].widget.widgets if "expires_at" in self.fields else ()  # auditors only read
+        for widget, label in zip(parts, (_("Day"), _("Time")), strict=False):
             widget.attrs["aria-label"] = label
         others = [method for method in self.instance.methods or [] if method not in known]
         self.fields["methods"].choices += [(method, method) for method in others]  # type: ignore[attr-defined]  # the same

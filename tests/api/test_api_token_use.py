@@ -152,7 +152,10 @@ def test_a_token_creates_no_admin_and_no_token(alice):
 
     assert code_of(token.post("/users", {**user, "is_admin": True})) == (403, "session-required")
     made = token.post("/users", user).json()
-    assert code_of(token.put(f"/users/{made['id']}", {"is_admin": True})) == (403, "session-required")
+    for right in ("is_admin", "is_auditor"):
+        assert code_of(token.put(f"/users/{made['id']}", {right: True})) == (403, "session-required")
+    auditor = a_user("eve", is_auditor=True)
+    assert code_of(token.put(f"/users/{auditor.pk}", {"remark": "x"})) == (403, "session-required")
     for call in (
         lambda: token.post("/api-tokens", {**BODY, "password": PASSWORD}),
         lambda: token.get("/api-tokens"),

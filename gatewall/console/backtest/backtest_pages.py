@@ -53,6 +53,7 @@ class BacktestsPage(OperatorPage):
     """The form of one kind of draft, and the list of backtests."""
 
     template, title = "console/backtests.html", _("Backtest")
+    post_reads = True
 
     def get(self, request: HttpRequest) -> HttpResponse:
         kind = _kind(request.GET.get("kind", next(iter(FORMS))))

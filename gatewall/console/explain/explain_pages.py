@@ -41,6 +41,7 @@ class Explain(OperatorPage):
 
     template = "console/explain.html"
     title = gettext_lazy("Explain")
+    post_reads = True
 
     def get(self, request: HttpRequest) -> HttpResponse:
         text = request.GET.get("decision_id", "").strip()

@@ -13,6 +13,7 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from audit.events.revision_events import without_secrets
 from gatewall.api.caller import caller_of
 from gatewall.api.translation import messages_of, translated
 from gatewall.console.explain.presentation import ACTIONS, row_shown
@@ -95,6 +96,8 @@ class Revision(OperatorPage):
         would: Preview | None = None,
     ) -> HttpResponse:
         changes = row.changes or []
+        if not getattr(request.user, "is_staff", False):
+            changes = [without_secrets(change) for change in changes]
         return self.render(
             request,
             status,

@@ -17,7 +17,7 @@ REFRESH_CHOICES = ("0", "10", "30", "60")
 
 
 class OperatorPage(View):
-    """A page for admins who have passed their second factor, if they have one.
+    """A page for admins and auditors who have passed their second factor, if they have one.
 
     Subclasses set ``template`` and ``title``, and implement ``get`` (and ``post``) with ``render``. CSRF protection is
     that of the admin site.
@@ -25,6 +25,8 @@ class OperatorPage(View):
 
     template: str
     title: str | Promise
+    post_reads = False
+    """Whether a POST changes nothing, so that auditors may send it."""
 
     @classmethod
     def as_view(cls, **initial: Any) -> Callable[..., HttpResponseBase]:

@@ -97,6 +97,12 @@ CUTS = (
         is_admin=False,
     ),
     _user(
+        "users stay without the rights of an auditor",
+        f"is_auditor AND NOT EXISTS ({_USER} AND p.is_auditor)",
+        "is_auditor = FALSE",
+        is_auditor=False,
+    ),
+    _user(
         "users keep the password that they set after the backup",
         f"EXISTS ({_USER} AND p.password <> accounts_user.password)",
         "password = (SELECT p.password FROM present_user p WHERE p.id = accounts_user.id)",
