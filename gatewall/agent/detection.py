@@ -49,6 +49,8 @@ class Watch:
         self._detectors = Detectors(Limits())
         self._page_detectors = Detectors(Limits())
         """Requests that web pages made browsers send: reported, but never a reason for a ban."""
+        self._signed_in_detectors = Detectors(Limits())
+        """Requests with a valid credential that WAF rules refused: the same."""
         self._verdicts: list[tuple[Verdict, Spared | None]] = []
         self._counted: dict[int, tuple[int, int]] = {}
         """By failed sign-in, how many of its count and of its marks the detectors have."""
@@ -62,6 +64,8 @@ class Watch:
             return
         if record.made_by_page:
             self._keep(self._page_detectors.probe(probe), Spared.MADE_BY_PAGE)
+        elif record.reason == Reason.WAF_RULE and record.subject is not None:
+            self._keep(self._signed_in_detectors.probe(probe), Spared.SIGNED_IN)
         else:
             self._keep(self._detectors.probe(probe))
 
@@ -70,7 +74,9 @@ class Watch:
         if self._scanned_at is not None and abs(at - self._scanned_at) < _EVERY:
             return
         settings = system_settings.current()
-        self._detectors.limits = self._page_detectors.limits = _limits(settings)
+        limits = _limits(settings)
+        for detectors in (self._detectors, self._page_detectors, self._signed_in_detectors):
+            detectors.limits = limits
         self._scan_sign_ins(at)
         self._scanned_at = at
         if settings.auto_ban_mode == EnforcementMode.OFF:

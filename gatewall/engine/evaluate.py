@@ -60,7 +60,8 @@ def explain(request: AccessRequest, policy: PolicySnapshot, ports: Ports) -> tup
 
 
 def _decision(facts: Facts, verdict: Verdict) -> Decision:
-    # A valid credential fills the identity headers even where none was required. A refusal looks up no subject: a
-    # blocked client must not be able to make us verify signatures.
-    subject = facts.subject if verdict.effect is Effect.ALLOW else facts.known_subject
+    # A valid credential fills the identity headers even where none was required, and keeps WAF matches from leading to
+    # a ban. No other refusal looks up a subject: a blocked client must not be able to make us verify signatures.
+    looks_up = verdict.effect is Effect.ALLOW or verdict.reason is Reason.WAF_RULE
+    subject = facts.subject if looks_up else facts.known_subject
     return Decision(verdict, subject, facts.country_code, facts.known_rule_matches)

@@ -10,6 +10,7 @@ from gatewall.engine.hosts import Authority, Host
 from gatewall.engine.model import AccessRequest, Action, DecidedBy, Decision, Effect, Reason, RuleMatch, Subject
 from gatewall.engine.snapshot import PolicySnapshot, QueryStrings
 
+_CHECKED = frozenset({Reason.CREDENTIAL_INVALID, Reason.WAF_RULE})
 _OTHER_SITES = frozenset({"cross-site", "same-site"})
 
 
@@ -107,12 +108,12 @@ def rules_of(matches: Iterable[RuleMatch]) -> list[dict[str, object]]:
 def _credential(request: AccessRequest, decision: Decision) -> dict[str, object] | None:
     """Return the kind of the first credential and whether any was valid; never a secret.
 
-    A refusal before the credential step leaves it ``not-checked``.
+    A refusal before the credential step leaves it ``not-checked``, except one by WAF rules.
     """
     if not request.credentials:
         return None
     subject = decision.subject
-    checked = decision.effect is Effect.ALLOW or decision.reason is Reason.CREDENTIAL_INVALID
+    checked = decision.effect is Effect.ALLOW or decision.reason in _CHECKED
     state = "valid" if subject else "not-valid" if checked else "not-checked"
     return {"kind": str(request.credentials[0].kind), "amr": list(subject.amr) if subject else [], "state": state}
 

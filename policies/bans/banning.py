@@ -47,6 +47,7 @@ class Spared(StrEnum):
     TOO_MANY_BANS = "too-many-bans"
     TOO_LATE = "too-late"
     MADE_BY_PAGE = "made-by-page"
+    SIGNED_IN = "signed-in"
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,7 +173,7 @@ def test_a_whitelisted_monitor_that_is_let_in_is_not_even_told(auth, watched, wa
 def test_loopback_trusted_proxies_and_nobody_are_never_banned(watched, client, why):
     for number in range(20):
         path, rule = f"/{number}", {"id": number % 3, "name": "rule", "action": "block"}
-        watched.watch.observe(a_record(number, client_ip=client, path=path, rules=[rule]))
+        watched.watch.observe(a_record(number, client_ip=client, path=path, rules=[rule], subject=None))
     watched.look()
 
     assert bans() == []
@@ -248,6 +248,18 @@ def test_what_a_page_made_a_visitor_send_adds_nothing_to_what_they_send_themselv
     watched.look()
 
     assert bans() == []
+
+
+@pytest.mark.parametrize(("is_valid", "banned"), [(True, []), (False, [SCANNER])])
+def test_a_valid_credential_alone_keeps_waf_matches_from_a_ban_and_they_are_told(auth, watched, waf, is_valid, banned):
+    token = a_token(a_user("carol")) if is_valid else "gwa.wrong"
+    answers = [auth(x_forwarded_for=SCANNER, x_forwarded_uri=path, service_authorization=token) for path in SCAN[:8]]
+    watched.look()
+
+    assert {answer.reason for answer in answers} == {"waf-rule"}  # an answer that lets in protects the address, too
+    assert bans() == banned
+    told = [event.detail.get("why") for event in SecurityEvent.objects.filter(kind=EventKind.CLIENT_SUSPECTED)]
+    assert set(told) == ({"signed-in"} if is_valid else set())
 
 
 def test_scanner_is_banned_for_what_it_sends_without_those_headers(auth, watched, waf):

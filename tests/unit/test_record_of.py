@@ -100,7 +100,7 @@ def test_a_record_says_which_credential_was_sent_and_what_it_was_worth(subject, 
         (Reason.CREDENTIAL_INVALID, Effect.CHALLENGE, "not-valid"),
         (Reason.HOST_PUBLIC, Effect.ALLOW, "not-valid"),
         (Reason.CLIENT_BLOCKED, Effect.DENY, "not-checked"),
-        (Reason.WAF_RULE, Effect.DENY, "not-checked"),
+        (Reason.WAF_RULE, Effect.DENY, "not-valid"),
         (Reason.CANNOT_DECIDE, Effect.ERROR, "not-checked"),
     ],
 )
