@@ -81,3 +81,11 @@ def test_readings_are_closed(text):
 
 def test_first_reading_is_the_path_decoded_once():
     assert readings_of("/a%20b;c/%2561")[0] == "/a b;c/%61"
+
+
+def test_path_without_its_first_slash_is_read_with_it():
+    assert possible_paths(b"*") == (b"/*",)
+
+
+def test_path_has_too_many_readings_before_it_is_decoded():
+    assert possible_paths(b"/" + b"\\..;a//./" * 20_000) is None
