@@ -82,6 +82,8 @@ ATTACKS = {
         arg('<a href="javascript:alert(1)">'),
         arg("<iframe src=javascript:alert(1)>"),
         arg("<form action = 'vbscript:x'>"),
+        arg("javascript:void(x=1)"),
+        arg("javascript:vvv=1"),
         arg("&lt;a href=javascript&#58;alert(1)"),
     ],
     "traversal-dot-dot": [

@@ -41,6 +41,8 @@ HARMLESS = {
     ],
     "xss-script-url": [
         arg("what is javascript: a guide"),
+        arg("javascript:void(0)"),
+        arg("javascript: void(0);"),
         arg("href=/javascript/intro"),
         arg("src=https://cdn.example/javascript.js"),
     ],

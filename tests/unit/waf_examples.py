@@ -5,10 +5,11 @@ from tests.unit.attacks import arg, cookie, header, path
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
-def text(line):
-    """Return a request with a line in a document of several lines."""
-    lines = ["Some notes of ours", "from the first of May on, about this and that", line, "The end", ""]
-    return {"headers": {"content-type": "text/plain"}, "body": "\r\n".join(lines).encode()}
+def texts(*lines):
+    """Return a request for each line, with a document of several lines."""
+    around = ["Some notes of ours", "from the first of May on, about this and that", "{}", "The end", ""]
+    kind = {"content-type": "text/plain"}
+    return [{"headers": kind, "body": "\r\n".join(around).replace("{}", line, 1).encode()} for line in lines]
 
 
 NAMED = {
@@ -185,7 +186,7 @@ NAMED = {
     "injection-nosql": ([path("/?a[$ne]=1"), '{"$where": "x"}'], ["[ne]", "cost: $5"]),
     "injection-ldap": (["*)(uid=*", "(|(a=b", "john)(sn~=smith"], ["(a) or (b)", "a*b"]),
     "injection-xml-entity": (['<!DOCTYPE a [<!ENTITY b SYSTEM "x">', "<!entity x"], ["<!doctype html>", "entity"]),
-    "injection-xpath": (["' or count(/x)", "child::node()"], ["child: node", "x/y"]),
+    "injection-xpath": (["' or count(/x)", "child::node()", "x'] | //a"], ["child: node", '//*[@id="a"]/div[1]']),
     "injection-ssi": (['<!--#exec cmd="x"', "<esi:include"], ["<!-- note -->", "#exec"]),
     "injection-mail": (["x\r\nbcc: a@b", "x\r\nRCPT TO: y"], ["bcc: me", "to: you"]),
     "ssrf-scheme": (
@@ -252,32 +253,20 @@ NAMED = {
         [path("/?a=" + "x" * 30_000), {"headers": {"content-type": "image/png"}, "body": b"\x89PNG" + b"d" * 66_000}],
     ),
     "sqli-in-text": (
-        [
-            text("a' or 1=1 --"),
-            text("1 or 1=1"),
-            text("'; drop table users"),
-            text("1' union select 2"),
-            text("x' and (select 1)=1"),
-        ],
-        [text("select the users' union"), text("it's 1 or 2"), text('if a == "x" or b == "y":')],
+        texts("a' or 1=1 --", "1 or 1=1", "'; drop table users", "1' union select 2", "x' and (select 1)=1"),
+        texts("select the users' union", "it's 1 or 2", 'if a == "x" or b == "y":'),
     ),
     "rce-in-text": (
-        [
-            text("; cat /etc/passwd"),
-            text("| whoami"),
-            text("$(uname -a)"),
-            text("&& sleep 5;"),
-            text("x = os.execute('a')"),
-        ],
-        [text("| id | name |"), text("run `id` or `whoami` first"), text("cat /etc/hosts.example")],
+        texts("; cat /etc/passwd", "| whoami", "$(uname -a)", "&& sleep 5;", "x = os.execute('a')"),
+        texts("| id | name |", "run `id` or `whoami` first", "cat /etc/hosts.example"),
     ),
     "traversal-in-text": (
-        [text("../../etc/passwd"), text("..\\..\\windows\\win.ini"), text("file:///etc/shadow")],
-        [text("see ../../docs/etc.md"), text("[here](../x.md)")],
+        texts("../../etc/passwd", "..\\..\\windows\\win.ini", "file:///etc/shadow"),
+        texts("see ../../docs/etc.md", "[here](../x.md)"),
     ),
     "injection-in-text": (
-        [text("{{7*7}}"), text("${ 7*'7' }"), text("x.__class__.__mro__[1]"), text("#{T(java.lang.Runtime)}")],
-        [text("{{ user.name }}"), text("${HOME}"), text("a class with __mro__")],
+        texts("{{7*7}}", "${ 7*'7' }", "x.__class__.__mro__[1]", "#{T(java.lang.Runtime)}", "<!ENTITY % x SYSTEM 'y'>"),
+        texts("{{ user.name }}", "${HOME}", "a class with __mro__"),
     ),
     "protocol-open-redirect": (
         ["//evil.test", "/\\evil.test", path("//evil.test/a")],

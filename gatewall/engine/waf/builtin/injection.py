@@ -78,7 +78,7 @@ INJECTION_RULES = (
     ),
     _rule(
         "php-variable-call",
-        r"(?i)\$\s*(?:[a-z_]\w*|\{[^}]*\})(?:->\w+|\s*\[[^\]]*\]|\s*\{[^}]*\})*\s*\((?:[^)]*['\"$@][^)]*\)|[^)]*\)\s*(?:;|\(|$))|\$\s*(?:[a-z_]\w*|\{[^}]*\})(?:->\w+|\s*\[[^\]]*\]|\s*\{[^}]*\})+\s*\([^)]*\)|\$\s*\{\s*['\"@$]"
+        r"(?i)(?:^|[^\d])\$\s*(?:[a-z_]\w*|\{[^}]*\})(?:->\w+|\s*\[[^\]]*\]|\s*\{[^}]*\})*\s*\((?:[^)]*['\"$@][^)]*\)|[^)]*\)\s*(?:;|\(|$))|\$\s*(?:[a-z_]\w*|\{[^}]*\})(?:->\w+|\s*\[[^\]]*\]|\s*\{[^}]*\})+\s*\([^)]*\)|\$\s*\{\s*['\"@$]"
         r"|\w::\$\w+\s*\(|['\"]\s*\.\s*['\"]\w*['\"]\s*\)+\s*\(|\b(?:memory_limit|post_max_size|max_execution_time|error_reporting|session\.auto_start"
         r"|include_path|default_mimetype|output_handler|zend\.\w+|sendmail_path|mail\.\w+|log_errors)\s*=",
         "a function whose name is in a variable of PHP",
@@ -205,7 +205,7 @@ INJECTION_RULES = (
     ),
     _rule(
         "xpath",
-        r"(?i)['\"]\s*(?:\bor\s|\band\s|\]|\|)\s*(?:count|name|string-length|substring|position|contains|starts-with"
+        r"(?i)['\"]\s*\]\s*(?:\||/(?:\.\.|\*|@|child::|parent::|ancestor::|node\(\)|text\(\)))|['\"]\s*(?:\bor\s|\band\s|\|)\s*(?:count|name|string-length|substring|position|contains|starts-with"
         r"|local-name|boolean|not)?\s*\(?\s*(?:/|\.\./|\*|@|child::|parent::|ancestor::|node\(\)|text\(\))"
         r"|\b(?:child|parent|ancestor|descendant|following|preceding|self|attribute)(?:-or-self|-sibling)?::"
         r"|/(?:text|node|comment)\(\)|\]\s*\|\s*/+\w*\[?|\bstring-length\s*\(|\bdoc\s*\(\s*concat|\bcount\s*\(\s*/",

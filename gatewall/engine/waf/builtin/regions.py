@@ -10,6 +10,7 @@ _WEAK_IN_TEXT = """
     sqli-tautology sqli-comparison sqli-quote-operator sqli-stacked-query sqli-cast sqli-select-columns sqli-select-from
     sqli-select-list sqli-subquery sqli-dangerous-function sqli-function-call sqli-conditional sqli-data-change
     sqli-schema-change sqli-hex-string sqli-broken-quote sqli-quoted-null sqli-catalogue
+    sqli-comment-end sqli-execute xss-style-script rce-alias injection-xml-entity
     xss-element xss-loading-element xss-odd-element xss-closing-quote xss-script-call xss-script-text xss-alert
     xss-page-access xss-dom-write
     traversal-dot-dot traversal-dotted-hex traversal-system-file traversal-secret-name traversal-url-file

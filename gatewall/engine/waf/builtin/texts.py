@@ -41,7 +41,8 @@ TEXT_RULES = (
         "injection-in-text",
         Category.INJECTION,
         r"(?i)(?:\{\{|[$#@*]\{|<%=|\$\{\{)\s*['\"]?\d+['\"]?\s*[*+]\s*['\"]?\d+['\"]?\s*(?:\}|%>)|__(?:mro|subclasses|globals|builtins)__\b[^\r]{0,40}[\[(.]"
-        r"|[$#%]\{[^}\r]*(?:getruntime|processbuilder|java\.lang|#_memberaccess|freemarker\.template)|\bT\(\s*java\.lang",
+        r"|[$#%]\{[^}\r]*(?:getruntime|processbuilder|java\.lang|#_memberaccess|freemarker\.template)|\bT\(\s*java\.lang"
+        r"|<!entity\s+(?:%\s*)?[\w.\-]+\s+(?:system|public)\b|<xi:include\b[^>\r]*href",
         "an expression that a template engine evaluates, within a text",
     ),
 )

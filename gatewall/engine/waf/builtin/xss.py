@@ -39,8 +39,8 @@ XSS_RULES = (
     _rule(
         "script-url",
         r"(?i)(?:j[\s\x00-\x08\x0b]*a[\s\x00-\x08\x0b]*v[\s\x00-\x08\x0b]*a|v[\s\x00-\x08\x0b]*b"
-        r"|l[\s]*i[\s]*v[\s]*e)[\s\x00-\x08\x0b]*s[\s\x00-\x08\x0b]*c[\s\x00-\x08\x0b]*r[\s\x00-\x08\x0b]*i[\s\x00-\x08\x0b]*p[\s\x00-\x08\x0b]*t[\s\x00-\x08\x0b]*:(?:[^;\s+]"
-        r"|[\s+]+(?:\w+[\w.]*[\s]*[(`=\[]|//|/\*))",
+        r"|l[\s]*i[\s]*v[\s]*e)[\s\x00-\x08\x0b]*s[\s\x00-\x08\x0b]*c[\s\x00-\x08\x0b]*r[\s\x00-\x08\x0b]*i[\s\x00-\x08\x0b]*p[\s\x00-\x08\x0b]*t[\s\x00-\x08\x0b]*:(?:[^;\s+v]"
+        r"|v(?:$|[^o]|o(?:[^i]|i(?:[^d]|d(?:[^\s(]|\s*\(\s*[^0\s]))))|[\s+]+(?:(?:[a-uw-z0-9_][\w.]*|v(?:[a-np-z0-9_.][\w.]*|o(?:[a-hj-z0-9_.][\w.]*)?)?)[\s]*[(`=\[]|//|/\*))",
         "a URL that is a script",
     ),
     _rule(
@@ -139,7 +139,7 @@ XSS_RULES = (
     ),
     _rule(
         "utf-7",
-        r"\+ADw-|\+ADw[A-Za-z]{2,8}\+AD4|\+ACI(?:APg|-)|(?i:(?:^|[\x00-\x7f\xc2])\xbc/?(?:script|img|svg|iframe|body|a|input|video)\b)",
+        r"\+ADw-|\+ADw[A-Za-z]{2,8}\+AD4|\+ACI(?:APg|-)|(?i:(?:^|[\x00-\x7f\xc2])\xbc/?(?:script|img|svg|iframe|body|input|video)\b|(?:^|[\x00-\x7f\xc2])\xbca\s)",
         "an element in UTF-7 or US-ASCII with the high bit set",
     ),
     _rule(
