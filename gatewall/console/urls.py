@@ -5,7 +5,7 @@ from django.urls import URLPattern, path
 from gatewall.console.backtest import backtest_pages, blast_radius
 from gatewall.console.explain import explain_pages, who_can_enter_page
 from gatewall.console.log import log_page, saved_views
-from gatewall.console.policy import history_pages, import_page, network_pages
+from gatewall.console.policy import history_pages, import_page, network_pages, suggestions_page
 from gatewall.console.site import dashboard_page, doctor_page, first_site_page
 
 app_name = "console"
@@ -20,6 +20,7 @@ urlpatterns: list[URLPattern] = [
     path("explain/", explain_pages.Explain.as_view(), name="explain"),
     path("explain/<uuid:decision_id>/", explain_pages.Receipt.as_view(), name="explain-receipt"),
     path("who-can-enter/", who_can_enter_page.WhoCanEnterPage.as_view(), name="who-can-enter"),
+    path("suggested-rules/", suggestions_page.SuggestionsPage.as_view(), name="suggested-rules"),
     path("backtest/", backtest_pages.BacktestsPage.as_view(), name="backtests"),
     path("backtest/<int:pk>/", backtest_pages.BacktestPage.as_view(), name="backtest"),
     path("blast-radius/", blast_radius.BlastRadiusPage.as_view(), name="blast-radius"),

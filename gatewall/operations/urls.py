@@ -7,7 +7,7 @@ from gatewall.health import dashboard_view, health, metrics_view
 from gatewall.operations import settings_view
 from gatewall.operations.revisions_view import PolicyRevisions
 from gatewall.publication import reload_view
-from gatewall.whatif import access_log_view, explain_view, rule_trial_view, who_can_enter_view
+from gatewall.whatif import access_log_view, explain_view, rule_suggestions_view, rule_trial_view, who_can_enter_view
 
 _REVISION = rf"^policy/revisions/(?P<pk>{PolicyRevisions.lookup_value_regex})"
 
@@ -20,6 +20,11 @@ urlpatterns = [
     path("access-logs/<uuid:decision_id>", access_log_view.AccessLogEntry.as_view(), name="access-log"),
     path("policy/explain", explain_view.Explain.as_view(), name="policy-explain"),
     path("policy/who-can-enter", who_can_enter_view.WhoCanEnter.as_view(), name="policy-who-can-enter"),
+    path(
+        "access-rules/suggestions",
+        rule_suggestions_view.RuleSuggestions.as_view(),
+        name="access-rules-suggestions",
+    ),
     path("waf-rules/test", rule_trial_view.RuleTrial.as_view(), name="waf-rules-test"),
     path("system/settings", settings_view.Settings.as_view(), name="system-settings"),
     path("system/doctor", view.Doctor.as_view(), name="system-doctor"),

@@ -16,6 +16,7 @@ SCOPES = {
         *((f"policy-backtest-{part}", "GET") for part in ("list", "detail")),
         *((name, "POST") for name in ("policy-explain", "waf-rules-test", "policy-backtest-list")),
         *((name, "GET") for name in ("policy-blast-radius", "policy-who-can-enter", "app-profiles", "app-profile")),
+        ("access-rules-suggestions", "GET"),
     },
     "policy:write": {
         *((f"{name}-list", "POST") for name in POLICY),

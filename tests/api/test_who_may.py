@@ -44,6 +44,7 @@ WHO = {
     ("access-log", "GET"): ADMIN,
     ("policy-explain", "POST"): ADMIN,
     ("policy-who-can-enter", "GET"): ADMIN,
+    ("access-rules-suggestions", "GET"): ADMIN,
     ("waf-rules-batch", "POST"): ADMIN,
     ("waf-rules-test", "POST"): ADMIN,
     ("dashboard-stats", "GET"): ADMIN,

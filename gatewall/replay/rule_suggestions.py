@@ -1,0 +1,181 @@
+"""Suggest access rules for client programs that were refused for want of a credential. Pure.
+
+A program that cannot show a sign-in page sends the same first word of a user agent to many paths. The rules that are
+suggested open exactly these paths, with ids generalized, and each suggestion says what else it would have let in.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from gatewall.engine.access_rules.paths import compiled
+from gatewall.engine.access_rules.rules import PathMatch, PathPattern
+from gatewall.engine.access_rules.table import trimmed_readings
+
+LEAST_REQUESTS = 10
+LEAST_PATHS = 3
+"""Fewer requests or paths are no evidence of a program."""
+MAX_PATHS = 100
+MAX_EXAMPLES = 5
+_MAX_SIBLINGS = 7
+"""More values of a segment, with equal ones around it, become a wildcard."""
+_BROWSER = "Mozilla/"
+_ID = re.compile(
+    r"\d+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?=[a-f]*\d)[0-9a-f]{8,}|(?=[A-Za-z_-]*\d)[\w-]{20,}",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedRequest:
+    """A recorded request that was refused for want of a credential; ``path`` as it was sent.
+
+    ``rule_path``: the path as a rule writes it, None if none can.
+    """
+
+    decision_id: str
+    at: float
+    client: str
+    method: str
+    path: str
+    rule_path: str | None
+    user_agent: str
+
+    @property
+    def program(self) -> str:
+        """The first product of the user agent without its version; empty for browsers and without one."""
+        agent = self.user_agent
+        return "" if agent.startswith(_BROWSER) else agent.split("/", 1)[0].split(" ", 1)[0][:64]
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestedRule:
+    """Paths and methods that a rule would open."""
+
+    methods: tuple[str, ...]
+    paths: tuple[PathPattern, ...]
+
+
+@dataclass(slots=True)
+class Requests:
+    """Requests of one program: their number, clients, first and last time, and the newest as examples."""
+
+    program: str
+    number: int = 0
+    clients: set[str] = field(default_factory=set)
+    first_at: float = 0.0
+    last_at: float = 0.0
+    examples: list[str] = field(default_factory=list)
+
+    def add(self, request: RefusedRequest) -> None:
+        """Count a request; call with the newest first."""
+        self.last_at = self.last_at or request.at
+        self.first_at = request.at
+        self.number += 1
+        self.clients.add(request.client)
+        if len(self.examples) < MAX_EXAMPLES:
+            self.examples.append(request.decision_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """Rules for one program: the requests they rest on, how many of these they miss, and what else they would let in.
+
+    ``others`` are requests of other programs, most first; a browser's program is empty.
+    """
+
+    rules: tuple[SuggestedRule, ...]
+    evidence: Requests
+    missed: int
+    others: tuple[Requests, ...]
+
+
+def suggestions(requests: Sequence[RefusedRequest]) -> list[Suggestion]:
+    """Return suggestions for the programs among these requests, newest first; most requests first."""
+    by_program: defaultdict[str, list[RefusedRequest]] = defaultdict(list)
+    for request in requests:
+        by_program[request.program].append(request)
+    found = [
+        _suggestion(program, own, requests)
+        for program, own in by_program.items()
+        if program
+        and len(own) >= LEAST_REQUESTS
+        and len({request.rule_path for request in own} - {None}) >= LEAST_PATHS
+    ]
+    return sorted(found, key=lambda each: (-each.evidence.number, each.evidence.program))
+
+
+def _suggestion(program: str, own: Sequence[RefusedRequest], requests: Iterable[RefusedRequest]) -> Suggestion:
+    rules = _rules(own)
+    evidence, missed = Requests(program), 0
+    others: dict[str, Requests] = {}
+    covers = _Cover(rules)
+    for request in requests:
+        is_covered = covers(request)
+        if request.program == program:
+            evidence.add(request)
+            missed += not is_covered
+        elif is_covered:
+            others.setdefault(request.program, Requests(request.program)).add(request)
+    ordered = sorted(others.values(), key=lambda each: (-each.number, each.program))
+    return Suggestion(rules, evidence, missed, tuple(ordered))
+
+
+class _Cover:
+    """Says whether rules cover a request: with every reading of its path, as the decision asks."""
+
+    def __init__(self, rules: Iterable[SuggestedRule]) -> None:
+        self._rules = [(rule.methods, [compiled(pattern) for pattern in rule.paths]) for rule in rules]
+        self._known: dict[tuple[str, str], bool] = {}
+
+    def __call__(self, request: RefusedRequest) -> bool:
+        key = request.method, request.path
+        if key not in self._known:
+            readings = trimmed_readings(request.path)
+            self._known[key] = readings is not None and all(self._covers(request.method, path) for path in readings)
+        return self._known[key]
+
+    def _covers(self, method: str, path: str) -> bool:
+        return any(
+            method in methods and any(matches(path) for matches in patterns) for methods, patterns in self._rules
+        )
+
+
+def _rules(requests: Iterable[RefusedRequest]) -> tuple[SuggestedRule, ...]:
+    """Return the fewest rules for these requests: one for the paths that are asked for with equal methods."""
+    methods: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
+    for request in requests:
+        if request.rule_path is not None:
+            methods[_without_ids(request.rule_path)].add(request.method)
+    by_methods: defaultdict[tuple[str, ...], list[PathPattern]] = defaultdict(list)
+    for segments, used in _without_siblings(methods).items():
+        value = "/" + "/".join(segments)
+        pattern = PathPattern(PathMatch.GLOB if "*" in segments else PathMatch.EXACT, value)
+        by_methods[tuple(sorted(used))].append(pattern)
+    return tuple(
+        SuggestedRule(used, tuple(sorted(patterns, key=lambda each: each.value)[:MAX_PATHS]))
+        for used, patterns in sorted(by_methods.items())
+    )
+
+
+def _without_ids(path: str) -> tuple[str, ...]:
+    segments = [segment for segment in path.split("/") if segment]
+    return tuple(["*" if place and _ID.fullmatch(segment) else segment for place, segment in enumerate(segments)])
+
+
+def _without_siblings(methods: dict[tuple[str, ...], set[str]]) -> dict[tuple[str, ...], set[str]]:
+    """Join paths that differ in one segment only, behind the first, where that has many values."""
+    longest = max(map(len, methods), default=0)
+    for place in range(longest - 1, 0, -1):
+        alike: defaultdict[tuple[str, ...], list[tuple[str, ...]]] = defaultdict(list)
+        for segments in methods:
+            if len(segments) > place:
+                alike[(*segments[:place], "*", *segments[place + 1 :])].append(segments)
+        joined: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
+        for segments, used in methods.items():
+            shape = (*segments[:place], "*", *segments[place + 1 :]) if len(segments) > place else segments
+            many = len(alike.get(shape, ())) > _MAX_SIBLINGS
+            joined[shape if many else segments] |= used
+        methods = joined
+    return methods

@@ -1,0 +1,64 @@
+"""Suggested access rules for the requests of a domain in the access log."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.core.exceptions import ValidationError
+
+from audit.models import AccessLog
+from audit.querying import keyset
+from audit.spool.records import PATH
+from gatewall.engine.access_rules.rules import PathMatch
+from gatewall.engine.hosts import DomainTable, Host
+from gatewall.engine.model import Reason
+from gatewall.replay.rule_suggestions import RefusedRequest, Suggestion, suggestions
+from policies import policy_source
+from policies.access_conditions import canonical_path, validate_path
+
+MAX_ROWS = 50_000
+"""Requests that suggestions rest on: the newest."""
+_FOR_WANT_OF_A_CREDENTIAL = (Reason.CREDENTIAL_MISSING.value, Reason.CREDENTIAL_INVALID.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestions:
+    """Suggestions for a domain; ``read`` requests were refused for want of a credential.
+
+    ``is_complete`` is False if there were more than ``MAX_ROWS``.
+    """
+
+    domain: str
+    start: datetime
+    end: datetime
+    read: int
+    is_complete: bool
+    found: list[Suggestion]
+
+
+def suggestions_for(domain: str, start: datetime, end: datetime) -> Suggestions:
+    """Return the suggested rules for a registered domain from its requests from ``start`` (inclusive) to ``end``."""
+    rows = AccessLog.objects.filter(at__gte=start, at__lt=end, reason__in=_FOR_WANT_OF_A_CREDENTIAL)
+    rows = rows.filter(host__endswith=domain[1:]) if domain.startswith("*.") else rows.filter(host=domain)
+    columns = ("decision_id", "at", "client_ip", "method", "path", "user_agent", "host")
+    newest = rows.order_by(*keyset.NEWEST_FIRST).values_list(*columns)[: MAX_ROWS + 1]
+    domains = DomainTable(policy_source.domains())
+    requests, read = [], 0
+    for decision_id, at, client, method, path, user_agent, host in newest.iterator():
+        read += 1
+        registered = domains.match(Host(host))
+        if read <= MAX_ROWS and registered is not None and registered.name == domain:
+            shown = _as_rule_path(path)
+            requests.append(RefusedRequest(str(decision_id), at.timestamp(), client, method, path, shown, user_agent))
+    return Suggestions(domain, start, end, len(requests), read <= MAX_ROWS, suggestions(requests))
+
+
+def _as_rule_path(path: str) -> str | None:
+    """Return the path as a rule writes it, None if no rule can: it is masked, cut, or has no canonical form."""
+    canonical = canonical_path(path)
+    if len(path) >= PATH.length:
+        return None
+    try:
+        validate_path(PathMatch.EXACT, canonical)
+    except ValidationError:
+        return None
+    return canonical

@@ -1,0 +1,115 @@
+"""Suggested access rules: read from the log, applied as they are, and the program gets through."""
+
+import pytest
+
+from policies import services
+from policies.access_rules.services import create_access_rule
+from tests.support.cast import NOW
+from tests.support.records import a_record
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
+PATH = "/access-rules/suggestions"
+APP = "Jellyfin-Android/2.6"
+PATHS = ["/System/Info", "/Items/0c1f5e1f0b7c4a9f8f0d7f6f5e4d3c2b", "/Sessions", "/Sessions"] * 3
+
+
+@pytest.fixture
+def refused(log, office):
+    """The requests of an app and of a curious program that were refused, and others that do not count."""
+    at = NOW - 60
+
+    def rows(paths, first, **parts):
+        common = {
+            "at": at,
+            "host": "office.example",
+            "reason": "credential-missing",
+            "outcome": "challenge",
+            "status": 401,
+        }
+        return [a_record(first + place, path=path, **{**common, **parts}) for place, path in enumerate(paths)]
+
+    log(
+        *rows(PATHS, 0, user_agent=APP),
+        *rows(["/Sessions", "/System/Info"], 100, user_agent="curl/8"),
+        *rows(["/denied"] * 20, 200, user_agent=APP, reason="access-denied", outcome="deny", status=403),
+        *rows(["/elsewhere"] * 20, 300, user_agent=APP, host="other.example"),
+        *rows(["/long-ago"] * 20, 400, user_agent=APP, at=at - 8 * 86_400),
+    )
+
+
+def ask(admin, **query):
+    response = admin.get(PATH, {"domain": "office.example", **query})
+    assert response.status_code == 200, response.content
+    return response.json()
+
+
+def test_a_program_gets_the_rules_that_would_have_let_it_in(admin, refused):
+    answer = ask(admin)
+
+    assert (answer["domain"], answer["requests"], answer["complete"]) == ("office.example", len(PATHS) + 2, True)
+    [suggestion] = answer["suggestions"]
+    assert suggestion["rules"] == [
+        {
+            "name": "Jellyfin-Android at office.example: GET",
+            "domains": ["office.example"],
+            "methods": ["GET"],
+            "paths": [
+                {"match": "glob", "value": "/Items/*"},
+                {"match": "exact", "value": "/Sessions"},
+                {"match": "exact", "value": "/System/Info"},
+            ],
+            "access": "public",
+        }
+    ]
+    assert (suggestion["evidence"]["requests"], suggestion["missed"]) == (len(PATHS), 0)
+    assert len(suggestion["evidence"]["decision_ids"]) == 5
+    assert [(each["program"], each["requests"]) for each in suggestion["also_lets_in"]] == [("curl", 2)]
+
+
+def test_a_suggestion_is_a_rule_as_it_is_and_changes_nothing_by_itself(admin, refused):
+    [suggestion] = ask(admin)["suggestions"]
+    assert admin.get("/access-rules").json()["count"] == 0
+
+    for rule in suggestion["rules"]:
+        assert admin.post("/access-rules", rule).status_code == 201
+
+    for path in PATHS:
+        request = {"client_ip": "203.0.113.7", "host": "office.example", "method": "GET", "uri": path}
+        assert admin.post("/policy/explain", request).json()["decision"]["reason"] == "path-public"
+
+
+def test_the_log_before_the_window_does_not_count(admin, refused):
+    assert ask(admin, window=30 * 86_400)["requests"] == len(PATHS) + 2 + 20
+
+
+def test_the_hosts_of_a_wildcard_count_but_those_with_a_domain_of_their_own(admin, log):
+    for name in ("*.home.example", "tv.home.example"):
+        services.register_domain(actor="", name=name, access="authenticated")
+    hosts = ["films.home.example", "tv.home.example", "home.example"]
+    at = NOW - 5
+    log(*(a_record(place, at=at, host=host, reason="credential-missing") for place, host in enumerate(hosts)))
+
+    assert ask(admin, domain="*.home.example")["requests"] == 1
+    assert ask(admin, domain="tv.home.example")["requests"] == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"domain": "nowhere.example"}, "domain"),
+        ({"domain": ""}, "domain"),
+        ({"window": "59"}, "window"),
+        ({"window": "week"}, "window"),
+        ({"window": str(31 * 86_400)}, "window"),
+        ({"other": "1"}, "other"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_by_name(admin, office, query, field):
+    response = admin.get(PATH, {"domain": "office.example", **query})
+    assert response.status_code == 400
+    assert [error["field"] for error in response.json()["errors"]] == [field]
+
+
+def test_what_a_rule_opened_since_is_suggested_until_the_window_is_over(admin, refused):
+    create_access_rule(actor="x", name="open", access="public", paths=[{"match": "exact", "value": "/Sessions"}])
+    assert ask(admin)["suggestions"][0]["evidence"]["requests"] == len(PATHS)
