@@ -23,6 +23,7 @@ VARIABLES = env._NAMES | {
     "CACHE_URL",
     "CACHE_URL_FILE",
     "GEOIP_DATABASE",
+    "GEOIP_ASN_DATABASE",
 }
 
 
@@ -85,10 +86,8 @@ def test_every_variable_is_documented_and_no_other():
 def test_every_variable_that_the_code_reads_is_a_known_one():
     source = Path(env.__file__).read_text()
 
-    assert (
-        set(re.findall(r'"((?:GATEWALL_[A-Z_]+[A-Z])|ROOT_PATH|DATABASE_URL|CACHE_URL|GEOIP_DATABASE)"', source))
-        <= VARIABLES
-    )
+    names = r'"((?:GATEWALL_[A-Z_]+[A-Z])|ROOT_PATH|DATABASE_URL|CACHE_URL|GEOIP_(?:ASN_)?DATABASE)"'
+    assert set(re.findall(names, source)) <= VARIABLES
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
