@@ -53,20 +53,25 @@ OPERATIONS: tuple[Callable[[str], str], ...] = (
     *(decoded, decoded_but_slashes, decoded_wide, with_backslashes_as_slashes),
     *(merged, resolved, without_parameters),
 )
+DECODING = {decoded, decoded_but_slashes}
 
 
 @lru_cache(maxsize=200_000)
 def readings_of(uri: str) -> tuple[str, ...]:
     """All readings of the path of ``uri``: its closure under the operations in which servers differ, sorted.
 
-    The path as it was sent is one of them.
+    Every server decodes a path at least once: what was not decoded yet is no reading.
     """
-    found = {uri.partition("?")[0]}
+    found = {(uri.partition("?")[0], False)}
     fresh = set(found)
     while fresh:
-        fresh = {operation(path) for path in fresh for operation in OPERATIONS} - found
+        fresh = {
+            (operation(path), is_decoded or operation in DECODING)
+            for path, is_decoded in fresh
+            for operation in OPERATIONS
+        } - found
         found |= fresh
-    return tuple(sorted(found))
+    return tuple(sorted(path for path, is_decoded in found if is_decoded))
 
 
 @lru_cache(maxsize=200_000)

@@ -154,8 +154,8 @@ READINGS: list[Case] = [
             ("/x/%252e%252e/admin", "/x//..//../admin", "/a%3bx/../admin%3B", "/admin/.."),
         ),
         (OPEN_BUT_ADMIN, "200 path-public r2", ("/x", "/Admin", "/x?/../admin", "/xadmin", "/x/admin")),
-        (CLOSED_BUT_APP, NOBODY, ("/app/../x", "/app/%2e%2e/x", "/app%2fx/..;/../x", "//app", "/app;x", "/%61pp")),
-        (CLOSED_BUT_APP, "200 path-public r1", ("/app", "/app/a;b", "/app//x", "/app/%2e/x", "/app/x/..")),
+        (CLOSED_BUT_APP, NOBODY, ("/app/../x", "/app/%2e%2e/x", "/app%2fx/..;/../x", "//app", "/app;x", "/%2561pp")),
+        (CLOSED_BUT_APP, "200 path-public r1", ("/app", "/%61pp", "/app/a;b", "/app//x", "/app/%2e/x", "/app/x/..")),
     )
     for uri in uris
 ]

@@ -13,6 +13,7 @@ from gatewall.gate import bodies
 from gatewall.gate.application import AuthApplication
 from gatewall.gate.build import build_gate
 from gatewall.gate.countries import Countries
+from gatewall.gate.wsgi import AuthShim
 from gatewall.kernel.trusted_callers import TrustedCallers
 from gatewall.publication.publisher import publish
 from gatewall.server.answer_bytes import answer_bytes
@@ -84,6 +85,34 @@ def _bytes(question: Question) -> bytes:
     return f"{question.method} {question.target} HTTP/1.1\r\n{lines}\r\n".encode("latin-1") + question.body
 
 
+def ask_shim(shim: AuthShim, question: Question) -> Given:
+    """Send a request to the control plane's shim, through its server's parser."""
+    reader = RequestReader(shim.bounds)
+    reader.feed(_bytes(question))
+    request = reader.next()
+    assert isinstance(request, Request)
+    environ = environ_of(request, peer=question.peer, is_new=True, server=("127.0.0.1", "9999"))
+    started: list[tuple[str, list[tuple[str, str]]]] = []
+    body = b"".join(shim(environ, lambda status, fields: started.append((status, fields))))
+    ((status, fields),) = started
+    return _given(int(status[:3]), fields, body)
+
+
+def ask_application(application: AuthApplication, question: Question) -> Given:
+    """Send a request to the data plane's application, through its server's parser."""
+    reader = RequestReader(bodies.bounds)
+    reader.feed(_bytes(question))
+    request = reader.next()
+    assert isinstance(request, Request)
+    method, target, lines, body, _ = request
+    answer = application(method.decode("latin-1"), target, lines, question.peer, "http", body)
+    sent = answer_bytes(answer, "", shows_body=question.method != "HEAD", keep_alive=True)
+    head, _, given = sent.partition(b"\r\n\r\n")
+    start, *fields = head.decode("latin-1").split("\r\n")
+    pairs = [(name, value) for name, _, value in (field.partition(": ") for field in fields)]
+    return _given(int(start.split(" ")[1]), pairs, given)
+
+
 class ControlPlane:
     """The WSGI shim behind its server's parser."""
 
@@ -91,15 +120,7 @@ class ControlPlane:
         self._endpoint = AuthEndpoint()
 
     def __call__(self, question: Question) -> Given:
-        reader = RequestReader(self._endpoint.shim.bounds)
-        reader.feed(_bytes(question))
-        request = reader.next()
-        assert isinstance(request, Request)
-        environ = environ_of(request, peer=question.peer, is_new=True, server=("127.0.0.1", "9999"))
-        started: list[tuple[str, list[tuple[str, str]]]] = []
-        body = b"".join(self._endpoint.shim(environ, lambda status, fields: started.append((status, fields))))
-        ((status, fields),) = started
-        return _given(int(status[:3]), fields, body)
+        return ask_shim(self._endpoint.shim, question)
 
     def close(self) -> None:
         self._endpoint.gate.close()
@@ -123,17 +144,7 @@ class DataPlane:
 
     def ask(self, question: Question) -> Given:
         """Send a request without publishing first."""
-        reader = RequestReader(bodies.bounds)
-        reader.feed(_bytes(question))
-        request = reader.next()
-        assert isinstance(request, Request)
-        method, target, lines, body, _ = request
-        answer = self._application(method.decode("latin-1"), target, lines, question.peer, "http", body)
-        sent = answer_bytes(answer, "", shows_body=question.method != "HEAD", keep_alive=True)
-        head, _, given = sent.partition(b"\r\n\r\n")
-        start, *fields = head.decode("latin-1").split("\r\n")
-        pairs = [(name, value) for name, _, value in (field.partition(": ") for field in fields)]
-        return _given(int(start.split(" ")[1]), pairs, given)
+        return ask_application(self._application, question)
 
     def close(self) -> None:
         self._gate.close()
