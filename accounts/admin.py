@@ -52,9 +52,10 @@ class UserForm(ServiceForm):
         "whoever entered them knew it.",
     )
     current_password = password_field(
-        "Your own password, to change it or to remove your second factor, unless you have just signed in."
+        "Your own password, to give a user a password or rights, or to change your own password or second factor, "
+        "unless you have just signed in."
     )
-    current_code = code_field("Or, to remove your second factor, a code of it.")
+    current_code = code_field("Or a code of your second factor, except to change your own password.")
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -114,7 +115,9 @@ class UserAdmin(ServiceAdmin):
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         factor = ("forget_second_factor",) if obj is not None and self.second_factor(obj) else ()
         unlock_field = ("unlock_code_entry",) if obj is not None and selectors.is_code_entry_locked(obj) else ()
-        credentials = CREDENTIALS[: 1 + len(factor)] if obj is not None and obj.pk == request.user.pk else ()
+        is_own = obj is not None and obj.pk == request.user.pk
+        asked = () if fresh_sign_in.is_fresh(request) else CREDENTIALS
+        credentials = CREDENTIALS[: 1 + len(factor)] if is_own else asked
         revoke = _REVOKE if obj is not None else ()
         return (*self.fields, *revoke, *factor, *unlock_field, *credentials)
 
@@ -125,11 +128,13 @@ class UserAdmin(ServiceAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> Any:
-        if request.method == "POST" and object_id is not None:
-            row = self.get_object(request, unquote(object_id))
+        if request.method == "POST":
+            row = self.get_object(request, unquote(object_id)) if object_id is not None else None
             try:  # before the page's transaction, whose rollback would undo the failure count
                 if row is not None and row.pk == request.user.pk:
                     _reauthenticate(request, row)
+                elif object_id is None or (row is not None and _gives_access(request, row)):
+                    _reauthenticate_for_another(request)
             except Refusal as refusal:
                 REFUSAL.set(request, refusal)
         return super().changeform_view(request, object_id, form_url, extra_context)
@@ -169,6 +174,18 @@ class UserAdmin(ServiceAdmin):
 
     def delete_row(self, request: HttpRequest, row: User) -> None:
         services.delete_user(row, actor=actor(request))
+
+
+def _gives_access(request: HttpRequest, user: User) -> bool:
+    """Return whether the form gives the user a password, or the rights of an admin or auditor."""
+    given = {name: bool(request.POST.get(name)) and not getattr(user, name) for name in ("is_admin", "is_auditor")}
+    return fresh_sign_in.gives_access({**given, "password": request.POST.get("new_password") or None})
+
+
+def _reauthenticate_for_another(request: HttpRequest) -> None:
+    """Re-authenticate an admin who gives another user access, unless the sign-in is fresh. Raises a Refusal."""
+    password, code = (request.POST.get(name) or None for name in CREDENTIALS)
+    fresh_sign_in.require(request, password=password, code=code[:LONGEST_CODE] if code else None)
 
 
 def _reauthenticate(request: HttpRequest, user: User) -> None:

@@ -3,7 +3,9 @@
 A call with an API token is fresh: its scopes were granted in a fresh session.
 """
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from django.http import HttpRequest
 from django.utils import timezone
@@ -30,6 +32,11 @@ def require(request: HttpRequest | Request, *, password: str | None, code: str |
     began = _signed_in_at(request)
     user = signed_in_user(request)
     reauthentication.require_fresh(user, began, password=password, code=code, visitor=visitor, at=at)
+
+
+def gives_access(values: Mapping[str, Any]) -> bool:
+    """Return whether a change of a user gives them a password, or the rights of an admin or auditor."""
+    return values.get("password") is not None or any(values.get(name) for name in ("is_admin", "is_auditor"))
 
 
 def _has_api_token(request: HttpRequest | Request) -> bool:

@@ -21,7 +21,7 @@ class _EmailField(TextField, serializers.EmailField):
 
 
 class UserInput(StrictInput):
-    """Input of a user."""
+    """Input of a user. Who gives a password or rights proves who they are, unless their sign-in is fresh."""
 
     username = TextField(max_length=64)
     password = _password()
@@ -33,6 +33,8 @@ class UserInput(StrictInput):
     authorized_domains = RegisteredDomainsField(required=False)
     groups = GroupsField(required=False)
     remark = TextField(max_length=500, allow_blank=True, required=False)
+    current_password = _password(required=False)
+    code = TextField(max_length=64, write_only=True, required=False)
 
 
 class UserScopeInput(ScopeInput):
@@ -114,7 +116,10 @@ class SwitchOffInput(ReauthenticationInput):
 
 
 class PasswordInput(StrictInput):
-    """A new password and, for one's own account, the current one. Tokens are kept by default."""
+    """A new password and the caller's current one. Tokens are kept by default.
+
+    For another account, the caller's password is required unless their sign-in is fresh.
+    """
 
     current_password = _password(required=False)
     new_password = _password()

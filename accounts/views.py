@@ -72,6 +72,7 @@ class Users(Resource):
 
     def create_row(self, **values: Any) -> Model:
         self._refuse_rights_by_token(values)
+        self._reauthenticate(values, is_new=True)
         return services.create_user(actor=self.actor, **values)
 
     def change_row(self, row: User, **values: Any) -> User:
@@ -79,10 +80,20 @@ class Users(Resource):
         if "password" in values and row.pk == self.request.user.pk:
             # Otherwise a stolen session could set a password and sign in with it.
             raise reauthentication.ReauthenticationRequired("change your own password with PUT /users/:id/password")
+        self._reauthenticate(values)
         return services.change_user(row, actor=self.actor, **values)
 
     def delete_row(self, row: User) -> None:
         services.delete_user(row, actor=self.actor)
+
+    def _reauthenticate(self, values: dict[str, Any], *, is_new: bool = False) -> None:
+        """Re-authenticate callers who give somebody a password or rights: these outlive a stolen session.
+
+        Removes the caller's own password and code from the values. Raises a Refusal.
+        """
+        password, code = values.pop("current_password", None), values.pop("code", None)
+        if is_new or fresh_sign_in.gives_access(values):
+            fresh_sign_in.require(self.request, password=password, code=code)
 
     def _refuse_rights_by_token(self, values: Mapping[str, Any]) -> None:
         """Raise SessionRequired if an API token would make an admin or auditor, who may do more than the token."""
@@ -192,6 +203,8 @@ class Password(_UserView):
         visitor, now = browser.visitor(request), timezone.now()
         if self.is_own:
             self.require_password(user, body.get("current_password"))
+        else:
+            fresh_sign_in.require(request, password=body.get("current_password"), code=None)
         revoked = {name: body[name] for name in ("revoke_git_tokens", "revoke_api_tokens")}
         user = services.change_user(user, actor=str(request.user), password=body["new_password"], **revoked)
         if not self.is_own:

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from accounts import services
-from accounts.models import Session
+from accounts.models import ApiToken, Session, User
 from licensing.models import GitToken, License
 from tests.admin.test_webhooks import act
 from tests.support.proxies import PASSWORD, a_git_token
@@ -17,6 +17,7 @@ PAGES = pytest.mark.parametrize(
     [
         ("/licensing/license/add/", License, {"name": "build farm"}),
         ("/licensing/gittoken/add/", GitToken, {"name": "laptop"}),
+        ("/accounts/apitoken/add/", ApiToken, {"name": "ci", "scopes": ["policy:read"]}),
         ("/webhooks/webhook/add/", Webhook, {"name": "pager", "url": "https://hooks.example/in"}),
     ],
 )
@@ -40,6 +41,34 @@ def test_page_asks_for_the_password_when_the_session_is_ten_minutes_old(pages, b
     assert "the password is wrong" in answers[1].content.decode()
     assert pages.submit(path, current_password=PASSWORD, **values).status_code == 200
     assert model.objects.count() == 1
+
+
+NEW = {"username": "dora", "new_password": "a battery of staples"}
+
+
+def test_a_page_asks_for_the_password_before_it_gives_a_user_access(pages, bob):
+    own = f"/accounts/user/{bob.pk}/change/"
+    get_older()
+    tries = [("/accounts/user/add/", NEW), (own, {"new_password": PASSWORD + "!"}), (own, {"is_auditor": "on"})]
+    for path, values in tries:
+        before = list(User.objects.order_by("pk").values_list("password", "is_auditor"))
+        assert "send your password or a code along" in pages.submit(path, **values).content.decode(), path
+        assert "the password is wrong" in pages.submit(path, current_password="wrong", **values).content.decode()
+        assert list(User.objects.order_by("pk").values_list("password", "is_auditor")) == before
+        assert pages.submit(path, current_password=PASSWORD, **values).status_code == 302
+        assert list(User.objects.order_by("pk").values_list("password", "is_auditor")) != before
+
+
+def test_a_page_asks_for_nothing_where_it_gives_no_access(pages, bob):
+    get_older()
+
+    assert pages.submit(f"/accounts/user/{bob.pk}/change/", remark="x").status_code == 302
+    assert "current_password" in pages.get("/accounts/user/add/").content.decode()
+
+
+def test_a_fresh_session_adds_a_user_without_a_question(pages):
+    assert "current_password" not in pages.get("/accounts/user/add/").content.decode()
+    assert pages.submit("/accounts/user/add/", **NEW).status_code == 302
 
 
 def test_wrong_passwords_on_such_a_page_are_counted(pages):

@@ -104,6 +104,43 @@ def test_the_session_of_the_admin_site_is_asked_when_it_is_as_old(alice, make, a
     assert make(Browser(), alice).status_code in status
 
 
+USER = {"username": "dora", "password": "a battery of staples"}
+GIVES = {
+    "a user": lambda client, _user, **proof: client.post("/users", {**USER, **proof}),
+    "a password": lambda client, user, **proof: client.put(f"/users/{user.pk}", {"password": PASSWORD, **proof}),
+    "the right of an admin": lambda client, user, **proof: client.put(f"/users/{user.pk}", {"is_admin": True, **proof}),
+    "that of an auditor": lambda client, user, **proof: client.put(f"/users/{user.pk}", {"is_auditor": True, **proof}),
+    "another password": lambda client, user, **proof: client.put(
+        f"/users/{user.pk}/password", {"new_password": PASSWORD, **proof}
+    ),
+}
+
+
+@pytest.mark.parametrize("what", GIVES)
+def test_what_gives_somebody_access_asks_a_stale_session_for_the_password(stale, bob, what):
+    before = bob.password
+
+    assert code_of(GIVES[what](stale, bob)) == (403, "reauthentication-required")
+    assert code_of(GIVES[what](stale, bob, current_password="wrong")) == (403, "reauthentication-failed")
+    bob.refresh_from_db()
+    assert (bob.password, bob.is_admin, bob.is_auditor) == (before, False, False)
+    assert GIVES[what](stale, bob, current_password=PASSWORD).status_code in {200, 201}
+
+
+@pytest.mark.parametrize("what", GIVES)
+def test_what_gives_somebody_access_asks_a_fresh_session_for_nothing(admin, bob, what):
+    assert GIVES[what](admin, bob).status_code in {200, 201}
+
+
+def test_a_code_is_as_good_as_the_password(stale, alice):
+    assert GIVES["a user"](stale, alice, code=an_app(alice).code()).status_code == 201
+
+
+@pytest.mark.parametrize("change", [{"is_admin": False}, {"is_active": False}, {"remark": "x"}], ids=str)
+def test_what_takes_access_away_or_gives_none_asks_for_nothing(stale, bob, change):
+    assert stale.put(f"/users/{bob.pk}", change).status_code == 200
+
+
 def test_an_admin_is_asked_for_the_own_password_where_the_token_is_anothers(stale, bob):
     assert own_git_token(stale, bob).status_code == 403
 
