@@ -12,7 +12,7 @@ from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.policy import revisions
 from policies.history.lockout import guard_against_lockout, stays_refused
 from policies.history.rollback import roll_back
-from policies.history.rule_lockout import guard_against_rules
+from policies.history.rule_lockout import guard_against_rules, let_in_now, refused_of
 from policies.history.undo import Past
 
 
@@ -48,10 +48,13 @@ def preview(number: int, *, caller: Caller | None = None) -> Preview:
     with transaction.atomic():
         head = revisions.current().revision
         was_refused = caller is not None and stays_refused(caller)
+        let_in = let_in_now(caller) if caller is not None else set()
         row = restore(number, actor="", caller=caller, force=True)
         is_new = row.number > head
         PendingConfirmation.objects.filter(revision__gt=head).delete()  # otherwise ignored as pending by stays_refused
-        locks_out = caller is not None and not was_refused and stays_refused(caller)
+        locks_out = caller is not None and (
+            (not was_refused and stays_refused(caller)) or refused_of(let_in, caller) is not None
+        )
         transaction.set_rollback(True)
     revisions.expect_confirmation(None)
     return Preview(head, row.changes if is_new else [], (row.counts or []) if is_new else [], locks_out)

@@ -45,9 +45,9 @@ def guard_against_rules(caller: Caller | None, *, force: bool) -> Iterator[None]
     if caller is None:
         yield
         return
-    let_in, before = _let_in(caller), revisions.current().revision
+    let_in, before = let_in_now(caller), revisions.current().revision
     yield
-    found = next(((name, rule) for name, rule in _refused(caller).items() if name in let_in), None)
+    found = refused_of(let_in, caller)
     if found is None:
         return
     if not force:
@@ -56,7 +56,12 @@ def guard_against_rules(caller: Caller | None, *, force: bool) -> Iterator[None]
     await_confirmation(caller, before)
 
 
-def _let_in(caller: Caller) -> set[str]:
+def refused_of(let_in: set[str], caller: Caller) -> tuple[str, int] | None:
+    """Return one of these domains where a rule refuses the caller now, and the rule's id; None if there is none."""
+    return next(((name, rule) for name, rule in _refused(caller).items() if name in let_in), None)
+
+
+def let_in_now(caller: Caller) -> set[str]:
     """Return the domains where the caller is let in, with or without the pending forced changes."""
     states = decisions(caller), without_pending(lambda: decisions(caller)) or {}
     return {name for state in states for name, each in state.items() if each.effect is Effect.ALLOW}

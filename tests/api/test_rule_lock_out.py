@@ -1,11 +1,17 @@
 """A rule that would refuse its own maker at a registered host: ``would-lock-you-out``, unless by force."""
 
+from dataclasses import replace
+from ipaddress import ip_address
+
 import pytest
 
+from gatewall.engine.hosts import Host
+from gatewall.kernel.clientip import Caller
 from gatewall.models import PendingConfirmation
 from policies import services
 from policies.access_rules.services import create_access_rule
 from policies.history.confirmation import revert
+from policies.history.restore import preview
 from policies.models import AccessRule
 from tests.support.proxies import Api, a_token, a_user
 
@@ -116,12 +122,15 @@ def test_a_forced_rule_is_reverted_unless_confirmed(me):
     assert not AccessRule.objects.exists()
 
 
-def test_a_restore_is_guarded(me):
+def test_a_restore_is_guarded_and_its_preview_says_so(me, alice):
     id_ = me.post("/access-rules", {**DENY, "force": True}).json()["id"]
     past = PendingConfirmation.objects.get().revision
     PendingConfirmation.objects.all().delete()
     me.delete(f"/access-rules/{id_}")
 
+    caller = Caller(ip_address(ME), Host("gate.example"), user_id=alice.pk, amr=("pwd",))
+    assert preview(past, caller=caller).locks_out
+    assert not preview(past, caller=replace(caller, user_id=None)).locks_out
     assert_refused(me.post(f"/policy/revisions/{past}/restore", {}))
 
 
