@@ -52,4 +52,4 @@ def _unknown(rule: EngineRule) -> Iterable[Message]:
     if rule.countries and not geo.describe(geo.in_use()):
         yield Message(_("there is no geo database: no country is known (GEOIP_DATABASE)"))
     if rule.asns and not geo.knows_autonomous_systems():
-        yield Message(_("the geo database has no autonomous systems: none is known (GEOIP_DATABASE)"))
+        yield Message(_("no geo database has autonomous systems: none is known (GEOIP_ASN_DATABASE)"))

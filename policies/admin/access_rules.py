@@ -16,7 +16,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from audit.models import UseCount
-from gatewall.api.service_admin import ServiceForm
+from gatewall.api.service_admin import MomentField, ServiceForm
 from gatewall.api.translation import messages_of, translated
 from gatewall.engine.access_rules.rules import RuleCredential
 from gatewall.kernel.refusals import Refusal
@@ -37,6 +37,8 @@ _METHODS = (
     *("PROPFIND", "PROPPATCH", "REPORT", "SEARCH", "MKCOL", "MKCALENDAR", "COPY", "MOVE", "LOCK", "UNLOCK"),
 )
 _DISABLED = mark_safe(" disabled")
+_DAY: dict[str, Any] = {"type": "date", "aria-label": _("Day")}
+_TIME: dict[str, Any] = {"type": "time", "step": "1", "aria-label": _("Time")}
 _MOST_TO_CHOOSE = 500
 """With more users than this, their names are typed."""
 
@@ -97,14 +99,22 @@ class AccessRuleForm(ServiceForm):
     time_zone = forms.ChoiceField(
         choices=lambda: [(name, name) for name in sorted(time_zones())], initial="UTC", label=_("Time zone")
     )
+    expires_at = MomentField(
+        required=False,
+        label=_("Expires at"),
+        widget=forms.SplitDateTimeWidget(
+            date_attrs=_DAY,
+            time_attrs=_TIME,
+            date_format="%Y-%m-%d",
+            time_format="%H:%M:%S",
+        ),
+        help_text=_("In UTC."),
+    )
     credential_kinds = _boxes([(kind.value, kind.value) for kind in RuleCredential], label=_("Kinds of credentials"))
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         known = [method for method, _label in self.fields["methods"].choices]  # type: ignore[attr-defined]  # a ChoiceField
-        parts = self.fields["expires_at"].widget.widgets if "expires_at" in self.fields else ()  # auditors only read
-        for widget, label in zip(parts, (_("Day"), _("Time")), strict=False):
-            widget.attrs["aria-label"] = label
         others = [method for method in self.instance.methods or [] if method not in known]
         self.fields["methods"].choices += [(method, method) for method in others]  # type: ignore[attr-defined]  # the same
 

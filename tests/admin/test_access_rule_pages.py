@@ -1,5 +1,7 @@
 """Access rules through the real admin pages: the form, its pickers, and the order."""
 
+from datetime import UTC, datetime
+
 import pytest
 from django.contrib.auth import get_user_model
 
@@ -46,6 +48,8 @@ def test_a_rule_is_made_with_the_pickers(pages, bob, office):
         time_zone="Europe/Berlin",
         users=[bob.pk],
         credential_kinds=["session"],
+        expires_at_0="2090-01-02",
+        expires_at_1="03:04:05",
     )
 
     assert response.status_code == 302, pages.words(response)
@@ -56,6 +60,7 @@ def test_a_rule_is_made_with_the_pickers(pages, bob, office):
     assert (rule.from_time, rule.until_time, rule.time_zone) == ("22:00", "06:00", "Europe/Berlin")
     assert [*rule.domains.all(), *rule.users.all()] == [office, bob]
     assert rule.credential_kinds == ["session"]
+    assert rule.expires_at == datetime(2090, 1, 2, 3, 4, 5, tzinfo=UTC)
 
     page = f"/policies/accessrule/{rule.pk}/change/"
     assert pages.submit(page, remark="kept").status_code == 302

@@ -12,10 +12,20 @@ from gatewall.models import SystemSettings
 from gatewall.policy import revisions, system_settings
 from licensing.models import License
 from policies import services
+from policies.access_rules import services as access_rules
 from policies.groups.services import change_group, create_group, delete_group
-from policies.models import AUTO_BAN, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, Group, WafRule
+from policies.models import (
+    AUTO_BAN,
+    AccessRule,
+    AllowlistEntry,
+    AuthorizedDomain,
+    BlocklistEntry,
+    GeoBlockRule,
+    Group,
+    WafRule,
+)
 
-MODELS = (BlocklistEntry, AllowlistEntry, AuthorizedDomain, GeoBlockRule, WafRule, Group)
+MODELS = (BlocklistEntry, AllowlistEntry, AuthorizedDomain, GeoBlockRule, WafRule, Group, AccessRule)
 NETWORKS = ("203.0.113.7", "203.0.113.0/24", "2001:db8::/32")
 NAMES = ("a.example", "b.example", "*.example")
 GROUPS = ("family", "guests", "staff")
@@ -35,6 +45,11 @@ def the_rows() -> dict[str, Any]:
                 del rule[name]
     for group in Group.objects.all():
         rows["Group"][group.pk]["domains"] = {domain.pk for domain in group.authorized_domains.all()}
+    for rule in AccessRule.objects.all():
+        rows["AccessRule"][rule.pk] |= {
+            "domains": {domain.pk for domain in rule.domains.all()},
+            "groups": {group.pk for group in rule.groups.all()},
+        }
     rows["settings"] = SystemSettings.objects.values().first() or {}
     return rows
 
@@ -137,6 +152,29 @@ class Step:
 
     def do_settings(self) -> None:
         system_settings.change(actor="x", waf_threshold=self.chance.randint(1, 100), contact=self.chance.choice("ab"))
+
+    def do_access_rule(self) -> None:
+        domains = [each for each in [some(AuthorizedDomain, self.chance)] if each and self.chance.random() < 0.7]
+        position = self.chance.choice([None, 1])
+        access_rules.create_access_rule(
+            actor="x",
+            name=self.chance.choice(RULES),
+            access="two_factor",
+            domains=domains,
+            position=position,
+            groups=[each for each in [some(Group, self.chance)] if each],
+        )
+
+    def do_change_access_rule(self) -> None:
+        if row := some(AccessRule, self.chance):
+            domains = [each for each in [some(AuthorizedDomain, self.chance)] if each]
+            position = self.chance.randint(1, AccessRule.objects.count())
+            name = self.chance.choice([*RULES, "three"])
+            access_rules.change_access_rule(row, actor="x", name=name, domains=domains, position=position)
+
+    def do_delete_access_rule(self) -> None:
+        if row := some(AccessRule, self.chance):
+            access_rules.delete_access_rule(row, actor="x")
 
 
 def now() -> int:
