@@ -9,6 +9,8 @@ from gatewall.install.launcher import free_port
 from tests.proxies.conftest import LET_IN
 from tests.proxies.every.asking import Front
 from tests.proxies.every.kinds import KINDS, Behind
+from tests.proxies.every.rule_table import COUNTRIES
+from tests.support.mmdb import write_mmdb
 from tests.support.processes import agent, api, control_plane, data_plane, prepare, request, sign_in, wait_until
 from tests.support.upstream import Upstream
 
@@ -24,8 +26,8 @@ IDENTITY = {
 class Fronts:
     """Proxies of every kind before one gate, each started when it is asked for."""
 
-    def __init__(self, stack, folders, behind, site, gate=None):
-        self.behind, self.site, self.gate = behind, site, gate
+    def __init__(self, stack, folders, behind, site, gate=None, home=None):
+        self.behind, self.site, self.gate, self.home = behind, site, gate, home
         self._stack, self._folders, self._started = stack, folders, {}
 
     def __getitem__(self, kind):
@@ -42,13 +44,18 @@ def wall(tmp_path_factory):
     prepare(home)
     with ExitStack() as stack:
         stack.enter_context(agent(home))
-        trusted: dict[str, Any] = {"GATEWALL_TRUSTED_PROXIES": "127.0.0.1", "GATEWALL_WORKERS": "1"}
+        countries = write_mmdb(home / "geo.mmdb", {net: {"country": {"iso_code": c}} for net, c in COUNTRIES.items()})
+        trusted: dict[str, Any] = {
+            "GATEWALL_TRUSTED_PROXIES": "127.0.0.1",
+            "GATEWALL_WORKERS": "1",
+            "GEOIP_DATABASE": str(countries),
+        }
         stack.enter_context(control_plane(home, control, **trusted))
         stack.enter_context(data_plane(home, auth, **trusted))
         api(control, "/authorized-domains", name="public.example", access="public")
         api(control, "/ip-white-list", ip=LET_IN)
         site = stack.enter_context(Upstream())
-        yield Fronts(stack, tmp_path_factory, Behind(auth, control, site.port), site)
+        yield Fronts(stack, tmp_path_factory, Behind(auth, control, site.port), site, home=home)
 
 
 @pytest.fixture(scope="session")
