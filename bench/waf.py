@@ -69,6 +69,7 @@ _PATHS = (
     "/api/v1/items?filter=price%3E10&fields=id,name", "/wiki/Main_Page", "/users/alice@example.com/settings",
     "/files/Quarterly%20report%20(final).pdf", "/repo.git/info/refs?service=git-upload-pack", "/calendar?from=2024",
 )  # fmt: skip
+_WORDS = "union select ' or 1=1 <script>alert(1) ../../etc/passwd ;cat "
 _NINE, _BUILTIN = "nine patterns of re", "built-in rules"
 Engine = Callable[[AccessRequest], object]
 
@@ -106,9 +107,9 @@ def corpus_requests(path: Path, count: int) -> list[AccessRequest]:
     return [_request(item["uri"], item["headers"], item["method"]) for item in items[::step]]
 
 
-def _request(uri: str, headers: dict[str, str], method: str = "GET") -> AccessRequest:
+def _request(uri: str, headers: dict[str, str], method: str = "GET", body: bytes | None = None) -> AccessRequest:
     lines = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
-    return request_of(method.encode("latin-1"), uri.encode("latin-1"), lines)
+    return request_of(method.encode("latin-1"), uri.encode("latin-1"), lines, body)
 
 
 def hostile_request(size: int) -> AccessRequest:
@@ -118,6 +119,22 @@ def hostile_request(size: int) -> AccessRequest:
     while sum(map(len, words)) + len(words) < size:
         words.append(chance.choice(_TOKENS))
     return _request("/?q=" + "+".join(words)[:size].replace("&", "%26").replace("#", "%23"), _BROWSER)
+
+
+def worst_requests() -> dict[str, AccessRequest]:
+    """Return requests of the greatest size that are made of what costs most to decode or scan."""
+    found: dict[str, AccessRequest] = {}
+    for name, unit in {"escapes": "\\u003c", "entities": "&#60;", "comments": "/**/", "attack words": _WORDS}.items():
+        body = b'{"a":"' + (unit.replace("\\", "\\\\") * 65_536).encode()[:65_500] + b'"}'
+        found[f"64 KiB of JSON, {name}"] = _request(
+            "/api", _BROWSER | {"Content-Type": "application/json"}, "POST", body
+        )
+        found[f"15 KiB of URI, {name}"] = _request("/?a=" + (unit * 15_000)[:15_000], _BROWSER)
+        headers = {f"X-A{number}": (unit * 8_000)[:7_900] for number in range(7)}
+        found[f"55 KiB of headers, {name}"] = _request("/", _BROWSER | headers)
+        many = {f"X-A{number}": (unit * 50)[:50] for number in range(1000)}
+        found[f"1,000 headers, {name}"] = _request("/", _BROWSER | many)
+    return found
 
 
 def custom_rules(count: int) -> list[WafRule]:
@@ -187,9 +204,8 @@ def main() -> None:
     ten, thousands = (_quantiles(costs[f"built-in and {each} custom"])[0] for each in ("10", "2,000"))
     _print(f"\n2,000 custom rules to 10: {thousands / ten:.2f}")
     benign = _quantiles(costs[_BUILTIN])[0]
-    _hostile("waf_mode block", sets[_BUILTIN], benign, options.rounds)
-    whole = RuleSet(rules, scanners)
-    _hostile("waf_mode monitor", lambda request: whole.inspect(request, None), benign, options.rounds)
+    _hostile(sets[_BUILTIN], benign, options.rounds)
+    _worst(sets[_BUILTIN], benign, options.rounds)
 
 
 def _table(costs: dict[str, list[float]]) -> None:
@@ -200,9 +216,17 @@ def _table(costs: dict[str, list[float]]) -> None:
         _print(f"| {name} | {half:.1f} | {most:.1f} | {half / base[0]:.2f} | {most / base[1]:.2f} |")
 
 
-def _hostile(mode: str, engine: Engine, benign: float, rounds: int) -> None:
+def _worst(engine: Engine, benign: float, rounds: int) -> None:
+    _print("\n| Worst cases | us | to a harmless request |\n|---|---|---|")
+    requests = worst_requests()
+    costs = measure({"it": engine}, list(requests.values()), rounds)["it"]
+    for name, cost in zip(requests, costs, strict=True):
+        _print(f"| {name} | {cost:.0f} | {cost / benign:.0f} |")
+
+
+def _hostile(engine: Engine, benign: float, rounds: int) -> None:
     sizes = (1, 4, 16, 64)
-    _print(f"\n| Attack words, KiB, {mode} | us | us a KiB | to 1 KiB | to a harmless request |\n|---|---|---|---|---|")
+    _print("\n| Attack words, KiB | us | us a KiB | to 1 KiB | to a harmless request |\n|---|---|---|---|---|")
     costs = measure({"it": engine}, [hostile_request(size * 1024) for size in sizes], rounds)["it"]
     for size, cost in zip(sizes, costs, strict=True):
         _print(f"| {size} | {cost:.0f} | {cost / size:.0f} | {cost / size / costs[0]:.2f} | {cost / benign:.1f} |")

@@ -77,10 +77,8 @@ class Facts:
         )
 
     def matching_rules(self) -> Sequence[WafRule]:
-        """Return all matching rules; if ``waf_mode`` is block, possibly only some that suffice to refuse."""
-        settings = self.policy.settings
-        stop_at = settings.waf_threshold if settings.waf_mode is EnforcementMode.BLOCK else 0
-        return self.policy.waf.inspect(self.request, self.domain_name, stop_at)
+        """Return the matching rules: of a long request possibly only some that suffice to refuse, in any mode."""
+        return self.policy.waf.inspect(self.request, self.domain_name, self.policy.settings.waf_threshold)
 
     @lazy
     def access(self) -> AccessOutcome:

@@ -100,13 +100,13 @@ def test_scores_below_the_threshold_stop_nothing():
     assert "needle" not in names(together, ATTACK + "needle")
 
 
-@pytest.mark.parametrize(("mode", "stops"), [(EnforcementMode.BLOCK, True), (EnforcementMode.MONITOR, False)])
-def test_step_looks_at_everything_unless_it_refuses(mode, stops):
+@pytest.mark.parametrize("mode", [EnforcementMode.BLOCK, EnforcementMode.MONITOR])
+def test_step_stops_at_what_suffices_to_refuse_in_every_mode(mode):
     policy = a_policy(rules=BUILTIN, waf_mode=mode)
     found = {rule.name for rule in Facts(a_request(uri=ATTACK + "&c=../../x"), policy, None).matching_rules()}
 
-    assert (REST in found) is stops
-    assert ("traversal-dot-dot" in found) is not stops
+    assert REST in found
+    assert "traversal-dot-dot" not in found
 
 
 def test_judge_says_of_a_long_attack_what_it_says_of_a_short_one():

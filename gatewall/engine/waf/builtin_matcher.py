@@ -24,6 +24,9 @@ from gatewall.engine.waf.values import Value
 
 PATTERNS = tuple([on_one_line(rule.pattern).encode("ascii") for rule in BUILTIN_RULES])
 """All patterns in one database, whichever rules are on."""
+LONG_TEXT = 8_192
+BEGINNING_OF_TEXT = 2_048
+"""Of values that are longer in all, this much is scanned first: attacks that suffice there cost no more."""
 SHORT_URI = 512
 """For longer URIs, RE2 on the few patterns for the raw URI is cheaper than one scan for all patterns."""
 _BLOCK = Action.BLOCK  # an enum look-up would be the most expensive part of handling a match
@@ -70,10 +73,14 @@ class BuiltinMatcher:
             self.scanner = OneByOne(PATTERNS)
             self.is_distrusted = True
 
-    def matches(self, request: AccessRequest, domain: str | None) -> list[Placed]:
-        """Return the matching rules, unordered."""
+    def matches(self, request: AccessRequest, domain: str | None, stop_at: int = 0) -> list[Placed]:
+        """Return the matching rules, unordered; with ``stop_at``, those of the beginning of a long text if enough."""
         values = values_of(request)
         text = "\n".join([value for _, _, value in values]).encode("latin-1")
+        if stop_at and len(text) > LONG_TEXT:
+            early = self._enough(values, text[:BEGINNING_OF_TEXT], Scope(request, domain), stop_at)
+            if early:
+                return early
         hits = self.scanner.scan(text)
         uri = raw_uri(request)
         if not (hits or uri or self._others):
@@ -97,7 +104,10 @@ class BuiltinMatcher:
         """
         values = beginning_of(request)
         text = "\n".join([value for _, _, value in values]).encode("latin-1")
-        scope = Scope(request, domain)
+        return self._enough(values, text, Scope(request, domain), threshold)
+
+    def _enough(self, values: list[Value], text: bytes, scope: Scope, threshold: int) -> list[Placed]:
+        """Return the rules that match a cut text of values if they reach the threshold, with a mark, else none."""
         ends = _ends(values)
         found = [
             placed

@@ -12,17 +12,25 @@ from urllib.parse import unquote_to_bytes
 ROUNDS = 3
 """Rounds of percent-decoding, against double encoding."""
 _HEX = frozenset("0123456789abcdefABCDEF")
-_OCTAL = frozenset("01234567")
+_BYTES = tuple(map(chr, range(0x100)))
+_PAIRS = {first + second: int(first + second, 16) for first in _HEX for second in _HEX}
+_OCTALS = {f"{code:03o}": code & 0xFF for code in range(0o1000)}
 _IN_BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_="
 _UNSEEN = bytes([*range(9), 11, *range(14, 32), *range(127, 161)])
 _UNREADABLE = bytes([*range(9), 11, 12, *range(14, 32), *range(127, 256)])
+_SIGNS = ("\\", "&", "/*")
 _SHELL_QUOTES = b"'\"\\^`"
+_MOST_WIDE = 512
+"""Percent signs of a value that may begin ``%uXXXX``; what is behind them is decoded as ``%XX`` only."""
+_MOST_MALFORMED = 512
+"""Escapes of a value that are decoded one by one if any is malformed; malformed ones behind them lose their sign."""
 MIN_BASE64 = 12
 """Shorter texts are not decoded as base64."""
 _SHORT = 256
 _PADDING = (b"", None, b"==", b"=")
 """Padding by length modulo four; a remainder of one is not base64."""
 _PLAIN_BASE64 = bytes.maketrans(b"-_", b"+/")
+_NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _MAX_UNREADABLE = 33  # decoded base64 may have one unreadable character in this many
 
 
@@ -39,10 +47,15 @@ def percent_decoded(text: str) -> str:
 
 
 def _bytes_decoded(data: bytes) -> bytes:
+    escapes = data.replace(b"\\", b"\\\\").replace(b"%", b"\\x")
     try:  # in C, ten times as fast; raises ValueError for malformed escapes
-        return escape_decode(data.replace(b"\\", b"\\\\").replace(b"%", b"\\x"))[0]
+        return escape_decode(escapes)[0]
     except ValueError:
-        return unquote_to_bytes(data)
+        if data.count(b"%") <= _MOST_MALFORMED:
+            return unquote_to_bytes(data)
+    first = unquote_to_bytes(b"%".join(data.split(b"%", _MOST_MALFORMED)[:_MOST_MALFORMED]))
+    rest = b"%" + data.split(b"%", _MOST_MALFORMED)[-1]
+    return first + escape_decode(rest.replace(b"\\", b"\\\\").replace(b"%", b"\\x"), "ignore")[0]
 
 
 def _without(text: str, unwanted: bytes) -> str:
@@ -53,7 +66,7 @@ def _wide_decoded(text: str) -> str:
     """Decode ``%uXXXX``, which old IIS and some frameworks accept."""
     if "%u" not in text and "%U" not in text:
         return text
-    first, *parts = text.split("%")
+    first, *parts = text.split("%", _MOST_WIDE)
     found = [first]
     for part in parts:
         digits = part[1:5]
@@ -69,6 +82,23 @@ def character(code: int) -> str:
     if 0xFF01 <= code <= 0xFF5E:
         code -= 0xFEE0
     return chr(code) if code < 0x100 else "?"
+
+
+def split_at_signs(text: str, most: int) -> tuple[str, str]:
+    """Split before the first sign of which ``most`` come before it: each costs ``loosened`` some Python code."""
+    if not most:
+        return "", text
+    end = len(text)
+    for sign in _SIGNS:
+        parts = text.split(sign, most)
+        if len(parts) > most:
+            end = min(end, len(text) - len(parts[-1]) - len(sign))
+    return text[:end], text[end:]
+
+
+def signs_in(text: str) -> int:
+    """Count what ``loosened`` decodes one by one: entities, escapes and comments."""
+    return sum([text.count(sign) for sign in _SIGNS])
 
 
 def loosened(text: str) -> str:
@@ -92,7 +122,10 @@ def _unescaped(text: str) -> str:
     found = [first]
     for part in parts:
         code, length = _escape(part)
-        found.append("\\" + part if code is None else character(code) + part[length:])
+        if code is None:
+            found.append("\\" + part)
+        else:
+            found.append((_BYTES[code] if code < 0x100 else character(code)) + part[length:])
     return "".join(found)
 
 
@@ -100,24 +133,21 @@ def _escape(part: str) -> tuple[int | None, int]:
     """Return the code point of an escape after its backslash, and the escape's length."""
     letter = part[:1]
     if letter in {"x", "X"}:
-        digits, length = part[1:3], 3
-    elif part[:2] in {"u{", "U{"}:
+        return _PAIRS.get(part[1:3]), 3
+    if part[:2] in {"u{", "U{"}:
         digits, brace, _ = part[2:11].partition("}")
-        length = 3 + len(digits) if brace else 0
-    elif letter in {"u", "U"}:
-        digits, length = part[1:5], 5
-    elif len(part) >= 3 and _OCTAL.issuperset(part[:3]):
-        return int(part[:3], 8) & 0xFF, 3
-    else:
-        return None, 0
-    complete = length and len(part) >= length and digits and _HEX.issuperset(digits)
-    return (int(digits, 16), length) if complete else (None, 0)
+        is_complete = brace and digits and _HEX.issuperset(digits)
+        return (int(digits, 16), 3 + len(digits)) if is_complete else (None, 0)
+    if letter in {"u", "U"}:
+        high, low = _PAIRS.get(part[1:3]), _PAIRS.get(part[3:5])
+        return (None, 0) if high is None or low is None else (high << 8 | low, 5)
+    return _OCTALS.get(part[:3]), 3
 
 
 def _narrowed(text: str) -> str:
     """Replace UTF-8 full-width letters by the ASCII they look like."""
     wide = text.encode("latin-1").decode("utf-8", "replace")
-    return "".join([character(ord(each)) if ord(each) > 0xFF else each for each in wide])
+    return wide.translate(_NARROW).encode("latin-1", "replace").decode("latin-1")
 
 
 def _spaced(text: str) -> str:

@@ -69,7 +69,7 @@ class RuleSet:
             found = builtin.refused_at_once(request, domain, stop_at)
         if not found:
             if builtin:
-                found = builtin.matches(request, domain)
+                found = builtin.matches(request, domain, stop_at)
             if self._custom:
                 found = found + self._custom.matches(request, domain)
         if not found:

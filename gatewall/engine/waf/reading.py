@@ -4,7 +4,7 @@ Each value is percent-decoded; further forms are added where they differ: withou
 without shell quotes; decoded from base64 or JSON. No value contains a line feed, which joins values for the scan.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import lru_cache
 
 from gatewall.engine.model import AccessRequest
@@ -12,7 +12,7 @@ from gatewall.engine.waf.body.body_reader import Body
 from gatewall.engine.waf.body.texts import FORM_MARK, UNINSPECTED, region_of
 from gatewall.engine.waf.decoding import MIN_BASE64, base64_decoded, percent_decoded
 from gatewall.engine.waf.rules import BodyRegion, Region, Target
-from gatewall.engine.waf.values import Value, add
+from gatewall.engine.waf.values import Value, Values, add
 
 MAX_URI = 32_768
 MAX_HEADER = 8_192
@@ -25,6 +25,8 @@ LONG_URI = 1_024
 BEGINNING = 256
 CUT = 32
 """Characters at the end of a cut value that may decode differently: half an escape, three times decoded."""
+_MOST_HEADERS = 64
+"""Unusual headers that are matched one by one; further ones form one value."""
 _LONG_NAME = 16  # longer names may be base64
 _SHORT = 256
 FROM_ELSEWHERE = "\x01from elsewhere "
@@ -52,10 +54,10 @@ _HEADERS, _USER_AGENT, _COOKIES = Target.HEADERS, Target.USER_AGENT, Target.COOK
 _REFERER, _BODY = Target.REFERER, Target.BODY  # module constants, because enum look-ups are slow
 
 
-def values_of(request: AccessRequest) -> list[Value]:
+def values_of(request: AccessRequest) -> Values:
     """Return everything that is inspected except the raw URI, in scan order."""
     uri = request.uri
-    values: list[Value] = []
+    values = Values()
     if len(uri) > MAX_URI:
         values.append((_URI, None, UNINSPECTED + "uri"))
         uri = uri[:MAX_URI]
@@ -91,7 +93,7 @@ def raw_uri(request: AccessRequest) -> str:
     return uri[:MAX_URI].replace("\n", "\r") if "%" in uri or "\\" in uri else ""
 
 
-def _cookies(values: list[Value], request: AccessRequest) -> None:
+def _cookies(values: Values, request: AccessRequest) -> None:
     for name, value in request.cookies[:MAX_SEPARATE]:
         if not (name.isidentifier() or name.replace("-", "").replace("_", "").isalnum()):
             add(values, _COOKIES, name, percent_decoded(name[:MAX_HEADER]), base64=False)
@@ -105,7 +107,7 @@ def _is_token(text: str) -> bool:
     return text.replace("-", "").replace("_", "").replace(".", "").isalnum()
 
 
-def _path(values: list[Value], path: str) -> None:
+def _path(values: Values, path: str) -> None:
     if "%" in path:
         path = percent_decoded(path)
     add(values, _PATH, None, path, base64=False)
@@ -119,7 +121,7 @@ def _path(values: list[Value], path: str) -> None:
         add(values, _PATH, None, percent_decoded(inside))
 
 
-def _arguments(values: list[Value], target: Region, query: str) -> None:
+def _arguments(values: Values, target: Region, query: str) -> None:
     if "+" in query:
         query = query.replace("+", " ")
     parts = query.split("&", MAX_SEPARATE)
@@ -140,9 +142,14 @@ def _arguments(values: list[Value], target: Region, query: str) -> None:
         add(values, target, None, percent_decoded(rest.replace("&", "\f")))
 
 
-def _headers(values: list[Value], request: AccessRequest) -> None:
+def _headers(values: Values, request: AccessRequest) -> None:
     left = MAX_HEADERS
-    for name, value in _inspected_headers(request):
+    inspected = _inspected_headers(request)
+    if len(inspected) > _MOST_HEADERS:
+        values.append((_HEADERS, None, UNINSPECTED + "headers"))
+        rest = "\f".join([f"{name}: {value}" for name, value in inspected[_MOST_HEADERS:]])
+        add(values, _HEADERS, None, percent_decoded(rest[:MAX_HEADERS]), base64=False)
+    for name, value in inspected[:_MOST_HEADERS]:
         left -= len(value)
         if len(value) > MAX_HEADER or left < 0:
             values.append((_HEADERS, name, UNINSPECTED + "header"))
@@ -158,7 +165,7 @@ def _headers(values: list[Value], request: AccessRequest) -> None:
             _header(values, name, value)
 
 
-def _inspected_headers(request: AccessRequest) -> Iterable[tuple[str, str]]:
+def _inspected_headers(request: AccessRequest) -> Sequence[tuple[str, str]]:
     """Return all headers but those that browsers fill in, unless they contain what no browser writes there."""
     plain = _PLAIN_HEADERS
     text = "".join([value for name, value in request.headers if name in plain])
@@ -171,7 +178,7 @@ def _inspected_headers(request: AccessRequest) -> Iterable[tuple[str, str]]:
     ]
 
 
-def _header(values: list[Value], name: str, value: str) -> None:
+def _header(values: Values, name: str, value: str) -> None:
     if value.isdecimal() and len(value) < MIN_BASE64 and name.replace("-", "").isalnum():
         return
     if "%" in value:
@@ -181,7 +188,7 @@ def _header(values: list[Value], name: str, value: str) -> None:
         add(values, _HEADERS, name, percent_decoded(inside))
 
 
-def _referer(values: list[Value], request: AccessRequest, value: str) -> None:
+def _referer(values: Values, request: AccessRequest, value: str) -> None:
     host, found = _short_referer_values(value) if len(value) <= _SHORT else _referer_values(value)
     values += found
     if host and request.host is not None and host != request.host.name and "?" in request.uri:
@@ -192,7 +199,7 @@ def _referer(values: list[Value], request: AccessRequest, value: str) -> None:
 def _referer_values(value: str) -> tuple[str, tuple[Value, ...]]:
     """Return the host of a referer, and its values to inspect."""
     address, _, query = value.partition("?")
-    values: list[Value] = []
+    values = Values()
     if query:
         _arguments(values, _REFERER, query)
     if not _is_address(address):
@@ -216,7 +223,7 @@ def _is_address(text: str) -> bool:
 _ADDRESS = b":/.-_~@+,=;!*"
 
 
-def _body(values: list[Value], request: AccessRequest) -> None:
+def _body(values: Values, request: AccessRequest) -> None:
     data = request.body or b""
     is_whole = request.body_is_whole and len(data) <= MAX_BODY
     if not is_whole and len(data) < MAX_BODY and request.header("content-encoding"):

@@ -4,24 +4,47 @@ No value contains a line feed, which joins values for the scan.
 """
 
 from gatewall.engine.waf.body import json_reader, xml_reader
-from gatewall.engine.waf.body.texts import BodyText
-from gatewall.engine.waf.decoding import MIN_BASE64, base64_decoded, loosened, percent_decoded, unquoted
+from gatewall.engine.waf.body.texts import UNINSPECTED, BodyText
+from gatewall.engine.waf.decoding import (
+    MIN_BASE64,
+    base64_decoded,
+    loosened,
+    percent_decoded,
+    signs_in,
+    split_at_signs,
+    unquoted,
+)
 from gatewall.engine.waf.rules import BodyRegion, Region, Target
 
 Value = tuple[Region, str | None, str]
 """Target or region of the body, name of the argument, header or cookie, and text (latin-1)."""
 
+MAX_SIGNS = 512
+"""Entities, escapes and comments of a request that are decoded; a value with more is inspected as sent behind them."""
 _MAX_DEPTH = 3  # base64 in JSON in base64
 _TRIGGERS = ("'", '"', "\\", "&", "/*", "$", "`", "^", "\x00", "\xef", "\xa0")
 _FORMLESS = bytes(set(range(32, 127)) - set(b"'\"\\&*$`^{["))
 """Text of these bytes only contains no trigger, no line feed and no JSON, but possibly base64."""
 _IN_TOKENS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
 _BODY = Target.BODY
+_NOTED_AS: dict[Region, Target] = {
+    Target.PATH: Target.URI, Target.ARGS: Target.ARGS, Target.ARG_NAMES: Target.ARGS, Target.COOKIES: Target.HEADERS,
+    Target.HEADERS: Target.HEADERS, Target.USER_AGENT: Target.HEADERS, Target.REFERER: Target.HEADERS,
+}  # fmt: skip
+"""The targets of the rule that notes what could not be inspected."""
 
 
-def add(
-    values: list[Value], target: Region, name: str | None, text: str, *, base64: bool = True, depth: int = 0
-) -> None:
+class Values(list[Value]):
+    """The values of a request, and how many entities, escapes and comments may still be decoded."""
+
+    __slots__ = ("signs_left",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.signs_left = MAX_SIGNS
+
+
+def add(values: Values, target: Region, name: str | None, text: str, *, base64: bool = True, depth: int = 0) -> None:
     """Add a value and its further forms."""
     if not text.encode("latin-1").translate(None, _FORMLESS):
         values.append((target, name, text))
@@ -43,7 +66,14 @@ def add(
         _look_through(values, target, name, text, depth)
 
 
-def _other_forms(values: list[Value], target: Region, name: str | None, text: str) -> None:
+def _other_forms(values: Values, target: Region, name: str | None, text: str) -> None:
+    signs = signs_in(text)
+    if signs > values.signs_left:
+        text, _ = split_at_signs(text, values.signs_left)  # what is behind is inspected as sent
+        signs = values.signs_left
+        if target is not BodyRegion.FILE:
+            values.append((_NOTED_AS.get(target, _BODY), name, UNINSPECTED + "escapes"))
+    values.signs_left -= signs
     loose = loosened(text).replace("\n", "\r")
     if loose != text:
         values.append((target, name, loose))
@@ -52,7 +82,7 @@ def _other_forms(values: list[Value], target: Region, name: str | None, text: st
         values.append((target, name, bare))
 
 
-def _look_through(values: list[Value], target: Region, name: str | None, text: str, depth: int) -> None:
+def _look_through(values: Values, target: Region, name: str | None, text: str, depth: int) -> None:
     """Add values decoded from base64, JSON, or a token (JWT)."""
     if depth >= _MAX_DEPTH or target is BodyRegion.FILE or (len(text) < MIN_BASE64 and text[:1] not in {"{", "["}):
         return
@@ -73,7 +103,7 @@ def _pluses_restored(text: str) -> str:
     return text.replace("\r", "") if "\r" in text else text
 
 
-def _add_decoded(values: list[Value], target: Region, name: str | None, inside: str, depth: int) -> None:
+def _add_decoded(values: Values, target: Region, name: str | None, inside: str, depth: int) -> None:
     """Add what was base64: XML (SAML) by its texts, several lines as a file."""
     if xml_reader.looks_like_xml(inside) and (found := xml_reader.read(inside, is_declared=False)) is not None:
         for each in found:
@@ -85,7 +115,7 @@ def _add_decoded(values: list[Value], target: Region, name: str | None, inside: 
     add(values, target, name, text, depth=depth)
 
 
-def _add_inside(values: list[Value], target: Region, name: str | None, found: BodyText, depth: int) -> None:
+def _add_inside(values: Values, target: Region, name: str | None, found: BodyText, depth: int) -> None:
     region = found.region if target is _BODY or target is BodyRegion.TEXT else target
     add(values, region, name, percent_decoded(found.text), depth=depth)
 

@@ -14,6 +14,7 @@ _LINES = 3
 """Line breaks of a text: an attacked field has fewer."""
 _LONG = 80
 _LONG_SENTENCE = 60
+_LOOKED_AT = 2_048
 _WORDS = 10
 _SHARE_OF_WORDS = 0.75
 _PUNCTUATION = b".,;:!?()[]\"'`*_-"
@@ -65,6 +66,8 @@ def region_of(text: str) -> Region:
 
 def _is_prose(text: str) -> bool:
     """True if most of a text is words between blanks."""
+    if len(text) > 2 * _LOOKED_AT:  # as all of it, within bounded time
+        text = text[:_LOOKED_AT] + text[-_LOOKED_AT:]
     tokens = text.encode("latin-1").split()
     words = [token for token in tokens if (word := token.strip(_PUNCTUATION)) and not word.translate(None, _IN_WORDS)]
     return len(words) >= _WORDS and len(words) >= _SHARE_OF_WORDS * len(tokens)

@@ -1,0 +1,86 @@
+"""A hostile request costs little more than an ordinary one, counted in calls, and hides nothing without a note."""
+
+import sys
+
+import pytest
+
+from bench.waf import browser_requests, worst_requests
+from gatewall.engine.waf.judge import THRESHOLD, builtin_rules, request_of
+from gatewall.engine.waf.matcher import RuleSet
+from gatewall.engine.waf.values import MAX_SIGNS
+from gatewall.engine.waf.vector import AVAILABLE, CompiledNow
+from tests.support.cast import a_request
+
+pytestmark = pytest.mark.skipif(not AVAILABLE, reason="no hyperscan on this platform")
+RULES = RuleSet(builtin_rules(), CompiledNow() if AVAILABLE else None)
+WORST = worst_requests()
+MOST_TIMES = 50
+ATTACK = "<script>alert(1)</script>"
+ESCAPED_ATTACK = "\\u003cscript\\u003ealert(1)\\u003c/script\\u003e"
+NOTE = "protocol-not-inspected"
+
+
+def calls(request):
+    """Return how many functions, Python's and C's, the WAF step calls for a request."""
+    count = 0
+
+    def note(frame, event, argument):
+        nonlocal count
+        count += event in {"call", "c_call"}
+
+    RULES.inspect(request, None, THRESHOLD)  # caches are filled
+    sys.setprofile(note)
+    try:
+        RULES.inspect(request, None, THRESHOLD)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def matched(**parts):
+    return {rule.name for rule in RULES.inspect(a_request(**parts), None)}
+
+
+@pytest.mark.parametrize("name", WORST)
+def test_worst_case_takes_at_most_fifty_times_the_calls_of_an_ordinary_request(name):
+    ordinary = browser_requests(10)
+
+    assert calls(WORST[name]) <= MOST_TIMES * sum(map(calls, ordinary)) / len(ordinary)
+
+
+@pytest.mark.parametrize("uri", ["/?a={}", "/{}"])
+def test_attack_behind_very_many_escapes_is_found_as_sent_and_the_rest_is_noted(uri):
+    escapes = "\\x61" * MAX_SIGNS
+
+    assert {NOTE, "xss-script-tag"} <= matched(uri=uri.format(escapes + "\\x61" + ATTACK))
+    assert NOTE in matched(uri=uri.format(escapes + ESCAPED_ATTACK))
+    assert "xss-script-tag" in matched(uri=uri.format(ESCAPED_ATTACK + escapes))
+
+
+def test_values_share_what_is_decoded_and_ordinary_ones_note_nothing():
+    assert NOTE not in matched(uri="/?a=" + "\\x61" * MAX_SIGNS)
+    assert NOTE in matched(uri="/?a=" + "\\x61" * MAX_SIGNS, headers={"x-a": "\\x61"})
+
+
+def test_attack_in_a_header_behind_very_many_is_found_and_noted():
+    headers = {f"x-a{number}": "some text" for number in range(200)} | {"x-b": ATTACK}
+
+    assert {NOTE, "xss-script-tag"} <= matched(headers=headers)
+
+
+def test_malformed_escapes_of_a_long_value_are_decoded_all_the_same():
+    assert "xss-script-tag" in matched(uri="/?a=" + "%61" * 2000 + "%3Cscript%3E" + "%61" * 600 + "%3")
+
+
+def test_full_width_letters_are_read_as_ascii():
+    assert "xss-script-tag" in matched(uri="/?a=%EF%BC%9Cscript%EF%BC%9Ex%E4%B8%AD")
+
+
+def test_beginning_of_a_long_body_that_suffices_is_enough():
+    body = (f'{{"a":"{ATTACK}' + "b c " * 10_000 + '../../etc/passwd"}').encode()
+    request = request_of(b"POST", b"/", [(b"content-type", b"application/json")], body)
+    names = {rule.name for rule in RULES.inspect(request, None, THRESHOLD)}
+
+    assert {NOTE, "xss-script-tag"} <= names
+    assert "traversal-in-text" not in names
+    assert "traversal-in-text" in {rule.name for rule in RULES.inspect(request, None)}
