@@ -4,13 +4,15 @@ import os
 from collections.abc import Iterable
 
 from audit.spool.masking import MASK
-from audit.spool.records import HOST, PATH, QUERY, USER_AGENT, AccessRecord
+from audit.spool.records import HOST, PATH, QUERY, USER_AGENT, AccessRecord, Field
 from gatewall.engine.addresses import text_of
 from gatewall.engine.hosts import Authority, Host
 from gatewall.engine.model import AccessRequest, Action, DecidedBy, Decision, Effect, Reason, RuleMatch, Subject
 from gatewall.engine.snapshot import PolicySnapshot, QueryStrings
 
 _CHECKED = frozenset({Reason.CREDENTIAL_INVALID, Reason.WAF_RULE})
+_MASKED_LENGTH, _DROPPED_LENGTH = 2048, 2048
+"""Of longer texts these characters are masked, and so many dropped at the end."""
 _OTHER_SITES = frozenset({"cross-site", "same-site"})
 
 
@@ -43,10 +45,9 @@ def record_of(
         method=request.method,
         scheme=request.scheme,
         host=HOST.mask(host.name) if host else None,
-        # Mask before truncating: half a secret is not recognized.
-        path=PATH.mask(path)[: PATH.length],
-        query=_query(query, policy)[: QUERY.length],
-        user_agent=USER_AGENT.mask(request.header("user-agent"))[: USER_AGENT.length],
+        path=_masked(PATH, path),
+        query=_query(query, policy),
+        user_agent=_masked(USER_AGENT, request.header("user-agent")),
         status=status,
         outcome=str(verdict.effect),
         reason=str(verdict.reason),
@@ -64,8 +65,19 @@ def record_of(
 def _query(query: str, policy: PolicySnapshot | None) -> str:
     """Return the masked query string if the settings log it, else only whether there was one."""
     if policy is not None and policy.settings.log_query_strings is QueryStrings.MASKED:
-        return QUERY.mask(query)
+        return _masked(QUERY, query)
     return MASK if query else ""
+
+
+def _masked(field: Field, text: str) -> str:
+    """Return what the field keeps of a text: masked before it is cut, because half a secret is not recognized.
+
+    For bounded time a long text is cut first, and its end, which may be half a secret, is dropped after masking.
+    """
+    if len(text) <= _MASKED_LENGTH + _DROPPED_LENGTH:
+        return field.mask(text)[: field.length]
+    masked = field.mask(text[: _MASKED_LENGTH + _DROPPED_LENGTH])
+    return masked[:-_DROPPED_LENGTH][: field.length] or MASK
 
 
 def was_made_by_a_page(request: AccessRequest) -> bool:

@@ -6,6 +6,7 @@ import pytest
 
 from gatewall.engine.evaluate import CANNOT_DECIDE
 from gatewall.engine.model import CredentialKind, DecidedBy, Effect, Reason, RuleMatch, Verdict
+from gatewall.gate import record
 from gatewall.gate.record import record_of
 from tests.support.cast import (
     BOB_SUBJECT,
@@ -184,3 +185,25 @@ def test_no_credential_reaches_a_record(name):
     record = recorded(a_decision(subject=BOB_SUBJECT), request)
 
     assert CANARY.encode() not in record.to_bytes()
+
+
+@pytest.mark.parametrize("before", ["token=x&", "x&", '%7B"a":"'])
+@pytest.mark.parametrize("length", range(3900, 4200, 23))
+def test_no_part_of_a_secret_is_kept_of_a_query_that_is_too_long_to_be_masked_as_a_whole(before, length):
+    beginning = (before * 4200)[:length]
+    query = f"{beginning}&a={BOBS_GIT_TOKEN}&a={BOBS_GIT_TOKEN}{'z' * 9000}"
+
+    kept = recorded(request=a_request(uri=f"/?{query}")).query
+
+    assert kept
+    assert len(kept) <= 2048
+    assert BOBS_GIT_TOKEN[4:12] not in kept
+
+
+def test_masking_reads_a_bounded_part_of_a_text(monkeypatch):
+    seen = []
+    monkeypatch.setattr(record, "QUERY", replace(record.QUERY, mask=lambda text: seen.append(len(text)) or text))
+
+    recorded(request=a_request(uri="/?" + "a" * 16_000))
+
+    assert seen == [4096]
