@@ -9,7 +9,7 @@ from accounts import services
 from accounts.models import ApiToken, Session, User
 from licensing.models import GitToken, License
 from tests.admin.test_webhooks import act
-from tests.support.proxies import PASSWORD, a_git_token
+from tests.support.proxies import PASSWORD, a_git_token, an_api_token
 from webhooks.models import Webhook
 
 PAGES = pytest.mark.parametrize(
@@ -108,6 +108,17 @@ def test_git_token_cannot_have_an_end_and_never_expire(pages, bob):
 
     assert "Choose a moment, or that it never expires, not both." in answer.text
     assert not GitToken.objects.exists()
+
+
+def test_a_new_password_deletes_api_tokens_where_the_box_is_ticked(pages, alice):
+    an_api_token(alice)
+    own = f"/accounts/user/{alice.pk}/change/"
+    pages.submit(own, remark="tall", revoke_api_tokens="on")
+    assert ApiToken.objects.count() == 1
+
+    pages.submit(own, new_password="another battery staple", revoke_api_tokens="on", current_password=PASSWORD)
+
+    assert ApiToken.objects.count() == 0
 
 
 @pytest.mark.parametrize(("fields", "left"), [({}, 1), ({"revoke_git_tokens": "on"}, 0)])

@@ -6,8 +6,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from accounts import services
+from accounts.models import ApiToken
 from licensing.models import GitToken
-from tests.support.proxies import PASSWORD, a_git_token, a_token
+from tests.support.proxies import PASSWORD, a_git_token, a_token, an_api_token
 from tests.support.visitor import FORM, Visitor, words
 
 pytestmark = pytest.mark.django_db
@@ -107,3 +109,16 @@ def test_a_new_password_deletes_git_tokens_where_the_box_is_ticked(visitor, bob,
     visitor.send("/account/password", current=PASSWORD, new="another battery staple", **fields)
 
     assert GitToken.objects.count() == left
+
+
+@pytest.mark.parametrize(("fields", "left"), [({}, 1), ({"revoke_api_tokens": "on"}, 0)])
+def test_a_new_password_deletes_api_tokens_where_the_box_is_ticked(visitor, bob, fields, left):
+    page = visitor.get("/account").content.decode()
+    assert "revoke_api_tokens" not in page
+    services.change_user(bob, actor="alice", is_admin=True)
+    an_api_token(bob)
+    assert "revoke_api_tokens" in visitor.get("/account").content.decode()
+
+    visitor.send("/account/password", current=PASSWORD, new="another battery staple", **fields)
+
+    assert (ApiToken.objects.count(), GitToken.objects.count()) == (left, 0)

@@ -232,7 +232,7 @@ class Workload:
 
     def _new_user(self, name: str) -> None:
         fields = {"username": name, "password": PASSWORD, "email": f"{name}@office.example"}
-        self._create(("user", name), "/users", fields, dict(_USER))
+        self._create(("user", name), "/users", {**fields, "current_password": PASSWORD}, dict(_USER))
         self._sign_in(name)
 
     def _sign_in(self, name: str) -> None:
