@@ -1,8 +1,9 @@
 """Readings of a path: what servers may resolve it to. No I/O.
 
-Servers differ in rounds of percent-decoding, escaped slashes, backslashes, ``;`` parameters, repeated slashes and dot
-segments, and two of them in a row may each do some of it. A check of a path that knows one reading only is bypassed at
-a server with another. The readings are the closure under these operations, in any order, decoded at least once.
+Servers differ in rounds of percent-decoding, escaped slashes, backslashes, ``;`` parameters, repeated slashes, dot
+segments, ``//host`` at the start and where an escaped ``?``, ``#`` or null byte ends the path, and two of them in a row
+may each do some of it. A check of a path that knows one reading only is bypassed at a server with another. The readings
+are the closure under these operations, in any order, decoded at least once.
 """
 
 import posixpath
@@ -18,6 +19,7 @@ _ESCAPED_SLASH = re.compile(rb"%(2f)", re.IGNORECASE)
 _WIDE = re.compile(rb"%[uU]([0-9A-Fa-f]{4})")
 _PARAMETERS = re.compile(rb";[^/]*")
 _SLASHES = re.compile(rb"/+")
+_END = re.compile(rb"[?#\0]")
 
 
 def readings_of(path: str) -> tuple[str, ...] | None:
@@ -89,6 +91,20 @@ def _without_parameters(path: bytes) -> bytes:
     return _PARAMETERS.sub(b"", path) if b";" in path else path
 
 
+def _without_authority(path: bytes) -> bytes:
+    """Return the path after the authority of a network-path reference (RFC 3986 section 4.2), ``//host/path``.
+
+    Servers that resolve the target of the request line against a base URL read it so; URL parsers of the WHATWG skip
+    more slashes.
+    """
+    return b"/" + path.lstrip(b"/").partition(b"/")[2] if path.startswith(b"//") else path
+
+
+def _without_query(path: bytes) -> bytes:
+    """Return the path up to a ``?``, ``#`` or null byte that was escaped, for what decodes before it splits."""
+    return _END.split(path, maxsplit=1)[0]
+
+
 def _without_dot_segments(path: bytes) -> bytes:
     """Return the path after RFC 3986 section 5.2.4, which keeps repeated slashes."""
     if b"/." not in path:
@@ -106,4 +122,7 @@ def _without_dot_segments(path: bytes) -> bytes:
 
 
 _DECODERS = (unquote_to_bytes, _decoded_but_slashes)
-_ORDERED = (_decoded_wide, _with_slashes, _merged, _without_dot_segments, _without_parameters)
+_ORDERED = (
+    *(_decoded_wide, _with_slashes, _without_authority, _merged, _without_dot_segments),
+    *(_without_parameters, _without_query),
+)

@@ -49,9 +49,19 @@ def without_parameters(path: str) -> str:
     return re.sub(";[^/]*", "", path)
 
 
+def without_authority(path: str) -> str:
+    """Read ``//host/path`` as a URL without a scheme, however many slashes it begins with."""
+    return re.sub("^//+[^/]*/?", "/", path)
+
+
+def without_query(path: str) -> str:
+    """End the path at ``?``, ``#`` or a null byte."""
+    return re.sub("[?#\0].*", "", path, flags=re.DOTALL)
+
+
 OPERATIONS: tuple[Callable[[str], str], ...] = (
     *(decoded, decoded_but_slashes, decoded_wide, with_backslashes_as_slashes),
-    *(merged, resolved, without_parameters),
+    *(merged, resolved, without_parameters, without_authority, without_query),
 )
 DECODING = {decoded, decoded_but_slashes}
 

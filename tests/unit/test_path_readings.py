@@ -27,6 +27,12 @@ MARKS = "/.;%\\"
         "/;a/admin",
         "/%61dmin",
         "/public//..//../admin",
+        "//host/admin",
+        "///host/admin",
+        "/\\host/admin",
+        "/admin%3Fx",
+        "/admin%2523x",
+        "/admin%00.png",
         "/x\\y/../admin",  # a backslash is a letter to nginx and Apache on Linux
     ],
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatewall.engine.access_rules.table import AccessOutcome, AccessRuleTable
+from gatewall.engine.access_rules.table import MAX_SEGMENTS, AccessOutcome, AccessRuleTable
 from gatewall.engine.addresses import parse_network
 from gatewall.engine.hosts import Access
 from gatewall.engine.model import Subject, SubjectKind
@@ -234,3 +234,13 @@ def test_rates_of_all_readings_count():
     assert [rule.id for rule in found.rates] == [1, 2]
     assert [rule.id for rule in outcome(rules, some_facts("/public")).rates] == [1]
     assert outcome(rules, some_facts("/")).rates == ()
+
+
+@pytest.mark.parametrize("path", ["/a" * (MAX_SEGMENTS + 1), "/a" * (MAX_SEGMENTS // 2 + 1) + "%2525"])
+def test_path_of_very_many_segments_counts_as_not_shown(path):
+    """Else one request would cost each glob a comparison with thousands of segments, by each reading."""
+    public, denied = an_access_rule(PUBLIC, "prefix /a", id=1), an_access_rule(DENIED, "glob /**/x", id=2)
+
+    assert decides([public], some_facts(path)) == (AUTHENTICATED, None)
+    assert decides([public, denied], some_facts(path)) == (DENIED, 2)
+    assert decides([public, denied], some_facts("/a" * (MAX_SEGMENTS // 2))) == (PUBLIC, 1)

@@ -51,6 +51,8 @@ class Met:
 _WITHOUT_RULES = {access: AccessOutcome(access) for access in Access}
 _LAST = -(10**6)
 _ANY_PATH = "/"
+MAX_SEGMENTS = 1_000
+"""Of all readings of one path: a glob is compared with each. Paths of people and programs have a few dozen."""
 
 
 class AccessRuleTable:
@@ -102,11 +104,13 @@ class AccessRuleTable:
 
 
 def trimmed_readings(path: str) -> tuple[str, ...] | None:
-    """Return the readings of a path, without the slashes at their end; None if there are too many."""
+    """Return the readings of a path, without the slashes at their end; None if they or their segments are too many."""
     found = readings_of(path)
-    if found is not None and len(found) == 1:
+    if found is None or sum([reading.count("/") for reading in found]) > MAX_SEGMENTS:
+        return None
+    if len(found) == 1:
         return (paths.trimmed(found[0]),)
-    return None if found is None else tuple(dict.fromkeys([paths.trimmed(reading) for reading in found]))
+    return tuple(dict.fromkeys([paths.trimmed(reading) for reading in found]))
 
 
 def unseen_parts(facts: RequestFacts) -> frozenset[str]:
