@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from audit.spool.records import AccessRecord
 from gatewall.credentials.check import git_token_subject, license_subject, session_subject
+from gatewall.engine.access_steps import subject_is_denied
 from gatewall.engine.addresses import IPAddress, parse_address
 from gatewall.engine.hosts import Authority, Host
 from gatewall.engine.model import (
@@ -247,13 +248,16 @@ class TraceStep:
     decided: bool
 
 
-def trace_of(record: AccessRecord, *, inspected: bool) -> tuple[TraceStep, ...]:
+def trace_of(record: AccessRecord, *, inspected: bool, about_subjects: bool = False) -> tuple[TraceStep, ...]:
     """Return every step in order; none is reached if the gate could not decide.
 
-    Two steps can allow an allowlisted client: the later one if its entry has ``inspect`` or rules matched.
+    Two steps can allow an allowlisted client: the later one if its entry has ``inspect`` or rules matched. Two can
+    deny access: the later one if the access rule is about subjects.
     """
     decided = DECIDING_STEP.get(record.reason)
     if record.reason == Reason.CLIENT_ALLOWED and (inspected or record.rules):
         decided = next(step for step in STEPS if step.function is inspected_client_is_allowed)
+    elif record.reason == Reason.ACCESS_DENIED and about_subjects:
+        decided = next(step for step in STEPS if step.function is subject_is_denied)
     last = STEPS.index(decided) if decided else -1
     return tuple(TraceStep(step.name, number <= last, number == last) for number, step in enumerate(STEPS))

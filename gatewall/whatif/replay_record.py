@@ -24,6 +24,7 @@ from gatewall.whatif.access_trace import access_body
 from gatewall.whatif.explain_request import NOT_MATCHED, step_body
 from gatewall.whatif.shapes import placed
 from policies import selectors
+from policies.policy_source import engine_access_rule
 
 _WAF_STEP = DECIDING_STEP[Reason.WAF_RULE].name
 MAX_REVISIONS = 500
@@ -34,7 +35,8 @@ def trace(record: AccessRecord) -> list[dict[str, Any]]:
     """Return every step of the recorded decision in order, with the API path of the deciding row."""
     policy = sources_of(settings.CONFIG)[0].current() if record.rules else None
     places = _places(record, policy, record.at)
-    return [_recorded_step(record, each, places) for each in trace_of(record, inspected=_inspected(record))]
+    steps = trace_of(record, inspected=_inspected(record), about_subjects=_is_about_subjects(record))
+    return [_recorded_step(record, each, places) for each in steps]
 
 
 def decide_again(record: AccessRecord) -> dict[str, Any]:
@@ -102,6 +104,14 @@ def _inspected(record: AccessRecord) -> bool:
         return False
     entry = selectors.allowed_networks().filter(pk=record.decided_by["id"]).first()
     return entry is not None and entry.inspect
+
+
+def _is_about_subjects(record: AccessRecord) -> bool:
+    """Return whether the access rule that denied a known subject is about subjects today: as above."""
+    if record.reason != Reason.ACCESS_DENIED or record.subject is None or record.decided_by is None:
+        return False
+    rule = selectors.access_rules().filter(pk=record.decided_by["id"]).first()
+    return rule is not None and engine_access_rule(rule).is_about_subjects
 
 
 def _recorded_step(record: AccessRecord, step: TraceStep, places: RulePlaces) -> dict[str, Any]:

@@ -55,3 +55,21 @@ def test_recorded_request_is_explained_under_the_rules_of_today(admin, auth, set
 
     assert again["decision"]["reason"] == "path-public"
     assert outlined(again["access"])["/hook/1"] == [("hooks", True, None), ("no admin", False, "paths")]
+
+
+def test_recorded_denial_of_a_user_is_of_the_step_after_the_credential(admin, auth, alice, wall, settings):
+    rules.create_access_rule(actor="x", name="no alice", access="denied", users=[alice])
+    ids = [
+        auth(
+            x_forwarded_host=OFFICE,
+            x_forwarded_uri=uri,
+            x_forwarded_for=CLIENT,
+            service_authorization=wall.a_token(alice),
+        ).headers["X-Gatewall-Decision-Id"]
+        for uri in ("/", "/admin")
+    ]
+    ingest.ship(settings.GATEWALL_HOME / "spool")
+
+    traces = [admin.get(f"/access-logs/{id_}").json()["trace"] for id_ in ids]
+    decided = [next(step["step"] for step in trace if step["decided"]) for trace in traces]
+    assert decided == ["subject-is-denied", "access-is-denied"]
