@@ -21,7 +21,7 @@ from gatewall.engine.segments import shard_of_git_token, shard_of_user
 from gatewall.kernel.changes import describe, difference
 from gatewall.kernel.refusals import Conflict, Gone
 from gatewall.policy import revisions
-from policies.groups.members import still_existing
+from policies.groups.members import groups_of_a_user
 from policies.models import AuthorizedDomain, Group
 from policies.rows import still_registered
 from policies.rule_references import remove_from_rules, segments_of
@@ -240,7 +240,7 @@ def _set_scope(
     if authorized_domains is not None:
         user.authorized_domains.set(still_registered(authorized_domains))
     if groups is not None:
-        user.groups.set(still_existing(groups))
+        user.groups.set(groups_of_a_user(groups))
 
 
 def _git_tokens_of(user: User) -> tuple[set[str], list[Any]]:

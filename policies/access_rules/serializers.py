@@ -101,7 +101,7 @@ class AccessRuleInput(StrictInput):
     asns = _DistinctField(child=WholeNumberField(min_value=1, max_value=conditions.MAX_ASN))
     weekdays = _DistinctField(child=serializers.ChoiceField(choices=conditions.WEEKDAYS))
     time_zone = TextField(max_length=64, required=False, validators=[conditions.validate_time_zone])
-    groups = GroupsField(required=False)
+    groups = GroupsField(required=False, max_length=conditions.MAX_MEMBERS)
     users = _UsersField()
     credential_kinds = _DistinctField(child=serializers.ChoiceField(choices=_KINDS))
     rate_per_minute = WholeNumberField(min_value=0, max_value=1_000_000, required=False)

@@ -27,12 +27,18 @@ class GroupRemoved(Conflict):
     code = "group-removed"
 
 
-def still_existing(groups: Iterable[Group]) -> list[Group]:
+def groups_of_a_user(groups: Iterable[Group]) -> list[Group]:
     """Re-read the groups of a user under the lock. Raises ValidationError if they are too many, GroupRemoved."""
-    ids = {group.pk for group in groups}
-    if len(ids) > MAX_GROUPS_OF_A_USER:
+    found = still_existing(groups)
+    if len(found) > MAX_GROUPS_OF_A_USER:
         words = gettext_lazy("a user is in at most %(number)s groups")
         raise ValidationError({"groups": ValidationError(words, params={"number": MAX_GROUPS_OF_A_USER})})
+    return found
+
+
+def still_existing(groups: Iterable[Group]) -> list[Group]:
+    """Re-read the groups under the lock. Raises GroupRemoved."""
+    ids = {group.pk for group in groups}
     rows = list(Group.objects.filter(pk__in=ids))
     if len(rows) != len(ids):
         raise GroupRemoved(_("a group that was named does not exist any more"))

@@ -17,8 +17,8 @@ class GroupsField(serializers.ListField):
 
     default_error_messages = {"unknown": _("there is no group {name}")}
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(child=TextField(max_length=64), max_length=MAX_GROUPS_OF_A_USER, **options)
+    def __init__(self, *, max_length: int = MAX_GROUPS_OF_A_USER, **options: Any) -> None:
+        super().__init__(child=TextField(max_length=64), max_length=max_length, **options)
 
     def to_internal_value(self, data: Any) -> list[Group]:
         names = super().to_internal_value(data)

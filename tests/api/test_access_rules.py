@@ -10,7 +10,8 @@ from gatewall.models import PolicyRevision
 from policies import policy_source
 from policies.access_conditions import MAX_RULES
 from policies.access_rules import services
-from policies.models import AccessRule
+from policies.groups.members import MAX_GROUPS_OF_A_USER
+from policies.models import AccessRule, Group
 from tests.api.resources import fields_refused
 from tests.api.rule_order import the_order
 from tests.support.proxies import code_of
@@ -227,3 +228,13 @@ def test_conditions_on_what_is_not_known_are_warned_of(admin):
 
     assert any("GEOIP_DATABASE" in each for each in countries["warnings"])
     assert any("every host" in each for each in everything["warnings"])
+
+
+def test_a_rule_names_more_groups_than_a_user_is_in(admin):
+    names = [f"group-{number}" for number in range(MAX_GROUPS_OF_A_USER + 1)]
+    Group.objects.bulk_create([Group(name=name) for name in names])
+
+    response = admin.post("/access-rules", {"name": "many", "access": "authenticated", "groups": names})
+
+    assert response.status_code == 201, response.content
+    assert len(response.json()["groups"]) == len(names)

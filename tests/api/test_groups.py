@@ -143,7 +143,7 @@ def test_a_removed_domain_leaves_the_scope_of_a_group_and_widens_none(admin, off
 def test_a_group_that_is_gone_when_the_user_is_written_is_refused(admin, charlie, monkeypatch):
     a_group(admin)
     monkeypatch.setattr(
-        "accounts.services.still_existing", lambda groups: _delete_first(groups) or members.still_existing(groups)
+        "accounts.services.groups_of_a_user", lambda groups: _delete_first(groups) or members.groups_of_a_user(groups)
     )
 
     assert code(admin.put(f"/users/{charlie.pk}", {"groups": ["family"]})) == (409, "group-removed")
