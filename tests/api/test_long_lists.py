@@ -50,6 +50,7 @@ SHORT = {
     "/access-rules": "at most a thousand",
     "/authorized-domains": "typed by hand",
     "/groups": "typed by hand",
+    "/api-tokens": "made by hand, by admins",
     "/geo-block-rules": "as many as there are countries",
     "/list-subscriptions": "typed by hand",
     "/webhooks": "typed by hand",
@@ -63,8 +64,8 @@ VALUES = {
 }  # fmt: skip
 SEARCHED = {
     "/ip-black-list": {"created_by", "ip"},
-    "/users": {"email", "is_admin", "is_active", "all_domains", "totp_enabled", "created_by", "authorized_domain",
-               "group", "last_login_at_after", "last_login_at_before", "ordering=last_login_at"},
+    "/users": {"email", "is_admin", "is_active", "is_auditor", "all_domains", "totp_enabled", "created_by",
+               "authorized_domain", "group", "last_login_at_after", "last_login_at_before", "ordering=last_login_at"},
     "/licenses": {"prefix", "is_active", "all_domains", "created_by", "authorized_domain", "created_at_after",
                   "created_at_before", "expires_at_after", "expires_at_before", "ordering=created_at",
                   "ordering=expires_at"},

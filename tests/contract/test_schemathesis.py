@@ -153,6 +153,7 @@ def row(wall, admin, bob, monkeypatch, tmp_path):
         **{f"{kind.path}/{{id}}": lambda kind=kind: make(admin, kind)[0]["id"] for kind in KINDS},
         "/users/{user_id}": lambda: bob.pk,
         "/users/{user_id}/git-tokens/{id}": lambda: admin.post(f"{own}/git-tokens", {"name": "laptop"}).json()["id"],
+        "/api-tokens/{id}": lambda: admin.post("/api-tokens", {"name": "ci", "scopes": ["logs:read"]}).json()["id"],
         "/users/{user_id}/sessions/{jti}": session,
         "/policy/revisions/{id}": revision,
         "/policy/backtest/{id}": backtest,
