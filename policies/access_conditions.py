@@ -23,7 +23,9 @@ MAX_MEMBERS = 500
 """Of each other list of a rule: all rules together are one segment of bounded size."""
 MAX_ASN = 2**32 - 1
 _METHOD = re.compile(r"(?=.{1,32}\Z)[A-Z]+(-[A-Z]+)*")
-_TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
+TIME_PATTERN = "^([01][0-9]|2[0-3]):[0-5][0-9]$"
+"""A time of day, as a pattern of the OpenAPI document (ECMA 262)."""
+_TIME = re.compile(TIME_PATTERN.strip("^$"))
 _REGEX = re.compile(r"^\^|\.[*+]|\(\?|\[\^")
 _DECODING_ROUNDS = 3
 

@@ -1,7 +1,7 @@
 """Serializers of access rules."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
@@ -113,9 +113,15 @@ class AccessRuleInput(StrictInput):
         return {**super().get_fields(), **{name: _time(source) for name, source in _WINDOW.items()}}
 
 
+class _TimeField(TextField):
+    """A time of day like 09:30, or null."""
+
+    openapi: ClassVar[dict[str, Any]] = {"pattern": conditions.TIME_PATTERN}
+
+
 def _time(source: str) -> TextField:
     validators = [conditions.validate_time]
-    return TextField(source=source, max_length=5, allow_null=True, required=False, validators=validators)
+    return _TimeField(source=source, max_length=5, allow_null=True, required=False, validators=validators)
 
 
 class AccessRuleOutput(LastHitOutput, serializers.ModelSerializer[AccessRule]):

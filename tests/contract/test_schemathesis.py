@@ -87,6 +87,7 @@ MEANT = {
     "end_time",
     "exclusions",
     "expires_at",
+    "groups",
     "guard_message",
     "headers",
     "host",
@@ -94,17 +95,21 @@ MEANT = {
     "interval",
     "ip",
     "network",
+    "networks",
     "new_password",
     "password",
     "path_prefix",
+    "paths",
     "pattern",
     "resource",
     "source",
     "start_time",
+    "time_zone",
     "token",
     "uri",
     "values",
     "username",
+    "users",
 }
 """Fields whose value must also make sense, which no schema can say: a network, a host name, a pattern that compiles.
 
@@ -211,7 +216,9 @@ def only_what_no_schema_can_say(context, response, case):
         refused = {field.partition(".")[0] for field in fields}
         refused = {name.removeprefix("exclude_") for name in refused}
         refused = {name for name in refused if not name.endswith(("_after", "_before"))}  # from the year 1000 on
-        if case.path.startswith(("/authorized-domains", "/list-subscriptions", "/system/doctor", "/webhooks")):
+        if case.path.startswith(
+            ("/authorized-domains", "/groups", "/list-subscriptions", "/system/doctor", "/webhooks")
+        ):
             refused -= {"name", "url", "kinds", "least_severity"}
         if case.path.startswith("/app-profiles"):
             refused.discard("domain")  # a registered one
