@@ -85,3 +85,7 @@ def test_a_group_covers_what_its_scope_lists_or_all():
 
     assert [family.covers(host) for host in hosts] == [True, False, False]
     assert all(everybody.covers(host) for host in hosts)
+
+
+def test_a_table_lists_its_groups():
+    assert set(GroupTable([FAMILY, GUESTS]).all()) == {FAMILY, GUESTS}

@@ -44,6 +44,18 @@ def test_first_rule_whose_conditions_hold_decides():
     assert decides(rules, some_facts("/c")) == (DENIED, 3)
 
 
+def test_rules_for_a_domain_are_listed_in_order_with_those_for_all_hosts():
+    rules = [
+        an_access_rule(DENIED, "prefix /a", id=1, domains=frozenset({OFFICE})),
+        an_access_rule(TWO_FACTOR, id=2),
+        an_access_rule(PUBLIC, id=3, domains=frozenset({OFFICE})),
+    ]
+
+    assert AccessRuleTable(rules).of_domain(OFFICE) == tuple(rules)
+    assert AccessRuleTable(rules).of_domain("shop.example") == (rules[1],)
+    assert AccessRuleTable(rules[:1]).of_domain(None) == ()
+
+
 def test_rules_of_a_domain_and_of_all_hosts_are_one_order():
     rules = [
         an_access_rule(DENIED, "prefix /a/b", id=1, domains=frozenset({OFFICE})),

@@ -62,6 +62,14 @@ def test_values_share_what_is_decoded_and_ordinary_ones_note_nothing():
     assert NOTE in matched(uri="/?a=" + "\\x61" * MAX_SIGNS, headers={"x-a": "\\x61"})
 
 
+def test_escapes_of_a_file_are_no_reason_to_note_it():
+    head = b'--b\r\nContent-Disposition: form-data; name="a"; filename="a.py"\r\n\r\n'
+    body = head + b"\\x61 " * (MAX_SIGNS + 1) + b"\r\n--b--\r\n"
+    request = request_of(b"POST", b"/", [(b"content-type", b"multipart/form-data; boundary=b")], body)
+
+    assert NOTE not in {rule.name for rule in RULES.inspect(request, None)}
+
+
 def test_attack_in_a_header_behind_very_many_is_found_and_noted():
     headers = {f"x-a{number}": "some text" for number in range(200)} | {"x-b": ATTACK}
 
