@@ -232,13 +232,13 @@ def tables_after(migrations):
 @on_both
 def test_a_backup_of_an_earlier_release_is_migrated(site, tmp_path, database):
     site.ok("backup", tmp_path / "backup")
-    content = Content.read(tmp_path / "backup")
-    # An index, tables, and a column of a table.
+    content = Content.read(tmp_path / "backup").without_column("accounts_user", "is_auditor")
+    content = content.without_column("gatewall_pendingconfirmation", "problem_message")
+    # An index, tables, and columns of tables.
     first = {"accounts": "0004_list_order", "policies": "0003_list_order", "gatewall": "0013_problem_message"}
     since = [[app, name] for app, name in content.manifest["migrations"] if name >= first.get(app, "~")]
     migrations = [node for node in content.manifest["migrations"] if node not in since]
     tables = json.loads(json.dumps(content.manifest["tables"]))
-    tables["gatewall_pendingconfirmation"]["columns"].remove("problem_message")
     gone = [f"tables/{name}.jsonl" for name in set(tables) - tables_after(migrations)]
     assert "tables/accounts_wrongcodes.jsonl" in gone
     tables = {name: table for name, table in tables.items() if f"tables/{name}.jsonl" not in gone}

@@ -188,9 +188,9 @@ def group_deleted(site):
 
 
 def _rule(site, access, path, **conditions):
-    """Create an access rule for one path: its id."""
+    """Create an access rule for one path."""
     paths = [{"match": "exact", "value": path}]
-    return site.admin.post("/access-rules", name=f"{access} {path}", access=access, paths=paths, **conditions)["id"]
+    return site.admin.post("/access-rules", name=f"{access} {path}", access=access, paths=paths, **conditions)
 
 
 def access_rule_denies(site):
@@ -200,7 +200,7 @@ def access_rule_denies(site):
 
 def access_rule_deleted(site):
     path = f"/{site.new('hook')}"
-    rule = _rule(site, "public", path)
+    rule = _rule(site, "public", path)["id"]
     return Change(lambda: site.admin.delete(f"/access-rules/{rule}"), about(uri=path), 200, 401)
 
 
