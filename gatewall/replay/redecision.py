@@ -12,7 +12,6 @@ from enum import StrEnum
 
 from audit.spool.records import AccessRecord
 from gatewall.credentials.check import git_token_subject, license_subject, session_subject
-from gatewall.engine.access_steps import subject_is_denied
 from gatewall.engine.addresses import IPAddress, parse_address
 from gatewall.engine.hosts import Authority, Host
 from gatewall.engine.model import (
@@ -27,7 +26,7 @@ from gatewall.engine.model import (
 )
 from gatewall.engine.ports import CountryLookup, Ports
 from gatewall.engine.snapshot import PolicySnapshot
-from gatewall.engine.steps import DECIDING_STEP, STEPS, Step, inspected_client_is_allowed
+from gatewall.engine.steps import STEPS, Step
 from gatewall.engine.waf.rules import WafRule
 from gatewall.kernel.changes import Resource
 from gatewall.replay.change_history import ChangeHistory
@@ -254,10 +253,7 @@ def trace_of(record: AccessRecord, *, inspected: bool, about_subjects: bool = Fa
     Two steps can allow an allowlisted client: the later one if its entry has ``inspect`` or rules matched. Two can
     deny access: the later one if the access rule is about subjects.
     """
-    decided = DECIDING_STEP.get(record.reason)
-    if record.reason == Reason.CLIENT_ALLOWED and (inspected or record.rules):
-        decided = next(step for step in STEPS if step.function is inspected_client_is_allowed)
-    elif record.reason == Reason.ACCESS_DENIED and about_subjects:
-        decided = next(step for step in STEPS if step.function is subject_is_denied)
-    last = STEPS.index(decided) if decided else -1
+    places = [number for number, step in enumerate(STEPS) if record.reason in step.reasons] or [-1]
+    is_later = bool(inspected or record.rules) if record.reason == Reason.CLIENT_ALLOWED else about_subjects
+    last = places[-1 if is_later else 0]
     return tuple(TraceStep(step.name, number <= last, number == last) for number, step in enumerate(STEPS))

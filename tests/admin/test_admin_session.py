@@ -240,12 +240,17 @@ def test_with_the_current_password_the_own_one_changes_and_its_owner_stays(alice
     assert selectors.live_sessions(alice.pk, timezone.now()).count() == 1
 
 
-def test_another_users_page_asks_for_nothing(alice, bob):
+def test_another_users_page_asks_for_the_own_password_to_set_theirs(alice, bob):
     pages = an_old_session(alice)
     page = f"/accounts/user/{bob.pk}/change/"
-    assert "current_password" not in pages.get(page).content.decode()
 
-    assert pages.submit(page, new_password=OTHER_PASSWORD).status_code == 302
+    assert pages.submit(page, remark="moved").status_code == 302
+    assert pages.submit(page, new_password=OTHER_PASSWORD).status_code == 200
+    bob.refresh_from_db()
+    assert not bob.check_password(OTHER_PASSWORD)
+    assert pages.submit(page, new_password=OTHER_PASSWORD, current_password=PASSWORD).status_code == 302
+    bob.refresh_from_db()
+    assert bob.check_password(OTHER_PASSWORD)
 
 
 @pytest.mark.parametrize("known", ["nothing", "wrong", "password", "code"])

@@ -15,6 +15,7 @@ FIELDS = {
         "username": "person0",
         "email": "",
         "is_admin": False,
+        "is_auditor": False,
         "is_active": True,
         "all_domains": True,
         "authorized_domains": [],

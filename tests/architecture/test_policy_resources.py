@@ -16,6 +16,7 @@ SPELL_THEM = {
     "gatewall/kernel/changes.py": "their names",
     "gatewall/engine/steps.py": "each step says which row decides",
     "gatewall/replay/recorded_waf.py": "asks whether rules, and the rows that exempt from them, have changed",
+    "gatewall/replay/redecision.py": "asks whether the rows that decided then have changed",
     "gatewall/console/backtest/forms.py": "a form for each draft",
 }
 """Modules that name more than two of the resources that decide, and why."""

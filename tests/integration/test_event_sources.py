@@ -136,7 +136,7 @@ def test_the_shipper_prunes_events(folder):
 
 def test_the_shipper_bans_whom_its_detectors_find(folder):
     rules = [[{"id": number, "name": "r", "action": "block"}] for number in range(6)]
-    sent = {"client_ip": "203.0.113.9", "at": time.time()}
+    sent = {"client_ip": "203.0.113.9", "at": time.time(), "credential": None, "subject": None}
     spooled(folder, [a_record(number, path=f"/{number}", rules=each, **sent) for number, each in enumerate(rules)])
 
     LogShipper(folder).turn()

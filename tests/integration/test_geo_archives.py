@@ -106,6 +106,7 @@ def test_status_shows_the_database_in_use(tmp_path, capsys):
         "Entries": "2 networks in 2 countries",
         "Known": "1 of 12 well-known addresses",
         "Attribution": "IP Geolocation by DB-IP, https://db-ip.com (Lite databases: CC BY 4.0)",
+        "AS numbers": "none are known: set GEOIP_ASN_DATABASE to an MMDB file with them",
     }
 
 
