@@ -6,7 +6,7 @@ passwords, digests and tokens are not among them.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
@@ -134,6 +134,37 @@ def difference(
         return None
     old, new = ({name: side.fields.get(name) for name in differing} for side in (before, after))
     return Change(after.resource, after.id, after.name, Action.CHANGED, old, {**new, **(noted or {})})
+
+
+def merged(changes: Iterable[Change | None]) -> list[Change]:
+    """Return one change for each object, from its state before the first of its changes to that after the last.
+
+    An object that ends as it began is left out. The order is that of the first changes.
+    """
+    found: dict[tuple[str, int], Change | None] = {}
+    for change in changes:
+        if change is not None:
+            key = change.resource, change.id
+            found[key] = _followed_by(found.get(key), change)
+    return [change for change in found.values() if change is not None]
+
+
+def _followed_by(earlier: Change | None, later: Change) -> Change | None:
+    if earlier is None:
+        return later
+    if earlier.action == Action.CREATED:
+        if later.action == Action.DELETED:
+            return None
+        return replace(later, action=Action.CREATED, before={}, after={**earlier.after, **later.after})
+    before = {**later.before, **earlier.before}
+    if later.action == Action.DELETED:
+        return replace(later, before=before)
+    after = {**earlier.after, **later.after}
+    same = {name for name, value in before.items() if name in after and after[name] == value}
+    if after.keys() <= same:
+        return None
+    old, new = ({name: value for name, value in side.items() if name not in same} for side in (before, after))
+    return replace(later, action=Action.CHANGED, before=old, after=new)
 
 
 def diff_of(changes: Iterable[Change | None]) -> Diff:

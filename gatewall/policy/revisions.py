@@ -6,11 +6,13 @@ after the commit a hook publishes them and returns whether they are in force on 
 
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from django.db import models, transaction
 from django.db.models import F, Value
@@ -19,7 +21,7 @@ from django.utils import timezone
 
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.snapshot import Segment, Version
-from gatewall.kernel.changes import Change, Diff, diff_of
+from gatewall.kernel.changes import Change, Diff, diff_of, merged
 from gatewall.kernel.refusals import Gone
 from gatewall.models import PolicyHead, PolicyRevision, PolicyRevocation, PolicySegment
 
@@ -33,6 +35,7 @@ _listeners: list[Listener] = []
 _pending: ContextVar[bool] = ContextVar("policy_pending", default=False)
 _confirm_by: ContextVar[datetime | None] = ContextVar("policy_confirm_by", default=None)
 _unannounced: ContextVar[bool] = ContextVar("policy_unannounced", default=False)
+_gathering: ContextVar["OneRevision | None"] = ContextVar("policy_gathering", default=None)
 P = ParamSpec("P")
 R = TypeVar("R")
 Row = TypeVar("Row", bound=models.Model)
@@ -46,11 +49,88 @@ def one_at_a_time(service: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(service)
     def change(*args: P.args, **values: P.kwargs) -> R:
-        with transaction.atomic():
+        with transaction.atomic(), _taken_back_on_error():
             _hold()
             return service(*args, **values)
 
     return change
+
+
+@dataclass(slots=True)
+class OneRevision:
+    """Changes of services that become one revision; ``revision`` is set at the end of the block, None: no change."""
+
+    actor: str
+    changes: list[Change] = field(default_factory=list)
+    segments: list[str] = field(default_factory=list)
+    then: list[Callable[[], object]] = field(default_factory=list)
+    revision: PolicyRevision | None = None
+
+
+@contextmanager
+def as_one_revision(actor: str) -> Iterator[OneRevision]:
+    """Gather the changes of all services in the block in one revision of this actor, in one transaction.
+
+    Changes of one object are merged; if none is left, there is no revision. The number of the revision is not known
+    before the end of the block. A block in a block joins it. An exception rolls everything back.
+    """
+    if (outer := _gathering.get()) is not None:
+        with transaction.atomic(), _taken_back_on_error():
+            yield outer
+        return
+    gathered = OneRevision(actor)
+    with transaction.atomic():
+        _hold()
+        token = _gathering.set(gathered)
+        try:
+            yield gathered
+        finally:
+            _gathering.reset(token)
+        if changes := merged(gathered.changes):
+            gathered.revision = advance(*gathered.segments, actor=actor, changes=changes)
+        for call in gathered.then:
+            call()
+
+
+def once_written(call: Callable[[], object]) -> None:
+    """Call this when the revision of the changes so far is written: now, or at the end of ``as_one_revision()``."""
+    gathered = _gathering.get()
+    if gathered is None:
+        call()
+    else:
+        gathered.then.append(call)
+
+
+@contextmanager
+def rolled_back() -> Iterator[None]:
+    """Run the block in a transaction that is rolled back: a trial of changes, also inside ``as_one_revision()``.
+
+    Services in the block create their own revisions, which are rolled back too.
+    """
+    token = _gathering.set(None)
+    try:
+        with transaction.atomic():
+            yield
+            transaction.set_rollback(True)
+    finally:
+        _gathering.reset(token)
+
+
+@contextmanager
+def _taken_back_on_error() -> Iterator[None]:
+    """Forget the changes that a service gathered before it raised an error, as its transaction does."""
+    gathered = _gathering.get()
+    if gathered is None:
+        yield
+        return
+    parts: list[list[Any]] = [gathered.changes, gathered.segments, gathered.then]
+    lengths = [len(part) for part in parts]
+    try:
+        yield
+    except BaseException:
+        for part, length in zip(parts, lengths, strict=True):
+            del part[length:]
+        raise
 
 
 def as_it_is_now(row: Row) -> Row:
@@ -74,13 +154,18 @@ def call_in_transaction(listener: Listener) -> None:
     _listeners[:] = [listener]
 
 
-def advance(*segments: str, actor: str, changes: Iterable[Change | None]) -> None:
-    """Advance the policy revision, which changes these segments, and record the changes.
+def advance(*segments: str, actor: str, changes: Iterable[Change | None]) -> PolicyRevision | None:
+    """Advance the policy revision, which changes these segments, and record the changes; return the revision.
 
     ``actor`` is a user name or an automatic actor (``seed``). A None among the changes is an unchanged object.
+    Inside ``as_one_revision()``, the changes are gathered for its revision, and None is returned.
 
     Raises TransactionManagementError outside of a transaction.
     """
+    if (gathered := _gathering.get()) is not None:
+        gathered.changes += filter(None, changes)
+        gathered.segments += segments
+        return None
     _move(revision=F("revision") + 1)
     diff = diff_of(changes)
     revision = PolicyRevision.objects.create(
@@ -93,6 +178,7 @@ def advance(*segments: str, actor: str, changes: Iterable[Change | None]) -> Non
     for listener in _listeners:
         listener(revision, diff)
     _mark(segments)
+    return revision
 
 
 def advance_revocations() -> None:

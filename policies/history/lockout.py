@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from functools import partial
 from ipaddress import IPv4Network, IPv6Network
 from typing import TypeVar
 
 from django.conf import settings
-from django.db import transaction
 from django.utils import timezone
 
 from gatewall.engine.addresses import parse_network
@@ -55,11 +55,18 @@ def guard_against_lockout(caller: Caller | None, *, force: bool) -> Iterator[Non
 
 
 def await_confirmation(caller: Caller, before: int) -> None:
-    """Create a pending confirmation of the revisions after ``before``, unless their changes are not fully recorded."""
+    """Create a pending confirmation of the revisions after ``before``, unless their changes are not fully recorded.
+
+    Inside ``as_one_revision()``, this waits for its revision; there is nothing to confirm if there is none.
+    """
+    revisions.once_written(partial(_await_confirmation, caller, before))
+
+
+def _await_confirmation(caller: Caller, before: int) -> None:
     made = PolicyRevision.objects.filter(number__gt=before)
-    if made.filter(changes__isnull=True).exists():
+    last, now = made.order_by("number").last(), timezone.now()
+    if last is None or made.filter(changes__isnull=True).exists():
         return
-    last, now = made.latest("number"), timezone.now()
     deadline = now + timedelta(seconds=settings.GATEWALL_CONFIRM_SECONDS)
     PendingConfirmation.objects.update_or_create(
         revision=last.number,
@@ -94,13 +101,11 @@ def without_pending(ask: Callable[[], Answer]) -> Answer | None:
     rows = list(waiting.values_list("previous", "revision"))
     if not rows:
         return None
-    with transaction.atomic():
+    with revisions.rolled_back():
         for previous, last in rows:
             with suppress(Conflict):  # a change that cannot be reverted stays
                 take_back(previous, last, actor="")
-        answer = ask()
-        transaction.set_rollback(True)
-    return answer
+        return ask()
 
 
 def is_refused(caller: Caller) -> bool:

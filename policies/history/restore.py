@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import transaction
-
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Gone
@@ -45,7 +43,7 @@ class Preview:
 
 def preview(number: int, *, caller: Caller | None = None) -> Preview:
     """Return a dry run of a restore: made in a transaction and rolled back. Raises Gone, CannotRestore."""
-    with transaction.atomic():
+    with revisions.rolled_back():
         head = revisions.current().revision
         was_refused = caller is not None and stays_refused(caller)
         let_in = let_in_now(caller) if caller is not None else set()
@@ -55,6 +53,5 @@ def preview(number: int, *, caller: Caller | None = None) -> Preview:
         locks_out = caller is not None and (
             (not was_refused and stays_refused(caller)) or refused_of(let_in, caller) is not None
         )
-        transaction.set_rollback(True)
     revisions.expect_confirmation(None)
     return Preview(head, row.changes if is_new else [], (row.counts or []) if is_new else [], locks_out)

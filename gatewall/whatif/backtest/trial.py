@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from django.db import transaction
-
 from gatewall.engine.messages import gettext_noop
 from gatewall.engine.segments import source_of
 from gatewall.engine.snapshot import PolicySnapshot, Segment, Version
@@ -53,9 +51,8 @@ class _Effect:
 
 def try_out(draft: Draft, *, actor: str, caller: Caller | None) -> None:
     """Apply the draft and roll back. Raises the errors of the change."""
-    with transaction.atomic():
+    with revisions.rolled_back():
         apply(draft, actor=actor, caller=caller)
-        transaction.set_rollback(True)
 
 
 def policies_of(draft: Draft, files: PolicyFiles) -> Policies:
@@ -101,7 +98,7 @@ def _with_draft(
 
 
 def _effect_of(draft: Draft) -> _Effect:
-    with transaction.atomic():
+    with revisions.rolled_back():
         # Forced and without a caller: the draft was validated when it was queued.
         base = revisions.current().revision
         with consistent_read() as moment:
@@ -116,7 +113,6 @@ def _effect_of(draft: Draft) -> _Effect:
             names = frozenset(moment.segments)
         numbers = PolicyRevision.objects.filter(number__gt=base).order_by("number")
         records = [(each.number, each.changes, each.counts) for each in numbers]
-        transaction.set_rollback(True)
     return _Effect(base, names, changed, _merge(base, records))
 
 
