@@ -60,13 +60,13 @@ class GroupTable:
         key = (all_domains, domains, ids)
         scope = self._scopes.get(key)
         if scope is None:
-            scope = self._united(*key)
+            scope = self._united(ids, domains, all_domains=all_domains)
             if len(self._scopes) >= _REMEMBERED:
                 self._scopes.clear()
             self._scopes[key] = scope
         return scope
 
-    def _united(self, all_domains: bool, domains: frozenset[str], ids: frozenset[int]) -> Scope:  # noqa: FBT001
+    def _united(self, ids: frozenset[int], domains: frozenset[str], *, all_domains: bool) -> Scope:
         groups = sorted((self._groups[id_] for id_ in ids if id_ in self._groups), key=lambda group: group.name)
         listed = [group.domains for group in groups if not group.all_domains]
         return Scope(
