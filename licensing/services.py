@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from gatewall.credentials.machine import GIT_TOKEN_PREFIX, LICENSE_PREFIX, MachineToken, new_token
@@ -17,7 +16,7 @@ from licensing import selectors
 from licensing.models import GitToken, License, MachineCredential
 from policies import rows
 from policies.models import AuthorizedDomain
-from policies.rows import Duplicate, still_registered
+from policies.rows import still_registered
 
 MAX_GIT_TOKENS = 50
 """Git tokens per user, including expired ones: every worker holds all of them in memory."""
@@ -51,7 +50,7 @@ def change_license(
     before = describe(license_)
     for name, value in values.items():
         setattr(license_, name, value)
-    _save(license_)
+    rows.check_and_save(license_, repr(license_.name))
     if authorized_domains is not None:
         license_.authorized_domains.set(still_registered(authorized_domains))
     changed = difference(before, describe(license_))
@@ -94,14 +93,5 @@ def _shard_of(row: License | GitToken) -> str:
 def _save_new(row: MachineCredential, prefix: str) -> MachineToken:
     token = new_token(prefix)
     row.prefix, row.digest = token.prefix, token.digest
-    _save(row)
+    rows.check_and_save(row, repr(row.name))
     return token
-
-
-def _save(row: MachineCredential) -> None:
-    row.full_clean(validate_unique=False, validate_constraints=False)
-    try:
-        with transaction.atomic():
-            row.save()
-    except IntegrityError:
-        raise Duplicate(_("%(row)s is there already"), row=repr(row.name)) from None

@@ -40,13 +40,21 @@ def write(row: models.Model, **values: Any) -> Change | None:
     before = describe(row) if row.pk else None
     for name, value in values.items():
         setattr(row, name, value)
+    check_and_save(row, row)
+    return difference(before, describe(row))
+
+
+def check_and_save(row: models.Model, shown: object) -> None:
+    """Validate and save the row, for a service that creates the revision. Raises ValidationError, Duplicate.
+
+    ``shown`` names the row in the message of ``Duplicate``.
+    """
     row.full_clean(validate_unique=False, validate_constraints=False)
     try:
         with transaction.atomic():
             row.save()
     except IntegrityError:
-        raise Duplicate(_("%(row)s is there already"), row=row) from None
-    return difference(before, describe(row))
+        raise Duplicate(_("%(row)s is there already"), row=shown) from None
 
 
 def save(row: models.Model, *segments: str, actor: str, replaced: Iterable[Change | None] = (), **values: Any) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
@@ -17,7 +16,6 @@ from gatewall.kernel.changes import describe, difference
 from gatewall.kernel.refusals import Conflict, Gone
 from gatewall.policy import revisions
 from policies import rows
-from policies.rows import Duplicate
 
 USUAL_LIFE = timedelta(days=90)
 LONGEST_LIFE = timedelta(days=400)
@@ -63,7 +61,7 @@ def issue(
         networks=list(dict.fromkeys(networks)),
         expires_at=at + USUAL_LIFE if expires_at is None else _checked_expiry(expires_at, at),
     )
-    _save(row)
+    rows.check_and_save(row, repr(row.name))
     revisions.advance(actor=maker.username, changes=[difference(None, describe(row))])
     return row, token
 
@@ -85,12 +83,3 @@ def _checked_expiry(expires_at: datetime, at: datetime) -> datetime:
         words = gettext_lazy("an API token expires in the future, in at most %(days)s days")
         raise ValidationError({"expires_at": ValidationError(words, "invalid", {"days": LONGEST_LIFE.days})})
     return expires_at
-
-
-def _save(row: ApiToken) -> None:
-    row.full_clean(validate_unique=False, validate_constraints=False)
-    try:
-        with transaction.atomic():
-            row.save()
-    except IntegrityError:
-        raise Duplicate(_("%(row)s is there already"), row=repr(row.name)) from None

@@ -17,6 +17,12 @@ def app(clock, alice):
 
 
 @pytest.fixture
+def other(wall):
+    """Return a second admin, so that the first may be changed."""
+    return wall.a_user("zoe", is_admin=True)
+
+
+@pytest.fixture
 def fresh(clock, wall, bob):
     """Return a client that is signed in as Bob, for a second less than too long."""
     return wall.Api(wall.a_token(bob, at=MOMENT - OLD + timedelta(seconds=1)))

@@ -13,6 +13,7 @@ from audit.models import SecurityEvent
 from gatewall.api import rate
 from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
+from tests.api.tokens import BODY, INVALID, works
 from tests.support.proxies import (
     PASSWORD,
     Api,
@@ -24,18 +25,6 @@ from tests.support.proxies import (
 )
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
-BODY = {"name": "ci", "scopes": ["policy:read"]}
-INVALID = (401, "not-authenticated")
-
-
-@pytest.fixture
-def other(db):
-    """Return a second admin, so that the first may be changed."""
-    return a_user("zoe", is_admin=True)
-
-
-def works(token, **headers):
-    return with_api_token(token, **headers).get("/groups").status_code == 200
 
 
 def test_the_last_use_is_stored_at_most_once_a_minute_and_is_no_revision(alice, clock):

@@ -13,31 +13,18 @@ from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
 from tests.api.own import OLD
 from tests.api.resources import fields_refused
+from tests.api.tokens import BODY, works
 from tests.support.proxies import (
     PASSWORD,
     Api,
     a_token,
-    a_user,
     an_api_token,
     code_of,
     enter_admin_site,
-    with_api_token,
 )
 from tests.support.second_factor import an_app
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
-BODY = {"name": "ci", "scopes": ["policy:read"]}
-INVALID = (401, "not-authenticated")
-
-
-@pytest.fixture
-def other(db):
-    """Return a second admin, so that the first may be changed."""
-    return a_user("zoe", is_admin=True)
-
-
-def works(token, **headers):
-    return with_api_token(token, **headers).get("/groups").status_code == 200
 
 
 def test_a_token_is_shown_when_it_is_made_and_never_again(admin):
