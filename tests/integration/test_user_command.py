@@ -57,6 +57,13 @@ def test_a_password_of_standard_input_is_not_printed(typed):
     assert PASSWORD not in said
 
 
+@pytest.mark.parametrize("right", ["admin", "auditor"])
+def test_a_user_is_added_with_the_right_that_is_named_and_no_other(right):
+    user("add", "ada", f"--{right}")
+
+    assert {name for name in ("admin", "auditor") if getattr(named("ada"), f"is_{name}")} == {right}
+
+
 def test_a_new_password_ends_the_sessions(typed):
     a_user("ada")
     before = named("ada").session_version
@@ -99,9 +106,9 @@ def test_sessions_and_second_factor_end():
 
 def test_users_are_listed_with_what_they_may():
     a_user("ada", is_admin=True)
-    a_user("bob", is_active=False)
+    a_user("bob", is_auditor=True, is_active=False)
 
-    assert {"ada  admin", "bob  disabled"} <= set(user("list").splitlines())
+    assert {"ada  admin", "bob  auditor  disabled"} <= set(user("list").splitlines())
 
 
 def test_a_change_is_a_revision_that_names_the_command():

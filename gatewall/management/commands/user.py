@@ -31,6 +31,7 @@ class Command(BaseCommand):
         actions.add_parser("list", help="lists all users")
         add = actions.add_parser("add", help="adds a user with a random password, which is printed once")
         add.add_argument("--admin", action="store_true", help="the user may administer Gatewall")
+        add.add_argument("--auditor", action="store_true", help="the user may read the administration")
         add.add_argument("--email", default="", help="goes to the sites as Remote-Email")
         parsers = {"add": add} | {name: actions.add_parser(name, help=line) for name, line in _OF_ONE_USER.items()}
         for each in parsers.values():
@@ -51,8 +52,8 @@ class Command(BaseCommand):
 
     def _list(self) -> None:
         for user in selectors.users(timezone.now()):
-            marks = [mark for mark, holds in (("admin", user.is_admin), ("disabled", not user.is_active)) if holds]
-            self.stdout.write("  ".join([user.username, *marks]))
+            marks = {"admin": user.is_admin, "auditor": user.is_auditor, "disabled": not user.is_active}
+            self.stdout.write("  ".join([user.username, *(mark for mark, holds in marks.items() if holds)]))
 
     def _add(self, options: Mapping[str, Any]) -> None:
         password, chosen = _password(options)
@@ -61,6 +62,7 @@ class Command(BaseCommand):
             username=options["username"],
             password=password,
             is_admin=options["admin"],
+            is_auditor=options["auditor"],
             email=options["email"],
         )
         self.stdout.write(f"{user.username} was added{'' if chosen else f', with the password {password}'}")
