@@ -50,6 +50,10 @@ _DESCRIBED = _words_of(
 )
 """After a secret word, they make the value a description."""
 _DESCRIBED_ENDS = ("length", "policy", "type", "strength", "expires", "enabled", "required", "status")
+_PLURAL = _ALWAYS | _words_of("code cookie key nonce sessid sid signature token")
+"""Words whose plural means several secrets: ``api_keys``, ``tokens``."""
+_COUNTED = _words_of("batch completion generation input max maximum min n new num number output prompt total used")
+"""Before ``tokens``, they make it a number, as of language models."""
 _NO_TOKEN = _words_of("continuation cursor marker page pagination skip sync")
 """Before ``token``, they make it a pagination cursor."""
 _NO_KEY = _words_of(
@@ -124,7 +128,16 @@ def _words(name: str) -> list[str]:
             parted.append(character)
         before = character
     words = [word.rstrip(_DIGITS) for word in "".join(parted).lower().split()]
-    return [word for word in words if word]
+    words = [word for word in words if word]
+    return [_singular(word, words[at - 1] if at else "") for at, word in enumerate(words)]
+
+
+def _singular(word: str, before: str) -> str:
+    """Return a plural of secrets in the singular, any other word as it is."""
+    one = word.removesuffix("s")
+    if one == word or (one == "token" and before in _COUNTED):
+        return word
+    return one if one in _PLURAL or one.endswith(_ENDS) else word
 
 
 def _is_secret_word(words: list[str], at: int) -> bool:

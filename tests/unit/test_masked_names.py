@@ -45,6 +45,29 @@ def test_name_is_read_in_words(name):
 @pytest.mark.parametrize(
     "name",
     [
+        *("tokens", "passwords", "secrets", "api_keys", "apiKeys", "apikeys", "accessTokens", "accesstokens", "keys"),
+        *("client_secrets", "recovery_codes", "BACKUP_CODES", "refresh_tokens[]", "passwords[0]", "cookies", "jwts"),
+    ],
+)
+def test_plural_of_a_secret_is_one(name):
+    assert masked_query(f"a=1&{name}=canary") == f"a=1&{name}=***"
+    assert masked_value(name, "canary") == "***"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("max_tokens", "maxTokens", "total_tokens", "max_new_tokens", "sort_keys", "country_codes", "page_tokens"),
+        *("boarding_passes", "tokens_used", "passwords_enabled", "news", "statuses", "address"),
+    ],
+)
+def test_plural_of_what_is_no_secret_stays(name):
+    assert masked_query(f"{name}=value") == f"{name}=value"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
         *("token_type", "tokenCount", "password.length", "csrf_enabled", "session_timeout", "credential_id", "phrase"),
         *(
             "boarding_pass",
