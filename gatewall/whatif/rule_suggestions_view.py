@@ -26,6 +26,7 @@ PARAMETERS = {
     "domain": {"type": "string", "maxLength": 255},
     "window": {"type": "integer", "minimum": _HOUR, "maximum": _MONTH, "default": _WEEK, "description": "In seconds."},
 }
+_LONGEST_NAME = 100
 _TEXTS = {"type": "array", "items": TEXT}
 _RULE = object_of(
     {
@@ -98,30 +99,42 @@ class RuleSuggestions(ApiView):
             "end_time": found.end,
             "requests": found.read,
             "complete": found.is_complete,
-            "suggestions": [as_json(each, found.domain) for each in found.found],
+            "suggestions": as_json(found),
         }
         return Response(SuggestionsOutput(body).data)
 
 
-def as_json(suggestion: Suggestion, domain: str) -> dict[str, Any]:
-    """Return a suggestion with its rules as bodies for ``POST /access-rules``."""
-    name = f"{suggestion.evidence.program} at {domain}"
+def as_json(found: Suggestions) -> list[dict[str, Any]]:
+    """Return the suggestions with their rules as bodies for ``POST /access-rules``, no two of one name."""
+    names: set[str] = set()
+    return [_suggestion(each, found.domain, names) for each in found.found]
+
+
+def _suggestion(suggestion: Suggestion, domain: str, names: set[str]) -> dict[str, Any]:
     return {
-        "rules": [_rule(rule, name, domain) for rule in suggestion.rules],
+        "rules": [_rule(rule, suggestion.evidence.program, domain, names) for rule in suggestion.rules],
         "evidence": _requests(suggestion.evidence),
         "missed": suggestion.missed,
         "also_lets_in": [_requests(each) for each in suggestion.others],
     }
 
 
-def _rule(rule: SuggestedRule, name: str, domain: str) -> dict[str, Any]:
+def _rule(rule: SuggestedRule, program: str, domain: str, names: set[str]) -> dict[str, Any]:
     return {
-        "name": f"{name[:70]}: {', '.join(rule.methods)}"[:100],
+        "name": _new_name(f"{f'{program} at {domain}'[:70]}: {', '.join(rule.methods)}", names),
         "domains": [domain],
         "methods": list(rule.methods),
         "paths": [{"match": path.match.value, "value": path.value} for path in rule.paths],
         "access": Access.PUBLIC.value,
     }
+
+
+def _new_name(text: str, names: set[str]) -> str:
+    """Return the text as a name that is not among the names, with a number if necessary; add it to them."""
+    numbers = ("", *(f" ({number})" for number in range(1, len(names) + 1)))
+    name = next(new for end in numbers if (new := text[: _LONGEST_NAME - len(end)] + end) not in names)
+    names.add(name)
+    return name
 
 
 def _requests(requests: Requests) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 import pytest
 
+from audit.spool.records import PATH as PATH_FIELD
+from gatewall.whatif import rule_suggestions
 from policies import services
 from policies.access_rules.services import create_access_rule
 from tests.support.cast import NOW
@@ -91,6 +93,64 @@ def test_the_hosts_of_a_wildcard_count_but_those_with_a_domain_of_their_own(admi
 
     assert ask(admin, domain="*.home.example")["requests"] == 1
     assert ask(admin, domain="tv.home.example")["requests"] == 1
+
+
+def from_app(paths, first=0, **parts):
+    common = {"host": "office.example", "reason": "credential-missing", "user_agent": APP}
+    return [
+        a_record(first + place, path=path, **{"at": NOW - 5 - place, **common, **parts})
+        for place, path in enumerate(paths)
+    ]
+
+
+def test_older_requests_than_can_be_read_are_left_out_and_the_answer_says_so(admin, office, log, monkeypatch):
+    log(*from_app(PATHS), *from_app(["/old"], len(PATHS), at=NOW - 600))
+
+    monkeypatch.setattr(rule_suggestions, "MAX_ROWS", len(PATHS) + 1)
+    whole = ask(admin)
+    monkeypatch.setattr(rule_suggestions, "MAX_ROWS", len(PATHS))
+    newest = ask(admin)
+
+    assert (whole["requests"], whole["complete"]) == (len(PATHS) + 1, True)
+    assert (newest["requests"], newest["complete"]) == (len(PATHS), False)
+    for answer, has_old in ((whole, True), (newest, False)):
+        [rule] = answer["suggestions"][0]["rules"]
+        assert ({"match": "exact", "value": "/old"} in rule["paths"]) is has_old
+
+
+def test_a_path_that_the_log_has_cut_is_missed_and_opens_nothing(admin, office, log):
+    whole, cut = "/" + "a" * (PATH_FIELD.length - 2), "/" + "b" * PATH_FIELD.length
+    log(*from_app([*PATHS, whole, cut]))
+
+    [suggestion] = ask(admin)["suggestions"]
+
+    assert suggestion["missed"] == 1
+    assert [path["value"][1] for rule in suggestion["rules"] for path in rule["paths"] if len(path["value"]) > 100] == [
+        "a"
+    ]
+
+
+def test_no_two_suggested_rules_have_one_name(admin, log):
+    host = f"{'long' * 15}.example"
+    services.register_domain(actor="", name=host, access="authenticated")
+    usual = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST"]
+    log(
+        *from_app(PATHS, host=host, method="GET"),
+        *(
+            row
+            for at, method in enumerate(usual)
+            for row in from_app(["/many", "/more"], 100 * at + 100, host=host, method=method)
+        ),
+        *from_app(["/more"], 900, host=host, method="PUT"),
+    )
+
+    [suggestion] = ask(admin, domain=host)["suggestions"]
+
+    names = [rule["name"] for rule in suggestion["rules"]]
+    assert len(names) == len(set(names)) == 3
+    assert min(name[-4:] for name in names) == " (1)"
+    for rule in suggestion["rules"]:
+        assert admin.post("/access-rules", rule).status_code == 201
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ def test_rules_are_shown_with_what_they_rest_on_and_what_else_they_let_in(refuse
     assert "<code>/Items/*</code>, <code>/Sessions</code>, <code>/System/Info</code>" in page
     assert "Requests: 15, from addresses: 1." in page
     assert "browsers, and programs without a name (1)" in page
+    assert "Anybody can send requests with this user agent" in page
     assert not AccessRule.objects.exists()
 
 

@@ -50,7 +50,7 @@ class SuggestionsPage(OperatorPage):
         if not form.is_valid():
             return self.render(request, HTTPStatus.BAD_REQUEST, refused=_errors_of(form))
         found = form.answer()
-        suggested = {_digest(each["rules"]): each["rules"] for each in _bodies(found)}
+        suggested = {_digest(each["rules"]): each["rules"] for each in as_json(found)}
         rules = suggested.get(request.POST.get("rules", ""))
         if rules is None:
             words = gettext("The log has changed since the rules were shown. These are suggested now.")
@@ -69,7 +69,7 @@ class SuggestionsPage(OperatorPage):
     def _shown(
         self, request: HttpRequest, found: Suggestions, status: HTTPStatus = HTTPStatus.OK, **context: Any
     ) -> HttpResponse:
-        shown = [{**each, "digest": _digest(each["rules"])} for each in _bodies(found)]
+        shown = [{**each, "digest": _digest(each["rules"])} for each in as_json(found)]
         return self.render(request, status, found=found, shown=shown, **context)
 
 
@@ -79,10 +79,6 @@ def _asked(parameters: Mapping[str, Any]) -> AskedSuggestions:
 
 def _errors_of(form: AskedSuggestions) -> str:
     return "; ".join(str(each) for errors in form.errors.values() for each in errors)
-
-
-def _bodies(found: Suggestions) -> list[dict[str, Any]]:
-    return [as_json(each, found.domain) for each in found.found]
 
 
 def _digest(rules: list[dict[str, Any]]) -> str:
