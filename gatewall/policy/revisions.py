@@ -105,15 +105,20 @@ def once_written(call: Callable[[], object]) -> None:
 def rolled_back() -> Iterator[None]:
     """Run the block in a transaction that is rolled back: a trial of changes, also inside ``as_one_revision()``.
 
-    Services in the block create their own revisions, which are rolled back too.
+    Services in the block create their own revisions. Nothing is left of them: no row, no event, no call after the
+    commit, and for the caller no pending publication or confirmation.
     """
-    token = _gathering.set(None)
+    token, deadline = _gathering.set(None), _confirm_by.get()
+    is_pending, is_unannounced = _pending.get(), _unannounced.get()
     try:
         with transaction.atomic():
             yield
             transaction.set_rollback(True)
     finally:
         _gathering.reset(token)
+        _confirm_by.set(deadline)
+        _pending.set(is_pending)
+        _unannounced.set(is_unannounced)
 
 
 @contextmanager

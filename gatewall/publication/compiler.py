@@ -61,12 +61,16 @@ def segment_bytes(moment: Moment, name: str) -> bytes:
     version, change = revisions.version_of(moment.head), moment.segments[name]
     data = segment_cache.fetch(version, name, change)
     if data is None:
-        data = _compiled(name)
+        data = compiled_segment(name)
         segment_cache.keep(version, name, change, data)
     return data
 
 
-def _compiled(name: str) -> bytes:
+def compiled_segment(name: str) -> bytes:
+    """Return a segment's bytes, compiled from the rows; for a transaction whose changes nobody else may see.
+
+    Raises ValueError if a row is invalid for the engine.
+    """
     try:
         return codec.encode(name, _rows_of(name))
     except (TypeError, AttributeError, LookupError, ArithmeticError) as error:

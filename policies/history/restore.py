@@ -53,5 +53,4 @@ def preview(number: int, *, caller: Caller | None = None) -> Preview:
         locks_out = caller is not None and (
             (not was_refused and stays_refused(caller)) or refused_of(let_in, caller) is not None
         )
-    revisions.expect_confirmation(None)
     return Preview(head, row.changes if is_new else [], (row.counts or []) if is_new else [], locks_out)

@@ -23,6 +23,7 @@ from gatewall.snapshot.assembly import SegmentRefused
 from gatewall.snapshot.host_paths import policy_files
 from gatewall.whatif.backtest import runs, trial, window
 from gatewall.whatif.backtest.models import Backtest
+from gatewall.whatif.hypothetical import PolicyMoves
 
 MAX_ROWS = 5_000_000
 """Maximum number of requests; of a larger window, the newest are used."""
@@ -49,7 +50,7 @@ def run(backtest: Backtest) -> bool:
     except _REFUSED as error:
         runs.fail(claim, Message(_("the change would be refused by now: %(why)s"), why=_message_of(error)))
         return False
-    except (trial.PolicyMoves, SegmentRefused, PatternRefused, Error, OSError) as error:
+    except (PolicyMoves, SegmentRefused, PatternRefused, Error, OSError) as error:
         why = getattr(error, "message", Message(str(error)))
         runs.fail(claim, Message("%(error)s: %(why)s", error=type(error).__name__, why=why))
         return False
