@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 
 from audit.spool.records import AccessRecord
 from gatewall.engine.hosts import Host
-from gatewall.engine.model import AccessRequest, Effect, Verdict
+from gatewall.engine.model import Effect, Verdict
 from gatewall.engine.ports import CountryLookup
 from gatewall.engine.snapshot import PolicySnapshot
-from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.rules import WafRule
 from gatewall.replay.change_history import ChangeHistory
+from gatewall.replay.change_reach import ChangeReach, subjects_differ
+from gatewall.replay.changed_rules import ChangedRules
 from gatewall.replay.missing import Missing
-from gatewall.replay.recorded_waf import altered_targets, inspected_targets, unrecorded_targets
 from gatewall.replay.redecision import Assumed, Redecider, Replay, recorded_request
 
 
@@ -43,38 +43,6 @@ class Compared:
         return self.before.effect is Effect.ALLOW and self.after.effect is not Effect.ALLOW
 
 
-class ChangedRules(RuleSet):
-    """Rules of a second policy, matched with the engine of the first; compiles only the rules that differ."""
-
-    def __init__(self, before: RuleSet, after: Sequence[WafRule]) -> None:
-        """Raises PatternRefused for a rule that cannot be compiled."""
-        super().__init__(())
-        self.rules = tuple(after)
-        was, is_now = {rule.id: rule for rule in before.rules}, {rule.id: rule for rule in after}
-        self.before = tuple(rule for rule in before.rules if is_now.get(rule.id) != rule)
-        self.after = tuple(rule for rule in after if was.get(rule.id) != rule)
-        self.ids = frozenset(rule.id for rule in (*self.before, *self.after))
-        self._base = before
-        self._sets = [RuleSet(rules) for rules in (self.before, self.after) if rules]
-        self._mine = RuleSet(self.after)
-
-    def may_match(self, record: AccessRecord, request: AccessRequest, domain: str | None) -> bool:
-        """False only if certainly no changed rule matches, before or after the change."""
-        if any(rule["id"] in self.ids for rule in record.rules):
-            return True
-        altered, unrecorded = altered_targets(record), unrecorded_targets(record)
-        for rule in (*self.before, *self.after):
-            if not altered.isdisjoint(inspected_targets(rule)) or not unrecorded.isdisjoint(rule.targets):
-                return True
-        return any(rules.inspect(request, domain) for rules in self._sets)
-
-    def inspect(self, request: AccessRequest, domain: str | None, stop_at: int = 0) -> tuple[WafRule, ...]:
-        """Return the matching rules after the change; the current engine scans for the unchanged ones."""
-        found = {rule.id for rule in self._base.inspect(request, domain)} - self.ids
-        found |= {rule.id for rule in self._mine.inspect(request, domain)}
-        return tuple(rule for rule in self.rules if rule.id in found)
-
-
 class Comparison:
     """Compares two policies' verdicts on recorded requests, at one moment."""
 
@@ -89,19 +57,31 @@ class Comparison:
     ) -> None:
         """``histories``: per policy, what has changed since a request was recorded."""
         self._before, self._after, self._at = before, after, at
-        self._deciders = tuple(
-            Redecider(policy, countries=countries, history=history, at=at)
-            for policy, history in zip((before, after), histories, strict=True)
+        self._deciders = (
+            Redecider(before, countries=countries, history=histories[0], at=at),
+            Redecider(after, countries=countries, history=histories[1], at=at),
         )
         self._rules = ChangedRules(before.waf, after.waf.rules)
         self._same_access: dict[str | None, bool] = {}
-        self._subjects_differ = any(
-            getattr(before, name) != getattr(after, name) for name in ("groups", "users", "git_tokens", "licenses")
+        self._subjects_differ = subjects_differ(before, after)
+        self.reach = ChangeReach(
+            before,
+            after,
+            rules=self._rules,
+            histories=histories,
+            countries=countries,
+            subjects=(self._deciders[0].subject_of, self._deciders[1].subject_of),
+            at=at,
         )
 
     def of(self, record: AccessRecord) -> Compared | None:
         """Return both verdicts on a recorded request, None if the change makes no difference."""
-        replays = [decider.replay(record) for decider in self._deciders]
+        return self.decided_twice(record) if self.reach.covers(record) else None
+
+    def decided_twice(self, record: AccessRecord) -> Compared | None:
+        """Return what ``of`` does, but decide also requests that the change cannot touch."""
+        request = recorded_request(record, self._at)
+        replays = [decider.replay_request(record, request) for decider in self._deciders]
         before, after = (replay.decision() for replay in replays)
         missing = before.missing or after.missing
         if before.verdict == after.verdict if missing is None else self._is_same_at_each_step(record, replays):

@@ -33,6 +33,12 @@ from gatewall.replay.change_history import ChangeHistory
 from gatewall.replay.missing import Missing, NotRecorded
 from gatewall.replay.recorded_waf import RecordedFacts, has_looked_up, is_whole
 
+CREDENTIAL_KINDS = frozenset(CredentialKind)
+CHECKED = frozenset({"valid", "not-valid"})
+"""States of a recorded credential that was checked."""
+_OF_CLIENT = frozenset({"headers", "body"})
+"""Parts of a request that are visible without the proxy's own headers."""
+
 
 class Assumed(StrEnum):
     """What a decision takes from the record instead of computing it."""
@@ -78,8 +84,11 @@ class Redecider:
 
     def replay(self, record: AccessRecord) -> "Replay":
         """Rebuild a recorded request for deciding it again."""
+        return self.replay_request(record, recorded_request(record, self._at))
+
+    def replay_request(self, record: AccessRecord, request: AccessRequest | None) -> "Replay":
+        """Return the replay of a request that ``recorded_request`` rebuilt."""
         assumed: set[Assumed] = set()
-        request = recorded_request(record, self._at)
         if request is None:
             return Replay(None, assumed)
         ports = Ports(
@@ -163,7 +172,7 @@ def recorded_request(record: AccessRecord, at: float) -> AccessRequest | None:
     client = parse_address(record.client_ip)
     if client is None or record.reason == Reason.CANNOT_DECIDE:
         return None
-    if record.credential is not None and record.credential["kind"] not in set(CredentialKind):
+    if record.credential is not None and record.credential["kind"] not in CREDENTIAL_KINDS:
         return None
     if record.reason == Reason.REQUEST_MALFORMED:
         return AccessRequest(at=at, client=client, fault="it was malformed when it came")
@@ -171,7 +180,6 @@ def recorded_request(record: AccessRecord, at: float) -> AccessRequest | None:
         return None
     uri = f"{record.path}?{record.query}" if record.query else record.path  # a trailing ? is not recorded
     agent, sent = record.user_agent, record.credential
-    forwarded = frozenset(record.visible) - {"headers", "body"}  # what the proxy sent
     return AccessRequest(
         at=at,
         client=client,
@@ -181,10 +189,14 @@ def recorded_request(record: AccessRecord, at: float) -> AccessRequest | None:
         uri=_bytes_of(uri),
         headers=(("user-agent", _bytes_of(agent)),) if agent else (),
         credentials=(Credential(CredentialKind(sent["kind"]), ""),) if sent else (),
-        # As in gate/subrequest.py: with a host but no client address, the allowlist does not apply.
-        allowlist_applies="for" in forwarded or not forwarded,
+        allowlist_applies=allowlist_applies(record),
         visible=frozenset(record.visible),
     )
+
+
+def allowlist_applies(record: AccessRecord) -> bool:
+    """As in gate/subrequest.py: with a host but no client address, the allowlist does not apply."""
+    return "for" in record.visible or _OF_CLIENT.issuperset(record.visible)
 
 
 def _bytes_of(text: str) -> str:
@@ -201,7 +213,7 @@ class _RecordedCredentials:
 
     def subject_of(self, credential: Credential, policy: PolicySnapshot, at: float) -> Subject | None:
         """Return the subject. Raises NotRecorded if the credential was not checked then."""
-        if (self.record.credential or {}).get("state") not in {"valid", "not-valid"}:
+        if (self.record.credential or {}).get("state") not in CHECKED:
             raise NotRecorded(Missing.CREDENTIAL)
         self.assumed.add(Assumed.CREDENTIAL)
         return self.find(self.record)

@@ -1,0 +1,168 @@
+"""Can a change of policy touch a recorded request? Pure.
+
+Most changes concern few requests: a host, a network, a person. A request whose facts are equal under both policies gets
+the same answer under both, whatever its record lacks, and need not be decided twice. The facts are those of
+``engine/facts.py``: the domain, the list entry and country of the client, WAF rules, access rules, the subject and the
+limits of request rates. Where equality is not certain, the request counts as touched.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from audit.spool.records import AccessRecord
+from gatewall.engine.addresses import parse_address
+from gatewall.engine.hosts import Host
+from gatewall.engine.model import Reason, Subject
+from gatewall.engine.ports import CountryLookup
+from gatewall.engine.snapshot import BlockedCountry, EnforcementMode, PolicySnapshot, UnknownCountry
+from gatewall.kernel.changes import Resource
+from gatewall.replay.change_history import ChangeHistory
+from gatewall.replay.changed_rules import ChangedRules
+from gatewall.replay.recorded_waf import is_whole
+from gatewall.replay.redecision import CHECKED, CREDENTIAL_KINDS, allowlist_applies, recorded_request
+
+_KEPT = 65_536
+"""Maximum number of hosts, clients and requests whose result is cached."""
+_ONE_ANSWER = frozenset({Reason.CANNOT_DECIDE.value, Reason.REQUEST_MALFORMED.value})
+_EVERYWHERE = ("waf_mode", "waf_threshold", "request_rate_per_minute")
+"""Settings that concern every request."""
+_RATES = (Resource.ACCESS_RULES, Resource.DOMAINS, Resource.USERS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Site:
+    """What a host is under both policies: the name of its domain, if the change does not touch it."""
+
+    name: str | None
+    has_rates: bool
+
+
+class ChangeReach:
+    """Says which recorded requests the change from one policy to another can touch; caches in bounded memory."""
+
+    def __init__(
+        self,
+        before: PolicySnapshot,
+        after: PolicySnapshot,
+        *,
+        rules: ChangedRules,
+        histories: tuple[ChangeHistory, ChangeHistory],
+        countries: CountryLookup,
+        subjects: tuple[Callable[[AccessRecord], Subject | None], Callable[[AccessRecord], Subject | None]],
+        at: float,
+    ) -> None:
+        """``rules``: the WAF rules that differ. ``subjects``: find the recorded subject under each policy."""
+        self._before, self._after, self._at = before, after, at
+        self._rules, self._histories, self._countries, self._subjects = rules, histories, countries, subjects
+        self._is_everywhere = any(
+            getattr(before.settings, name) != getattr(after.settings, name) for name in _EVERYWHERE
+        )
+        self._subjects_differ = subjects_differ(before, after)
+        self._lists_differ = before.lists is not after.lists
+        self._has_waf = bool(rules.ids) and before.settings.waf_mode is not EnforcementMode.OFF
+        self._site = lru_cache(_KEPT)(self._site_of)
+        self._client = lru_cache(_KEPT)(self._client_is_same)
+        self._rates = lru_cache(_KEPT)(self._rates_are_as_of)
+        self._known_subjects: dict[tuple[object, ...], bool] = {}
+        self._known_requests: dict[tuple[object, ...], bool] = {}
+
+    def covers(self, record: AccessRecord) -> bool:
+        """Return False only if both policies certainly give the same answer to the request."""
+        if self._is_everywhere or record.reason in _ONE_ANSWER:
+            return True
+        if record.credential is not None and record.credential["kind"] not in CREDENTIAL_KINDS:
+            return True
+        site = self._site(record.host)
+        if site is None or not self._client(record.client_ip, site.name, allowlist_applies(record)):
+            return True
+        if site.has_rates and not self._rates(record.policy_revision):
+            return True
+        if self._subjects_differ and not self._subject_is_same(record):
+            return True
+        return self._has_waf and self._rules_may_match(record, site.name)
+
+    def _site_of(self, name: str | None) -> _Site | None:
+        """Return what a host is under both policies, None if they differ or it was masked."""
+        before, after = self._before, self._after
+        host = Host(name) if name else None
+        domain = before.domains.match(host)
+        if not is_whole(name or "", 0) or domain != after.domains.match(host):
+            return None
+        if domain is None and before.settings.authorized_domains_mode != after.settings.authorized_domains_mode:
+            return None
+        domain_name = domain.name if domain else None
+        rules = before.access_rules.of_domain(domain_name)
+        if rules != after.access_rules.of_domain(domain_name):
+            return None
+        has_rates = bool(before.settings.request_rate_per_minute) or any(rule.rate_per_minute for rule in rules)
+        return _Site(domain_name, has_rates)
+
+    def _client_is_same(self, text: str, domain: str | None, allowed: bool) -> bool:  # noqa: FBT001 - cached
+        """True if the lists and countries say the same of a client."""
+        client = parse_address(text)
+        if client is None:
+            return False
+        if self._lists_differ:
+            before, after = (
+                policy.lists.standing(client, domain, self._at, allowlist_applies=allowed)
+                for policy in (self._before, self._after)
+            )
+            if before != after:
+                return False
+        code = self._countries.country_of(client)
+        return _country_rule(self._before, code) == _country_rule(self._after, code)
+
+    def _rates_are_as_of(self, revision: int) -> bool:
+        """True if recorded results of request rates count under both policies, or under neither."""
+        before, after = self._histories
+        name = "request_rate_per_minute"
+        if before.setting_is_as_of(revision, name) != after.setting_is_as_of(revision, name):
+            return False
+        return all(
+            before.resource_is_as_of(revision, each) == after.resource_is_as_of(revision, each) for each in _RATES
+        )
+
+    def _subject_is_same(self, record: AccessRecord) -> bool:
+        credential, who = record.credential, record.subject or {}
+        if credential is None:
+            return True
+        if credential.get("state") not in CHECKED:
+            return False
+        key = who.get("kind"), who.get("id"), *credential.get("amr", ())
+        same = self._known_subjects.get(key)
+        if same is None:
+            before, after = (find(record) for find in self._subjects)
+            same = _keep(self._known_subjects, key, before == after)
+        return same
+
+    def _rules_may_match(self, record: AccessRecord, domain: str | None) -> bool:
+        if self._rules.were_recorded(record):
+            return True
+        key = record.method, record.host, record.path, record.query, record.user_agent, *record.visible
+        may = self._known_requests.get(key)
+        if may is None:
+            request = recorded_request(record, self._at)
+            may = request is None or self._rules.may_match(record, request, domain)
+            may = _keep(self._known_requests, key, may)
+        return may
+
+
+def subjects_differ(before: PolicySnapshot, after: PolicySnapshot) -> bool:
+    """True if any user, group, git token or license differs."""
+    tables = ("groups", "users", "git_tokens", "licenses")
+    return any(getattr(before, name) != getattr(after, name) for name in tables)
+
+
+def _country_rule(policy: PolicySnapshot, code: str | None) -> BlockedCountry | UnknownCountry | None:
+    """Return what a policy says of a country; of an unknown one, its setting."""
+    if policy.settings.geo_mode is not EnforcementMode.BLOCK:
+        return None
+    return policy.settings.unknown_country if code is None else policy.blocked_countries.get(code)
+
+
+def _keep(known: dict[tuple[object, ...], bool], key: tuple[object, ...], value: bool) -> bool:  # noqa: FBT001
+    if len(known) >= _KEPT:
+        known.clear()
+    known[key] = value
+    return value
