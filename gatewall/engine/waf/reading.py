@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf.body.body_reader import Body
-from gatewall.engine.waf.body.texts import FORM_MARK, UNINSPECTED, region_of
+from gatewall.engine.waf.body.texts import FORM_MARK, UNINSPECTED, field_text
 from gatewall.engine.waf.decoding import MIN_BASE64, base64_decoded, percent_decoded
 from gatewall.engine.waf.rules import BodyRegion, Region, Target
 from gatewall.engine.waf.values import Value, Values, add
@@ -137,7 +137,8 @@ def _arguments(values: Values, target: Region, query: str) -> None:
         if not name.isidentifier() or "__" in name or len(name) >= _LONG_NAME:
             add(values, names, name, name)
         if value:
-            add(values, target if target is not _BODY else region_of(value), name, value)
+            _, value, region = field_text(name, value) if target is _BODY else (name, value, target)
+            add(values, region, name, value)
     if rest:
         add(values, target, None, percent_decoded(rest.replace("&", "\f")))
 

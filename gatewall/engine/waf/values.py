@@ -22,6 +22,7 @@ Value = tuple[Region, str | None, str]
 MAX_SIGNS = 512
 """Entities, escapes and comments of a request that are decoded; a value with more is inspected as sent behind them."""
 _MAX_DEPTH = 3  # base64 in JSON in base64
+_MAX_JSON_DEPTH = 6  # JSON in a string of JSON doubles its backslashes, so each level is shorter
 _TRIGGERS = ("'", '"', "\\", "&", "/*", "$", "`", "^", "\x00", "\xef", "\xa0")
 _FORMLESS = bytes(set(range(32, 127)) - set(b"'\"\\&*$`^{["))
 """Text of these bytes only contains no trigger, no line feed and no JSON, but possibly base64."""
@@ -51,7 +52,7 @@ def add(values: Values, target: Region, name: str | None, text: str, *, base64: 
         if base64 and len(text) >= MIN_BASE64:
             _look_through(values, target, name, text, depth)
         return
-    if text[:1] in {"{", "["} and _is_of_body(target) and depth < _MAX_DEPTH:
+    if text[:1] in {"{", "["} and _is_of_body(target) and depth < _MAX_JSON_DEPTH:
         found = json_reader.read(text)
         if found is not None:  # only structure is between its strings
             for each in found:

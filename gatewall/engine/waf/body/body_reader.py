@@ -4,7 +4,7 @@ from urllib.parse import unquote_to_bytes
 
 from gatewall.engine.waf.body import charsets, content_type, json_reader, multipart, xml_reader
 from gatewall.engine.waf.body.content_type import HeaderValue
-from gatewall.engine.waf.body.texts import BODY_MARK, FORM_MARK, BodyText, is_binary, readable, region_of
+from gatewall.engine.waf.body.texts import BODY_MARK, FORM_MARK, BodyText, field_text, is_binary, readable, region_of
 from gatewall.engine.waf.rules import BodyRegion
 
 FORM = "application/x-www-form-urlencoded"
@@ -84,6 +84,8 @@ class Body:
         if not (is_declared or begin.startswith(_JSON_STARTS)) or kind in _FILES:
             return False
         found = json_reader.read(text)
+        if found is None and self._is_whole and "\n" in text:
+            found = json_reader.read_lines(text)
         if found is None:
             if begin[:2] not in {'{"', '["', "[{", "[["} and (not is_declared or is_binary(text)):
                 return False
@@ -116,7 +118,7 @@ class Body:
                 self.texts.append(BodyText(None, text[:_HEAD], BodyRegion.FILE))
             self.texts.append(BodyText(None, readable(text), BodyRegion.FILE))
         else:
-            self.texts.append(BodyText(None, text, region_of(text)))
+            self.texts.append(field_text(None, text))
 
 
 _FILES = frozenset({"text/html", "text/css", "text/javascript", "application/javascript", "image/svg+xml"})

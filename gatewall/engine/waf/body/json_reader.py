@@ -1,11 +1,12 @@
 """Names and strings in JSON, with their paths. Bounded, no I/O.
 
-``read`` parses valid JSON. ``read_loosely`` finds the strings in anything like JSON: cut, concatenated, with comments.
+``read`` parses valid JSON, ``read_lines`` one value a line. ``read_loosely`` finds the strings in anything like JSON:
+cut, concatenated, with comments.
 """
 
 import json
 
-from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, as_wire, region_of
+from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, as_wire, field_text
 from gatewall.engine.waf.decoding import MIN_BASE64
 
 MAX_VALUES = 512
@@ -26,12 +27,24 @@ class _Object(list[tuple[str, object]]):
 def read(text: str) -> list[BodyText] | None:
     """Return names and strings in a JSON text (latin-1); None if it is not JSON."""
     try:
-        root = json.loads(
-            _decoded(text), object_pairs_hook=_Object, parse_int=bool, parse_float=bool, parse_constant=bool
-        )
+        return _texts(_parsed(_decoded(text)))
     except (ValueError, RecursionError):
         return None
-    return _texts(root)
+
+
+def read_lines(text: str) -> list[BodyText] | None:
+    """Return names and strings in lines of JSON; None if a line is not JSON, or there are too many."""
+    lines = [line for line in _decoded(text).split("\n") if line.strip()]
+    if not 1 < len(lines) <= _MAX_STRINGS:
+        return None
+    try:
+        return _texts(list(map(_parsed, lines)))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _parsed(text: str) -> object:
+    return json.loads(text, object_pairs_hook=_Object, parse_int=bool, parse_float=bool, parse_constant=bool)
 
 
 def read_loosely(text: str) -> list[BodyText]:
@@ -116,11 +129,10 @@ class _Found:
         if len(self._texts) >= MAX_VALUES:
             self._rest.append(text)
         else:
-            wire = as_wire(text)
-            self._texts.append(BodyText(name, wire, region_of(wire)))
+            self._texts.append(field_text(name, as_wire(text)))
 
     def result(self) -> list[BodyText]:
         if not self._rest:
             return self._texts
         rest = as_wire(_JOINT.join(self._rest))
-        return [*self._texts, BodyText(None, rest, region_of(rest)), BodyText(None, BODY_MARK)]
+        return [*self._texts, field_text(None, rest), BodyText(None, BODY_MARK)]

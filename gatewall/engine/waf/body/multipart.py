@@ -6,7 +6,7 @@ from quopri import decodestring
 
 from gatewall.engine.waf.body import charsets, content_type
 from gatewall.engine.waf.body.content_type import HeaderValue
-from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, readable, region_of
+from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, field_text, readable
 from gatewall.engine.waf.rules import BodyRegion
 
 MAX_PARTS = 256
@@ -68,7 +68,7 @@ def _part(part: str) -> list[BodyText]:
 def _content(name: str | None, content: str, *, is_file: bool) -> BodyText:
     if is_file:
         return BodyText(name, readable(content), BodyRegion.FILE)
-    return BodyText(name, content, region_of(content))
+    return field_text(name, content)
 
 
 def _head_and_content(text: str) -> tuple[str, str]:

@@ -1,5 +1,6 @@
 """Texts of a body: their names, and which of them are prose, source code or files. No I/O."""
 
+import string
 from typing import NamedTuple
 
 from gatewall.engine.waf.rules import BodyRegion, Region, Target
@@ -20,6 +21,15 @@ _SHARE_OF_WORDS = 0.75
 _PUNCTUATION = b".,;:!?()[]\"'`*_-"
 _IN_WORDS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'-" + bytes(range(0x80, 0x100))
 _MANY_CONTROLS = 4  # different ones, as in packed data
+_PACKED = 256
+"""Shorter texts are not inspected as packed bytes."""
+_KINDS_OF_CONTROLS = 8
+_BYTES_A_CONTROL = 25  # packed bytes in UTF-8 have a control character in 13, attacked fields none
+_SHORTEST_PACKED_RUN = 8
+_SCRAMBLED = 512
+_KINDS_OF_PUNCTUATION = 24
+"""Of 32. A long text with so many is source code, or scrambled by the script of a page."""
+_KINDS_WITHOUT_BLANKS = 16
 _ELEMENTS = """
     a abbr b blockquote br caption center cite code col colgroup dd del details div dl dt em figcaption figure font h1
     h2 h3 h4 h5 h6 hr i img ins kbd li mark ol p pre q s samp small span strike strong sub summary sup table tbody td
@@ -36,6 +46,8 @@ _UNREADABLE_ENDS_RUN = bytes.maketrans(
 _BETWEEN_RUNS = "\x02"  # in no pattern, and not white space
 _CONTROLS = bytes([*range(9), 11, *range(14, 32), 127])
 _CONTROL_SET = frozenset(_CONTROLS.decode("latin-1"))
+_PUNCTUATION_SET = frozenset(string.punctuation)
+_MAX_PARAMETERS = 200
 
 
 class BodyText(NamedTuple):
@@ -51,13 +63,22 @@ def as_wire(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "surrogatepass").decode("latin-1")
 
 
+def field_text(name: str | None, text: str) -> BodyText:
+    """Return a field's value with its region; of packed bytes, the readable runs."""
+    if len(text) >= _PACKED and not text.isprintable() and _is_packed(text):
+        return BodyText(name, _runs(text, _SHORTEST_PACKED_RUN), BodyRegion.TEXT)
+    return BodyText(name, text, region_of(text))
+
+
 def region_of(text: str) -> Region:
-    """Return the region of a field's value: TEXT if it has several lines, is markup of an editor, or is binary."""
+    """Return the region of a field's value: TEXT for several lines, markup of an editor, source code, binary."""
     if len(text) >= _LONG and (text.count("\n") >= _LINES or text.count("\r") >= _LINES):
         return BodyRegion.TEXT
     if len(text) >= _LONG_SENTENCE and _is_prose(text):
         return BodyRegion.TEXT
-    if "<" in text and _is_formatted(text):
+    if ("<" in text and _is_formatted(text)) or _is_function(text):
+        return BodyRegion.TEXT
+    if len(text) >= _SCRAMBLED and _is_code_or_scrambled(text):
         return BodyRegion.TEXT
     if not text.isprintable() and (len(_CONTROL_SET.intersection(text)) >= _MANY_CONTROLS or _is_headers(text)):
         return BodyRegion.TEXT
@@ -73,6 +94,27 @@ def _is_prose(text: str) -> bool:
     return len(words) >= _WORDS and len(words) >= _SHARE_OF_WORDS * len(tokens)
 
 
+def _is_code_or_scrambled(text: str) -> bool:
+    kinds = len(_PUNCTUATION_SET.intersection(text))
+    return kinds >= _KINDS_OF_PUNCTUATION or (kinds >= _KINDS_WITHOUT_BLANKS and " " not in text)
+
+
+def _is_function(text: str) -> bool:
+    """True for the source of a function of JavaScript that is not called, as error reports contain."""
+    if not text.startswith("function"):
+        return False
+    head, brace, _ = text[:_MAX_PARAMETERS].partition("{")
+    return bool(brace) and head.rstrip()[-1:] == ")" and text.rstrip(" ;\r\n")[-1:] != ")"
+
+
+def _is_packed(text: str) -> bool:
+    """True for packed or encrypted bytes: control characters of many kinds all over."""
+    if len(_CONTROL_SET.intersection(text)) < _KINDS_OF_CONTROLS:
+        return False
+    controls = len(text) - len(text.encode("latin-1").translate(None, _CONTROLS))
+    return controls * _BYTES_A_CONTROL >= len(text)
+
+
 def _is_headers(text: str) -> bool:
     """True for lines of ``name: value``, as scripts report the headers of a response."""
     lines = [line for line in text.splitlines() if line]
@@ -81,8 +123,11 @@ def _is_headers(text: str) -> bool:
 
 def _is_formatted(text: str) -> bool:
     """True if the markup in a text is only the formatting that editors write, and does not begin behind a quote."""
+    is_like_json = text[:2] in {'{"', '["'}  # with quotes that were escaped once too often
+    if is_like_json:
+        text = text.replace("\\", "")
     before, *tags = text.split("<")
-    if before.rstrip()[-1:] in {"'", '"', "`", ">"}:
+    if before.rstrip()[-1:] in {"'", '"', "`", ">"} and not is_like_json:
         return False
     for tag in tags:
         inside, end, _ = tag.partition(">")
@@ -109,8 +154,10 @@ def readable(text: str) -> str:
 
     Random bytes of an image or archive look like attacks; an injected attack is longer than chance.
     """
-    if not is_binary(text):
-        return text
+    return _runs(text, _SHORTEST_RUN) if is_binary(text) else text
+
+
+def _runs(text: str, shortest: int) -> str:
     data = text.encode("latin-1")
-    runs = [run for run in data.translate(_UNREADABLE_ENDS_RUN).split(b"\n") if len(run) >= _SHORTEST_RUN]
+    runs = [run for run in data.translate(_UNREADABLE_ENDS_RUN).split(b"\n") if len(run) >= shortest]
     return _BETWEEN_RUNS.join([run.decode("ascii") for run in runs])

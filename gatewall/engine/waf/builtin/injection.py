@@ -15,7 +15,7 @@ def _rule(
 INJECTION_RULES = (
     _rule(
         "jndi-lookup",
-        r"(?i)\$\{[^}]*j[^}]*n[^}]*d[^}]*i[^}]*:|\$\{\s*(?:(?:lower|upper|env|sys|java|ctx|base64|hostname|k8s"
+        r"(?i)\$\{[^}\s'\"<>\x80-\xff]*j[^}\s'\"<>\x80-\xff]*n[^}\s'\"<>\x80-\xff]*d[^}\s'\"<>\x80-\xff]*i[^}\s'\"<>\x80-\xff]*:|\$\{\s*(?:(?:lower|upper|env|sys|java|ctx|base64|hostname|k8s"
         r"|docker|bundle|marker|map|sd|event|web|spring):|::?-)|\bjndi\s*:\s*(?:ldaps?|rmi|dns|iiop|corba|nds|nis"
         r"|https?)\s*:",
         "a Log4j look-up (CVE-2021-44228)",
@@ -98,7 +98,7 @@ INJECTION_RULES = (
         "php-variable",
         r"(?i)\$\s*\{?_(?:get|post|request|server|cookies?|files|session|env)\b|\$GLOBALS\b|\$HTTP_(?:RAW_POST_DATA"
         r"|(?:GET|POST|COOKIE|SERVER|ENV)_VARS)|\bphp_?self\b|\$this->|\$\{\s*['\"]?_[^_]|\$\w+\s*\(\s*\$\w+"
-        r"|\$\$\w+\s*=|\$\$\w+\s*[(\[]\s*['\"$\])]|\$[a-z_]\w*\s*=\s*(?:['\"\[$@]|new\s|array\s*\(|\w+\s*\()|\bGLOBALS\[|\b_CONF\[path\]|\bGALLERY_BASEDIR\b|\bappserv_root\b|\b(?:path\[docroot|config\[root_dir)\]|\\think\\(?:app|request|container|template)\b|\binvokefunction\b|\b_(?:GET|POST"
+        r"|\$\$\w+\s*=|\$\$\w+\s*[(\[]\s*['\"$\])]|\$[a-z_]\w*\s*=\s*(?:['\"\[$@]|new\s|array\s*\(|\w+\s*\()|\bGLOBALS\[|\b_CONF\[path\]|\bGALLERY_BASEDIR\b|\bappserv_root\b|\b(?:path\[docroot|config\[root_dir)\]|\[['\"]?#(?:access_callback|after_build|element_validate|lazy_builder|post_render|pre_render|process|submit|validate|value_callback)['\"]?\]|\\think\\(?:app|request|container|template)\b|\binvokefunction\b|\b_(?:GET|POST"
         r"|REQUEST|SERVER|SESSION|COOKIE)\[",
         "a variable of PHP",
     ),
@@ -132,10 +132,10 @@ INJECTION_RULES = (
     ),
     _rule(
         "java-expression",
-        r"(?i)[%$#@*]\{[^}]*(?:[(\[]|\.\s*(?:class|getclass|runtime|application\w*|environment|memberaccess|session|request)\b|@\w|#\w|\d\s*[*+/-]\s*\d|\bnew\s)|#_?\w*(?:memberaccess|context)\s*[=\[.]"
+        r"(?i)[%$#@*](?:\\+[a-z])?\{[^}]*(?:[(\[]|\.\s*(?:class|getclass|runtime|application\w*|environment|memberaccess|session|request)\b|@\w|#\w|\d\s*[*+/-]\s*\d|\bnew\s)|#_?\w*(?:memberaccess|context)\s*[=\[.]"
         r"|#_?\w*(?:request|session|parameters|application|root)\s*(?:[\[.]|=\s*[@#(])|#(?:cmd|a|b|p)\s*(?:=\s*(?:[@#('\"]"
         r"|new\s|[\w.]+\()|\.\w+\()|\bT\(\s*[\w.]+\s*\)|@[\w.]+@\w+|\bxwork\."
-        r"|\bmethodaccessor\.deny|\ballowstaticmethodaccess\b|\bredirect(?:action)?:\s*[$%#]|(?:^|[?&;])action:\s*[%$#\w]+"
+        r"|\bmethodaccessor\.deny|\ballowstaticmethodaccess\b|\bredirect(?:action)?:\s*[$%#]|(?:^|[?&;])action:\s*[%$#]"
         r"|\bognl\b|\(#\w+\s*=",
         "an expression of OGNL, SpEL or EL",
     ),
@@ -219,7 +219,7 @@ INJECTION_RULES = (
     ),
     _rule(
         "weak-sign",
-        r"(?i)\{\{[^}]*[|._][^}]*\}\}|\breturn\s+true\b|\bjavax?\s*\.\s*(?:lang|io|util|net)\s*\.\s*\w|\borg\.springframework\.\w"
+        r"(?i)\{\{[^}]*[|._][^}]*\}\}|\breturn\s+true\b|\bjavax?\s*\.\s*(?:lang|io|util|net)\s*\.\s*\w|\borg\.springframework\.\w|^action:\w"
         r"|\bjava/lang/|\$\s*[a-z_]\w*\s*\([^)]*\)|\$\$\w+\s*[(\[]",
         "the name of a class, an expression or a word of a programming language",
         targets=ALL_BUT_REFERER,

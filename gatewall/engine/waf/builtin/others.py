@@ -101,7 +101,7 @@ OTHER_RULES = (
         r"|test-cgi|php|bash|sh|status|env)|vendor/phpunit|_profiler/|debug/default|elmah\.axd|trace\.axd"
         r"|\.well-known/acme-challenge/\.\.|portal/redlion"
         r"|owa/auth/x\.js|autodiscover/autodiscover\.json\?|remote/fgt_lang|tmui/login|mgmt/tm/|wls-wsat"
-        r"|_async/asyncresponse|bea_wls|ws_utc|uddiexplorer|axis2/)",
+        r"|_async/asyncresponse|bea_wls|ws_utc|uddiexplorer|axis2/)|^/minio/bootstrap/",
         Category.SCANNER,
         Severity.MEDIUM,
         (Target.PATH,),

@@ -165,7 +165,7 @@ SQLI_RULES = (
     _rule(
         "built-string",
         r"(?i)\b(?:n?char|chr)\s*\(\s*(?:0x[0-9a-f]+|\d+)\s*(?:,\s*\d+|\)\s*(?:\|\||\+|&|,)\s*(?:n?char|chr)\b"
-        r"|\)\s*(?:\|\||=|\+))|(?:\|\||\+)\s*(?:n?char|chr)\s*\(\s*\d|\bconcat(?:_ws)?\s*\(\s*(?:0x|char|['\"(@]"
+        r"|\)\s*(?:\|\||=|\+))|(?:\|\||\+)\s*(?:n?char|chr)\s*\(\s*\d|(?:^|[^\w.])concat(?:_ws)?\s*\(\s*(?:0x|char|['\"(@]"
         r"|\w+\s*,)",
         "a string put together from numbers, to avoid quotes",
     ),

@@ -168,7 +168,7 @@ XSS_RULES = (
     ),
     _rule(
         "framework",
-        r"(?i)\{\{[^}]*(?:constructor|\$on|\$eval|\$apply|alert|toString|\[)[^}]*\}?",
+        r"(?i)\{\{[^}]*(?:constructor|\$on|\$eval|\$apply|alert|toString|\[\s*['\"`\]])[^}]*\}?",
         "an expression that a framework runs",
     ),
     _rule(
