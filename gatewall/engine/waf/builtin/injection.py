@@ -27,7 +27,7 @@ INJECTION_RULES = (
         r"|session\.\w+_path|upload_tmp_dir|allow_webdav_methods|asp_tags|assert\.\w+|browscap|default_charset"
         r"|doc_root|enable_dl|error_(?:append|prepend)_string|expose_php|file_uploads|highlight\.\w+|html_errors"
         r"|ignore_user_abort|implicit_flush|input_encoding|mbstring\.\w+|mcrypt\.\w+|opcache\.\w+|pcre\.\w+"
-        r"|phar\.\w+|realpath_cache_\w+|request_order|soap\.\w+|sql\.safe_mode|sys_temp_dir|upload_max_filesize"
+        r"|phar\.\w+|realpath_cache_\w+|request_order|soap\.\w+|sys_temp_dir|upload_max_filesize"
         r"|user_ini\.\w+|variables_order|xbithack|xmlrpc_errors|zlib\.\w+|short_open_tag|cgi\.force_redirect"
         r"|extension_dir)\s*=",
         "PHP code, or a PHP setting",
@@ -35,7 +35,7 @@ INJECTION_RULES = (
     _rule(
         "php-wrapper",
         r"(?i)\b(?:php|phar|zip|zlib|bzip2|glob|expect|ogg|rar|ssh2(?:\.\w+)?|compress\.\w+|convert\.\w+)://"
-        r"|\bphp://(?:input|filter|stdin|memory|temp|fd|output)|\bdata:(?://)?text/plain\s*[;,]|\bconvert\.(?:base64"
+        r"|\bdata:(?://)?text/plain\s*[;,]|\bconvert\.(?:base64"
         r"|iconv|quoted)",
         "a PHP wrapper that reads or runs what was sent",
     ),
@@ -58,27 +58,27 @@ INJECTION_RULES = (
     ),
     _rule(
         "php-named-call",
-        r"(?i)(?:call_user_func(?:_array)?|create_function|p?fsockopen|f(?:open|read|write|puts|gets|passthru|scanf)|gzinflate|gzuncompress|gzdecode|base64_decode"
+        r"(?i)(?:call_user_func(?:_array)?|create_function|p?fsockopen|f(?:open|read|write|puts|gets|scanf)|gzinflate|gzuncompress|gzdecode|base64_decode"
         r"|shell_exec|proc_(?:open|close|nice|terminate)|pcntl_exec|posix_(?:getpwuid|kill|mkfifo|setuid|uname)"
         r"|phpinfo|php_uname|phpversion|phpcredits|get_current_user|getmypid|disk_free_space|bzdecompress"
         r"|curl_(?:exec|init|setopt|file_create)|ftp_(?:connect|get|put)|imagecreatefrom\w+|iptcembed|lcg_value"
-        r"|link_?info|mb_(?:ereg|eregi|parse_str|send_mail)\w*|ob_(?:get_clean|start|clean|end_flush)|openlog"
+        r"|link_?info|mb_(?:ereg|parse_str|send_mail)\w*|ob_(?:get_clean|start|clean|end_flush)|openlog"
         r"|parse_str|preg_(?:match|quote|split|replace)\w*|pg_(?:query|connect|lo_\w+)|mysql_(?:query|connect)"
         r"|odbc_\w+|rawurldecode|session_(?:start|destroy|regenerate_id)|stream_(?:context|socket|get|copy"
         r"|filter)_\w+|str_(?:ireplace|replace|split)|stripcslashes|stripslashes|sys_get_temp_dir|token_get_all"
         r"|zend_version|zip_(?:open|read)|array_(?:flip|rand|pop|intersect_\w+|walk_recursive)|passthru|file_(?:get"
-        r"|put)_contents|move_uploaded_file|preg_replace_callback|array_(?:map|filter|walk|udiff)|is_(?:array|file"
+        r"|put)_contents|move_uploaded_file|array_(?:map|filter|walk|udiff)|is_(?:array|file"
         r"|dir|callable|readable|writable)|func_get_args|get_defined_(?:vars|functions)|register_shutdown_function"
         r"|convert_uudecode|str_rot13|unserialize|var_dump|escapeshellcmd|ini_set|highlight_file|show_source"
         r"|parse_ini_file|simplexml_load_\w+|readfile|array_diff_ukey)\s*\(|\b(?:exec|system|popen|assert"
-        r"|eval)\s*(?:(?://|#)[^\r]*\r\s*|\s+#\s*\r\s*)+\(|['\"\[(](?:\s*)(?:system|exec|passthru|shell_exec|popen"
+        r"|eval)\s*(?:(?://|#)[^\r]*\r\s*)+\(|['\"\[(](?:\s*)(?:system|exec|passthru|shell_exec|popen"
         r"|assert|phpinfo|eval)(?:\s*)['\"\])]+(?:\s*[\[{(]\s*(?:/\*[^*]*\*/)?\s*\d*\s*[\]})]|\s*[\])}])*\s*\("
         r"|\bunpack\s*\(",
         "a function that PHP alone has",
     ),
     _rule(
         "php-variable-call",
-        r"(?i)(?:^|[^\d])\$\s*(?:[a-z_]\w*|\{[^}]*\})(?:->\w+|\s*\[[^\]]*\]|\s*\{[^}]*\})*\s*\((?:[^)]*['\"$@][^)]*\)|[^)]*\)\s*(?:;|\(|$))|\$\s*(?:[a-z_]\w*|\{[^}]*\})(?:->\w+|\s*\[[^\]]*\]|\s*\{[^}]*\})+\s*\([^)]*\)|\$\s*\{\s*['\"@$]"
+        r"(?i)(?:^|[^\d])\$\s*(?:[a-z_]\w*|\{[^}]*\})(?:\s*\{[^}]*\})*\s*\((?:[^)]*['\"$@][^)]*\)|[^)]*\)\s*(?:;|\(|$))|\$\s*(?:[a-z_]\w*|\{[^}]*\})(?:->\w+|\s*\[[^\]]*\]|\s*\{[^}]*\})+\s*\([^)]*\)|\$\s*\{\s*['\"@$]"
         r"|\w::\$\w+\s*\(|['\"]\s*\.\s*['\"]\w*['\"]\s*\)+\s*\(|\b(?:memory_limit|post_max_size|max_execution_time|error_reporting|session\.auto_start"
         r"|include_path|default_mimetype|output_handler|zend\.\w+|sendmail_path|mail\.\w+|log_errors)\s*=",
         "a function whose name is in a variable of PHP",
@@ -98,7 +98,7 @@ INJECTION_RULES = (
         "php-variable",
         r"(?i)\$\s*\{?_(?:get|post|request|server|cookies?|files|session|env)\b|\$GLOBALS\b|\$HTTP_(?:RAW_POST_DATA"
         r"|(?:GET|POST|COOKIE|SERVER|ENV)_VARS)|\bphp_?self\b|\$this->|\$\{\s*['\"]?_[^_]|\$\w+\s*\(\s*\$\w+"
-        r"|\$\$\w+\s*=|\$\$\w+\s*[(\[]\s*['\"$\])]|\$[a-z_]\w*\s*=\s*(?:['\"\[$@]|new\s|array\s*\(|\w+\s*\()|\bGLOBALS\[|\b_CONF\[path\]|\bGALLERY_BASEDIR\b|\bappserv_root\b|\b(?:path\[docroot|config\[root_dir)\]|\[['\"]?#(?:access_callback|after_build|element_validate|lazy_builder|post_render|pre_render|process|submit|validate|value_callback)['\"]?\]|\\think\\(?:app|request|container|template)\b|\binvokefunction\b|\b_(?:GET|POST"
+        r"|\$\$\w+\s*=|\$\$\w+\s*[(\[]\s*['\"$\])]|\$[a-z_]\w*\s*=\s*(?:['\"\[$@]|new\s|\w+\s*\()|\bGLOBALS\[|\b_CONF\[path\]|\bGALLERY_BASEDIR\b|\bappserv_root\b|\b(?:path\[docroot|config\[root_dir)\]|\[['\"]?#(?:access_callback|after_build|element_validate|lazy_builder|post_render|pre_render|process|submit|validate|value_callback)['\"]?\]|\\think\\(?:app|request|container|template)\b|\binvokefunction\b|\b_(?:GET|POST"
         r"|REQUEST|SERVER|SESSION|COOKIE)\[",
         "a variable of PHP",
     ),
@@ -117,8 +117,8 @@ INJECTION_RULES = (
         r"|\bjavax?\s*\.\s*util\s*\.\s*(?:base64|hashmap|hashset|jar|logging|priorityqueue|properties|prefs|resourcebundle|scanner|zip)\b"
         r"|\bjavax?\s*\.\s*net\s*\.\s*(?:\w*socket|url|uri|urlclassloader|urlconnection|inetaddress)\b"
         r"|\bjava\.runtime\b|\b(?:processbuilder|getruntime|getmethod|getclass|getdeclared\w+|invoke|newinstance"
-        r"|forname|scriptenginemanager|classloader|unmarshaller|base64data|methodclosure|invokertransformer|lazymap"
-        r"|templatesimpl|constanttransformer|hashmap|annotationinvocationhandler|beanfactory|jdbcrowsetimpl"
+        r"|forname|scriptenginemanager|classloader|unmarshaller|base64data|methodclosure|lazymap"
+        r"|templatesimpl|hashmap|annotationinvocationhandler|beanfactory|jdbcrowsetimpl"
         r"|bytearrayoutputstream|fileoutputstream|printwriter|runtime\.exec)\s*(?:[(.\[:\"']|$)"
         r"|\b(?:org\.(?:apache\.(?:commons|struts2?|xbean|tomcat|catalina|log4j|velocity)|springframework\.(?:aop|beans|context|core|expression|jndi|util)|codehaus"
         r"|jboss|hibernate|mozilla|omg|python)|com\.(?:sun|opensymphony|mchange|ibm|bea|caucho|alibaba|zaxxer)"
@@ -142,7 +142,7 @@ INJECTION_RULES = (
     _rule(
         "java-object",
         r"(?i)\xac\xed\x00\x05|\brO0AB|\bKztAAU|\bCs7QAF|\baced0005|<java\b|<(?:void|object)\s+(?:class|method)\s*="
-        r"|\bjava/lang/(?:class|object|process|reflect|runtime|string|system)\b|@type['\"]?\s*:\s*['\"]|^\x00\x01\x00\x00\x00\xff\xff\xff\xff\x01|^\x80[\x02-\x05].{0,64}(?:posix|\bnt\b|builtins|subprocess).{0,16}(?:system|popen|Popen|eval|exec|call)|\bAAEAAAD/////|\bH4sIAAAAA",
+        r"|\bjava/lang/(?:class|object|process|reflect|runtime|string|system)\b|@type['\"]?\s*:\s*['\"]|^\x00\x01\x00\x00\x00\xff\xff\xff\xff\x01|^\x80[\x02-\x05].{0,64}(?:posix|\bnt\b|builtins|subprocess).{0,16}(?:system|Popen|eval|exec|call)|\bAAEAAAD/////|\bH4sIAAAAA",
         "a serialised object of Java or .NET",
     ),
     _rule(
@@ -153,7 +153,7 @@ INJECTION_RULES = (
         r"|\bextends\b|\d\s*\*)[^%]*%\}|<%[=@!%]?\s*[^%]*(?:\d\s*\*\s*\d|\(|`|request|response|system|%>)"
         r"|<#(?:assign|list|include|import|function|macro|if)\b|\[#(?:assign|if)\b|\$\{[^}]*\d\s*[*+%/-]\s*\d[^}]*\}"
         r"|#\{[^}]*(?:\d\s*\*\s*\d|`|\(|system|exec)[^}]*\}|#(?:set|foreach|evaluate|include|parse)\s*\(|\{/?php\}"
-        r"|\{/?literal\}|\{\$smarty\.|\{system\(|@\{?\(\s*\d|\{\{=|@\(\d|\[\[\$\{|__\$\{",
+        r"|\{/?literal\}|\{\$smarty\.|\{system\(|@\{?\(\s*\d|\{\{=|\[\[\$\{|__\$\{",
         "an expression of a template language",
         targets=_VALUES_FIRST,
     ),
@@ -167,13 +167,13 @@ INJECTION_RULES = (
     ),
     _rule(
         "node-code",
-        r"(?i)_\$\$ND_FUNC\$\$_|\brequire\s*\(\s*['\"`]|\bprocess\s*(?:\.|\[)\s*['\"`]?(?:binding|mainmodule|env\b"
+        r"(?i)_\$\$ND_FUNC\$\$_|\brequire\s*\(\s*['\"`]|\bprocess\s*(?:\.)\s*['\"`]?(?:binding|mainmodule|env\b"
         r"|exit|dlopen|_load|kill|cwd|version)|\bmodule\.exports\b|\bchild_process\b|\bglobal\s*\.\s*process\b"
         r"|\bmainmodule\b|\bfs\.(?:read|write|unlink|exists|create)\w*|\bspawnsync\b|\bexecsync\b"
         r"|\bbuffer\.from\s*\(|\bnew\s+function\s*\(|\bfunction\s*\(\s*\)\s*\{|\b(?:res|response)\.(?:end|write"
         r"|send)\s*\(|\bwhile\s*\(\s*(?:[-+!]*\s*(?:\d|true|infinity|nan|undefined|null|''|\"\")|new\s|this|string"
         r"|\[\]|\{\})[^)]*\)|\bconsole\s*(?:\.|\[)\s*['\"]?(?:log|info|debug|error|warn|trace)['\"]?\s*\]?\s*\("
-        r"|\b(?:process|require)\s*\[|\[\s*(?:constructor|__proto__)\s*\]\s*\[|\bconstructor\s*\[?\.?['\"]?prototype"
+        r"|\b(?:process|require)\s*\[|\[\s*(?:constructor)\s*\]\s*\[|\bconstructor\s*\[?\.?['\"]?prototype"
         r"|__proto__|\bthis\.constructor\b|\beval\s*\(\s*(?:require|process|global|this|atob|buffer|string)",
         "JavaScript for a server",
         targets=_VALUES_FIRST,
@@ -191,23 +191,23 @@ INJECTION_RULES = (
     ),
     _rule(
         "ldap",
-        r"(?i)\(\s*[&|!]\s*\(\s*[\w\-.;]+\s*[~<>:]?=|\*\s*\)\s*\(\s*(?:[&|!]|\w+\s*[~<>]?=|\()|\)\s*\(\s*(?:[&"
-        r"|!]\s*\(|[\w\-]+\s*[~<>]?=\s*\*)|^\s*\*\s*\)+|\*\)\)%00|\)\s*\(\s*[|&!]|\)\s*[|&]\s*\(\w+\s*=|\(\w+=\*\)|^[\w ]*\)\s*\(\w+\s*[~<>]=\s*\w"
+        r"(?i)\(\s*[&|!]\s*\(\s*[\w\-.;]+\s*[~<>:]?=|\*\s*\)\s*\(\s*(?:\w+\s*[~<>]?=|\()|\)\s*\(\s*(?:"
+        r"[\w\-]+\s*[~<>]?=\s*\*)|^\s*\*\s*\)+|\*\)\)%00|\)\s*\(\s*[|&!]|\)\s*[|&]\s*\(\w+\s*=|\(\w+=\*\)|^[\w ]*\)\s*\(\w+\s*[~<>]=\s*\w"
         r"|\b(?:objectclass|samaccountname|userpassword|memberof)\s*=",
         "a filter of a directory",
         targets=ALL_BUT_REFERER,
     ),
     _rule(
         "xml-entity",
-        r"(?i)<!(?:doctype|entity)\b[^>]*(?:\bsystem\b|\bpublic\b|\[|%)|<!entity\b|\bxi:include\b|\bxinclude\b|<xsl:"
-        r"|\bxmlns:\w+\s*=|<\?xml-stylesheet|<!doctype\s+\w+\s*\[|%\w+;\s*\]|<soap\w*:|&xxe;|<\?xml\b",
+        r"(?i)<!(?:doctype)\b[^>]*(?:\bsystem\b|\bpublic\b|\[|%)|<!entity\b|\bxi:include\b|\bxinclude\b|<xsl:"
+        r"|\bxmlns:\w+\s*=|%\w+;\s*\]|<soap\w*:|&xxe;|<\?xml\b",
         "an XML document that reads a file or URL",
     ),
     _rule(
         "xpath",
-        r"(?i)['\"]\s*\]\s*(?:\||/(?:\.\.|\*|@|child::|parent::|ancestor::|node\(\)|text\(\)))|['\"]\s*(?:\bor\s|\band\s|\|)\s*(?:count|name|string-length|substring|position|contains|starts-with"
+        r"(?i)['\"]\s*\]\s*(?:\||/(?:\.\.|\*|@))|['\"]\s*(?:\bor\s|\band\s|\|)\s*(?:count|name|string-length|substring|position|contains|starts-with"
         r"|local-name|boolean|not)?\s*\(?\s*(?:/|\.\./|\*|@|child::|parent::|ancestor::|node\(\)|text\(\))"
-        r"|\b(?:child|parent|ancestor|descendant|following|preceding|self|attribute)(?:-or-self|-sibling)?::"
+        r"|\b(?:child|parent|ancestor|descendant|following|preceding|self|attribute)(?:-sibling)?::"
         r"|/(?:text|node|comment)\(\)|\]\s*\|\s*/+\w*\[?|\bstring-length\s*\(|\bdoc\s*\(\s*concat|\bcount\s*\(\s*/",
         "an expression of XPath",
         targets=ALL_BUT_REFERER,

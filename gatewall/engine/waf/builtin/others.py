@@ -60,7 +60,7 @@ OTHER_RULES = (
     ),
     BuiltinRule(
         "ssrf-remote-file",
-        r"(?i)^(?:https?|ftps?|sftp)://" + _PUBLIC + r"(?:\.\d{1,3}){2,3}(?:[:/]|$)|^(?:https?|ftps?)://[^?\s]*\?{1,2}$"
+        r"(?i)^(?:https?|ftps?)://" + _PUBLIC + r"(?:\.\d{1,3}){2,3}(?:[:/]|$)|^(?:https?|ftps?)://[^?\s]*\?{1,2}$"
         r"|^(?:https?|ftps?)\?$|^(?:https?|ftps?)://[^\s?]*(?:\.(?:txt|php\d?|phtml|inc|sh|pl|py|jsp|aspx?|cgi|dat"
         r"|gif|jpe?g)\?+$|\.(?:sh|pl|inc|phtml|elf|exe|dll|ps1|bat)$)|^(?:file|ftp|sftp|smb)://|^\\\\\w+[\\.]"
         r"|^https?://\[?(?:[0-9a-f]{1,4}:){2,}",
@@ -100,7 +100,7 @@ OTHER_RULES = (
         r"|invoker/jmx|jmx-console|web-console|_ignition/|telescope/requests|hnap1|boaform|gponform|setup\.cgi|cgi-bin/(?:luci|nobody|\.|%"
         r"|test-cgi|php|bash|sh|status|env)|vendor/phpunit|_profiler/|debug/default|elmah\.axd|trace\.axd"
         r"|\.well-known/acme-challenge/\.\.|portal/redlion"
-        r"|owa/auth/x\.js|autodiscover/autodiscover\.json\?|remote/fgt_lang|tmui/login|mgmt/tm/|wls-wsat"
+        r"|owa/auth/x\.js|remote/fgt_lang|tmui/login|mgmt/tm/|wls-wsat"
         r"|_async/asyncresponse|bea_wls|ws_utc|uddiexplorer|axis2/)|^/minio/bootstrap/",
         Category.SCANNER,
         Severity.MEDIUM,
@@ -120,7 +120,7 @@ OTHER_RULES = (
     BuiltinRule(
         "protocol-header-injection",
         r"(?i)[\r]\s*(?:set-cookie|location|content-(?:type|length|disposition|security-policy|encoding)"
-        r"|transfer-encoding|refresh|link|x-[a-z\-]+|host|access-control-[a-z\-]+|cache-control"
+        r"|transfer-encoding|link|x-[a-z\-]+|access-control-[a-z\-]+|cache-control"
         r"|connection)\s*:|(?:\xe5\x98[\x8a\x8d]){1,2}(?:set-cookie|location|content-)|[\r]\s*http/\d|[\r]\s*status\s*:\s*\d|\bhttp/[01]\.[019]\s*[\r]|[\r]\s*(?:get|post|head|put|options|delete|trace"
         r"|connect|patch)\s+[/h*]\S*\s+http/|[\r]\s*<(?:html|script|body|head|svg|img|h1|iframe|[?!])|[\r]\s*(?:(?:x-)?(?:forwarded-(?:for|host|server)|host|via"
         r"|remote-ip|remote-addr|originating-ip)|refresh|cookie)\s*:|\b(?:get|post|head|put|options|delete|trace"
@@ -133,7 +133,7 @@ OTHER_RULES = (
     ),
     BuiltinRule(
         "protocol-line-break",
-        r"(?i)%(?:0d%0a|0d|0a)(?:%20|%09|\s)*(?:(?:set-cookie|location|content-[a-z\-]+)(?:%20|\s)*(?::|%3a)|http/)|%(?:e5%98%8d%e5%98%8a)"
+        r"(?i)%(?:0d|0a)(?:%20|%09|\s)*(?:(?:set-cookie|location|content-[a-z\-]+)(?:%20|\s)*(?::|%3a)|http/)|%(?:e5%98%8d%e5%98%8a)"
         r"|%u0?0?0d%u0?0?0a|%25250a|%250d%250a",
         Category.PROTOCOL,
         Severity.HIGH,

@@ -3,7 +3,7 @@
 from gatewall.engine.waf.builtin.rule import EVERYTHING_SENT, BuiltinRule
 from gatewall.engine.waf.rules import Category, Severity
 
-_SEPARATOR = r"(?:[;|`\r]|&&|&\s|\$\(|\|\||<\(|>\(|\{)\s*"
+_SEPARATOR = r"(?:[;|`\r]|&&|&\s|\$\(|<\(|>\(|\{)\s*"
 _UNIX = (
     r"(?:apt(?:-get)?|aptitude|ash|awk|base32|base64|bash|bsdtar|bunzip2|busybox|bzcat|bzip2|cat|cd|chattr|chgrp"
     r"|chmod|chown|chroot|"
@@ -61,7 +61,7 @@ def _rule(key: str, pattern: str, reason: str, score: int = 5) -> BuiltinRule:
 RCE_RULES = (
     _rule(
         "shell-command",
-        r"(?i)" + _SEPARATOR + r"(?:\w+=\S*\s+)*(?:sudo\s+|exec\s+|command\s+|time\s+|nohup\s+"
+        r"(?i)" + _SEPARATOR + r"(?:\w+=\S*\s+)*(?:exec\s+|command\s+|time\s+"
         r"|env\s+)?(?:/?[\w./]*/)?"
         r"(?:" + _UNIX + r"(?:\s+[-/~.$\"'\w*?{<>\\]|\s*[|;&`)>}<]|,[-/]|,\w+[./]|\s*$)"
         r"|" + _UNIX_AND_ENGLISH + r"(?:\s+[-/~$*<>\\]|\s*[|;&`)>}<]|,[-/]))",
@@ -70,7 +70,7 @@ RCE_RULES = (
     ),
     _rule(
         "known-command",
-        r"(?i)(?:[;|`\r]|&&|&\s|\$\(|\|\||<\(|>\(|\{|^|[\s'\"=(])\s*(?:/?[\w./]*/)?(?:whoami\b(?:\s|$|[;|&/)`])"
+        r"(?i)(?:[;|`\r]|&&|\{|^|[\s'\"=(])\s*(?:/?[\w./]*/)?(?:whoami\b(?:\s|$|[;|&/)`])"
         r"|uname\s+-[a-z]+|(?:ifconfig|ipconfig)\b(?:\s+[-/]|\s*$|\s*[;|&)`])|netstat\s+-\w+|cat\s+[/.~$]\S"
         r"|ls\s+-\w+\s*(?:$|[;|&)`'\"./~$*\r])|ls\s+/\w*|ps\s+(?:-?aux|-ef)|wget\s+(?:-\S+\s+)*(?:https?|ftp):"
         r"|curl\s+(?:-\S+\s+)*\S*(?:https?:|\w\.\w)|ping(?:\.exe|6)?\s+-[nci]\s*\d+\s+\S|nslookup\s+\S+"
@@ -89,7 +89,7 @@ RCE_RULES = (
         "separated-command",
         r"(?i)\r\s*(?:/?[\w./]*/)?(?:whoami\b|uname\b|ifconfig\b|(?:id|ls|pwd|ps|env)\s*$|cat\s+[/.~$]|ls\s+[-/]"
         r"|sleep\s+\d|ping\s+-|(?:wget|curl)\s+(?:-|['\"]?https?:)|nslookup\s+\S+\.|systeminfo\b\s*$|tasklist\b|dir\s*$)"
-        r"|(?:[;|`]|&&|&\s|\$\(|\|\||<\(|>\()\s*(?:/?[\w./]*/)?(?:whoami\b|uname\b|ifconfig\b|cat\s+[/.~$]"
+        r"|(?:[;|`]|&&|&\s|\$\(|<\(|>\()\s*(?:/?[\w./]*/)?(?:whoami\b|uname\b|ifconfig\b|cat\s+[/.~$]"
         r"|ls\s+[-/]|ls\s*$|id\s*(?:[;|&`)]|$)|pwd\s*(?:[;|&`)]|$)|ps\s*(?:$|[;&|]|-?\w)|wget\s+\S|curl\s+(?:-"
         r"|['\"]?https?:|\w+\.)|ping\s+-|ping\s+[\d.]{7}|nslookup\s|nc\s+-?\w|ncat\s|chmod\s|rm\s+-|bash\b|sh\s+-"
         r"|sh\s*$|python[\d.]*\s+[-/\w]|perl\s+-|php\s+-|ruby\s+-|sleep\s+\d|echo\s+[\w$'\"`(]|printf\s|printenv\b|env\s*$"
@@ -112,8 +112,8 @@ RCE_RULES = (
     _rule(
         "substitution",
         r"(?i)\$\(\s*[a-z/.<\"'\\$({]+[^)]*\)?|\$\{IFS\}|\$IFS\b|`\s*(?:/[\w./]*/)?" + _EXPLORING + r"(?:\s[^`]*)?`"
-        r"|\$\(\(\s*[\w+*\-/\s]+\)\)|<\(\s*\w|>\(\s*\w|\$\{[\w#!@:?\-]*[:#%/^,][^}]*\}|\$\{?(?:PATH|HOME|SHELL|PWD"
-        r"|OLDPWD|HOSTTYPE|BASH\w*|PS[14])\b(?::|\})?",
+        r"|<\(\s*\w|>\(\s*\w|\$\{[\w#!@:?\-]*[:#%/^,][^}]*\}|\$\{?(?:PATH|HOME|SHELL|PWD"
+        r"|OLDPWD|HOSTTYPE|BASH\w*|PS[14])\b",
         "a command whose output becomes part of another",
     ),
     _rule(
@@ -121,12 +121,12 @@ RCE_RULES = (
         r"(?i)\bn(?:et)?cat?\b[^\r]*\s-\w*[ec]\b|\b(?:bash|sh)\s+-i\b|/dev/(?:tcp|udp)/|\bmkfifo\b[^\r]*\|\s*(?:nc"
         r"|sh|/bin)|\bsocket\s*\.\s*(?:socket|SOCK_STREAM)|\bpty\.spawn\b|\bfsockopen\s*\(|\|\s*(?:ba|da|z|k)?sh\b"
         r"|\b(?:wget|curl|fetch)\b[^\r|;]*[|;]\s*(?:sudo\s+)?(?:ba|da|z|perl|python|/|\./|chmod|sh\b)"
-        r"|\bbase64\s+(?:-d|--decode|-D)\b|\bexec\s+\d+<>|\s--(?:checkpoint-action|use-compress-program|to-command)=|\bxterm\s+-display\b|\btelnet\s+\S+\s+\d+\s*\|",
+        r"|\bbase64\s+(?:--decode|-D)\b|\bexec\s+\d+<>|\s--(?:checkpoint-action|use-compress-program|to-command)=|\bxterm\s+-display\b|\btelnet\s+\S+\s+\d+\s*\|",
         "a shell that calls the attacker back",
     ),
     _rule(
         "redirection",
-        r"(?i)(?:\s|\w|\d)>{1,2}\s*/(?:dev|tmp|etc|var|proc|root|home|usr|opt|bin)/|2>&1|<<<\s*['\"$\w{]|[<>]&\d"
+        r"(?i)(?:\s|\w)>{1,2}\s*/(?:dev|tmp|etc|var|proc|root|home|usr|opt|bin)/|<<<\s*['\"$\w{]|[<>]&\d"
         r"|>\s*[/\w.\-]+\.(?:php|jsp|aspx?|sh|txt|html?|log)\b|<\s*/etc/|\|\s*tee\s",
         "output that goes to a file",
         4,
@@ -140,8 +140,8 @@ RCE_RULES = (
     ),
     _rule(
         "broken-word",
-        r"(?i)(?:\b|[\s;|&`(])(?:[a-z]['\"\\^]{1,2}){2,}[a-z]|\b(?:c[\\'\"^]+a[\\'\"^]*t|c[\\'\"^]*a[\\'\"^]+t"
-        r"|w[\\'\"^]+g|wh?[\\'\"^]+o|l[\\'\"^]+s|b[\\'\"^]+a|p[\\'\"^]+i)\b|\b[a-z]+\$(?:[@*]|\{?[@*]\}?|\(\)"
+        r"(?i)(?:\b)(?:[a-z]['\"\\^]{1,2}){2,}[a-z]|\b(?:c[\\'\"^]+a[\\'\"^]*t|c[\\'\"^]*a[\\'\"^]+t"
+        r"|w[\\'\"^]+g|wh?[\\'\"^]+o|l[\\'\"^]+s|b[\\'\"^]+a|p[\\'\"^]+i)\b|\b[a-z]+\$(?:\{?[@*]\}?|\(\)"
         r"|\{\w\})[a-z]+|\$'\\[x\d]|\bev[\\'\"]+al\b|\$\{!\w+\}|\b[a-z]{1,6}(?:\^[a-z]{1,6}){2,}|%[a-z]+:~\d+,\d+%",
         "a command with quotes between its letters, to get past a filter",
     ),
@@ -152,7 +152,7 @@ RCE_RULES = (
     ),
     _rule(
         "windows-command",
-        r"(?i)(?:[;|&`\r]|&&|\|\|)\s*(?:[a-z]:\\[\w\\. ]*\\)?"
+        r"(?i)[;|&`\r]\s*(?:[a-z]:\\[\w\\. ]*\\)?"
         r"(?:" + _WINDOWS + r"(?:\.exe|\.com|\.bat)?(?:\s+[-/\\%\"'\w<]|/\w|\s*[|&>;]|\s*$)"
         r"|" + _WINDOWS_AND_ENGLISH + r"(?:\.exe|\.com)?(?:\s+[-/\\%\"]|\s+[a-z]:|/\w|\s*[|&>]))",
         "a command of Windows behind a separator",

@@ -27,7 +27,7 @@ SQLI_RULES = (
         r"\bunion\b(?:[^a-z/]|/\*)*(?:(?:all|distinct|distinctrow)\b(?:[^a-z/]|/\*)*)?select\b(?:[\s(+/*\-!]*(?:[\d'\"@`(*#;]|\x00"
         r"|null\b|all\b|distinct\b|char\b|n?chr\b|concat|group_|load_|user\b|version|database|password|pass\b|unhex"
         r"|hex\b|cast\b|convert\b|top\b|case\b|if\b|sleep|benchmark|table_|column_|schema|name\b|[a-z_]\w*\s*(?:,\s*(?:\d|null\b|['\"@(]|[a-z_]\w*\s*(?:[,(;]|from\b"
-        r"|--|#|$))|\(|\.[a-z_]\w*\s*(?:,|from\b)|--|#|;|from\b))|[\s+]*$|--|#|/\*)",
+        r"|--|#|$))|\(|\.[a-z_]\w*\s*(?:,|from\b)|--|#|;|from\b))|[\s+]*$|--)",
         "UNION SELECT appends the attacker's rows to a query",
         severity=Severity.CRITICAL,
     ),
@@ -36,10 +36,10 @@ SQLI_RULES = (
         r"""(?i)['"`)]\s*\)*\s*(?:\bx?or\b|\band\b|\|\||&&|\bnot\b|\bhaving\b|\bwhere\b"""
         r"""|\bdiv\b)[\s(!~+\-]*(?:not[\s(]*|binary\s*|exists[\s(]*)?"""
         r"""(?:'[^'<>]*'?|"[^"<>]*"?|`[^`]*`|\d[\w.]*|@@?\w+|\w+\([^()]*\)|null|true|false)[\s)]*"""
-        r"""(?:=|<=>|[<>]=?|!=|\|\||--|#|\blike\b|\brlike\b|\bregexp\b|\bsounds\s|\bbetween\b|\bin\s*\(|\bis\s|;)"""
+        r"""(?:=|[<>]=?|!=|\|\||--|#|\blike\b|\brlike\b|\bregexp\b|\bsounds\s|\bbetween\b|\bin\s*\(|\bis\s|;)"""
         r"""|\d\s*\)*\s*(?:\b(?:x?or|and|having|where|div)\b|&&)[\s(!~+\-]*(?:not[\s(]*)?(?:'[^'<>]*'?|"[^"<>]*"?"""
         r"""|\d+|@@?\w+|\w+\([^()]*\)|null|true|false)[\s)]*(?:=|<=>|<>|!=|[<>]\s*\d|--|#|\blike\b|\brlike\b"""
-        r"""|\bregexp\b|\bbetween\s+\d|\bin\s*\()|\d\s*\)*\s+or[\s(!]+(?:true|not\s+false)\s*(?:$|--|#)""",
+        r"""|\bregexp\b|\bbetween\s+\d|\bin\s*\()|\d\s*\)*\s+or[\s(!]+(?:true|not\s+false)\s*(?:$)""",
         "a quote or number followed by a comparison that is always true",
         severity=Severity.CRITICAL,
         targets=_BREAKS_OUT,
@@ -71,7 +71,7 @@ SQLI_RULES = (
         r"(?i);[\s)(]*(?:(?:drop|alter|create|truncate|rename)\s*[\[`]|(?:drop|alter|create|truncate|rename)\s+(?:table|database|user|schema|view|index|function"
         r"|procedure|column|login|role|trigger|extension|or\s+replace|temp)|shutdown\s*(?:$|;|--|with)"
         r"|backup\s+(?:database|log)|grant\s+[\w\s,]+\s(?:on|to)\s|revoke\s+[\w\s,]+\son\s|declare\s+[@\w]"
-        r"|exec(?:ute)?[\s(]+(?:[@\w'\"(]|immediate)|call\s+\w+\s*\(|waitfor\s|insert\s+into|delete\s+from"
+        r"|exec(?:ute)?[\s(]+(?:[@\w'\"(])|call\s+\w+\s*\(|waitfor\s|insert\s+into|delete\s+from"
         r"|update\s+\w+\s+set|select\b[\s(]*(?:\*|[\w.]+\s*(?:,|\(|from\b)|@@|\d|'|case\b)|set\s+@|begin\s+(?:tran"
         r"|declare|dbms)|if\s*\(|merge\s+into|load\s+data|copy\s+\w+\s+from|print\s+['\"@]|dbcc\s)",
         "a second statement behind a semicolon",
@@ -80,7 +80,7 @@ SQLI_RULES = (
     ),
     _rule(
         "time-delay",
-        r"(?i)\b(?:pg_sleep(?:_for|_until)?|sleep|dbms_lock\.sleep|user_lock\.sleep)\s*\(\s*(?:\d+(?:\.\d*)?\s*(?:[),*/+\-]|$)|['(])"
+        r"(?i)\b(?:pg_sleep(?:_for|_until)?|sleep)\s*\(\s*(?:\d+(?:\.\d*)?\s*(?:[),*/+\-]|$)|['(])"
         r"|\bbenchmark\s*\([^,]*,|\bwaitfor\s+(?:delay|time)\s*['\d]|\bdbms_pipe\.receive_message\b"
         r"|\brandomblob\s*\(|\bgenerate_series\s*\(",
         "a delay function, used to read a database through its answer time",
@@ -125,7 +125,7 @@ SQLI_RULES = (
     _rule(
         "catalogue",
         r"(?i)\binformation_schema\b|\bsys(?:objects|columns|databases|logins|users|comments|processes|files|indexes"
-        r"|xlogins)\b|\bsys\.(?:objects|tables|columns|databases|user_\w+|all_\w+|dba_\w+|sysobjects)\b|\b(?:all"
+        r"|xlogins)\b|\bsys\.(?:objects|tables|columns|databases|user_\w+|all_\w+|dba_\w+)\b|\b(?:all"
         r"|user|dba)_(?:tables|tab_columns|users|objects|catalog|constraints|source|views)\b|\bsqlite_(?:master"
         r"|temp_master|schema|version)\b|\bpg_(?:catalog|shadow|user|tables|class|database|stat_activity|read_file"
         r"|ls_dir)\b|\bmysql\s*\.\s*(?:user|db|host|innodb_)|\bmsys(?:objects|aces|queries|relationships)\b"
@@ -138,10 +138,10 @@ SQLI_RULES = (
         r"(?i)\b(?:polygon|linestring|multi(?:point|linestring|polygon)|geometrycollection)\s*\(+\s*(?:select\b|['\"`~!@*]|\w+\s*\()"
         r"|\b(?:extractvalue|updatexml|load_file|group_concat|name_const|gtid_subset|gtid_subtract"
         r"|st_latfromgeohash|xmltype"
-        r"|to_timestamp_tz|ctxsys\.drithsx|utl_(?:http|inaddr|file|smtp|tcp)(?:\.\w+)?|dbms_(?:java|xmlgen|xmlquery|ldap"
-        r"|random|utility|assert)|httpuritype|sys_context|sys_eval|sys_exec|lo_(?:import|export)|xp_(?:cmdshell"
-        r"|regread|regwrite|regdelete|dirtree|fileexist|subdirs|makecab|servicecontrol|enumdsn|loginconfig|ntsec"
-        r"|terminate|availablemedia)|sp_(?:executesql|oacreate|oamethod|password|makewebtask|addextendedproc"
+        r"|to_timestamp_tz|utl_(?:http|inaddr|file|smtp|tcp)(?:\.\w+)?|dbms_(?:java|xmlgen|xmlquery|ldap"
+        r"|random|utility|assert)|httpuritype|sys_context|sys_eval|sys_exec|lo_(?:import|export)|xp_(?:"
+        r"regwrite|regdelete|fileexist|subdirs|makecab|servicecontrol|enumdsn|loginconfig|ntsec"
+        r"|terminate|availablemedia)|sp_(?:oamethod|addextendedproc"
         r"|addlogin|addsrvrolemember|configure|helpdb|who)|openrowset|opendatasource|openquery|is_srvrolemember"
         r"|is_member|has_dbaccess|fn_(?:virtualfilestats|xe_file_target_read_file|get_audit_file|trace_gettable)"
         r"|query_to_xml|database_to_xml|table_to_xml|cursor_to_xml|json_keys|procedure\s+analyse|bulk\s+insert"
@@ -158,13 +158,13 @@ SQLI_RULES = (
         r"|database|current_user|session_user|system_user|schema|user|version|convert|cast|hex|bin|ord|mid|length"
         r"|len|instr|locate|position|rpad|lpad|elt|field|floor|rand|md5|sha1|if|isnull|iif|coalesce|greatest|least"
         r"|to_char|decode|nvl|replace|repeat|reverse|exp|std|sum|avg|max|min|quarter|curdate|sysdate|now|benchmark"
-        r"|strcmp|concat|trim|lower|upper|soundex|space|format)\s*\(",
+        r"|strcmp|trim|lower|upper|soundex|space|format)\s*\(",
         "a function call as in SQL",
         2,
     ),
     _rule(
         "built-string",
-        r"(?i)\b(?:n?char|chr)\s*\(\s*(?:0x[0-9a-f]+|\d+)\s*(?:,\s*\d+|\)\s*(?:\|\||\+|&|,)\s*(?:n?char|chr)\b"
+        r"(?i)\b(?:n?char|chr)\s*\(\s*(?:0x[0-9a-f]+|\d+)\s*(?:,\s*\d+|\)\s*(?:&|,)\s*(?:n?char|chr)\b"
         r"|\)\s*(?:\|\||=|\+))|(?:\|\||\+)\s*(?:n?char|chr)\s*\(\s*\d|(?:^|[^\w.])concat(?:_ws)?\s*\(\s*(?:0x|char|['\"(@]"
         r"|\w+\s*,)",
         "a string put together from numbers, to avoid quotes",
@@ -214,8 +214,8 @@ SQLI_RULES = (
     _rule(
         "execute",
         r"(?i)\bexec(?:ute)?\b[\s(]+(?:immediate\s+['\"\w]+\s*(?:;|$|\|\|)|master\s*\.|[xs]p_|@|n?char\b|n?varchar\b"
-        r"|['(])|\bdeclare\s+@\w+|\b(?:shutdown|backup\s+database)\s+(?:with\b|\w+\s+to\b|;)|\bexec\s*\(\s*@"
-        r"|\bprepare\s+\w+\s+from\b|\bhandler\s+\w+\s+open\b|\bautonomous_transaction\b"
+        r"|['(])|\bdeclare\s+@\w+|\b(?:shutdown|backup\s+database)\s+(?:with\b|\w+\s+to\b|;)|"
+        r"\bprepare\s+\w+\s+from\b|\bhandler\s+\w+\s+open\b|\bautonomous_transaction\b"
         r"|\bif\s*\(\s*\d+\s*[=<>]\s*\d+|\bend\s+if\b|\bdbcc\s+\w+",
         "a statement that runs text as a statement",
     ),
@@ -227,7 +227,7 @@ SQLI_RULES = (
     ),
     _rule(
         "version-comment",
-        r"(?i)/\*!\d*\s*\w|/\*\+\s*\w[^*+]*\*/|/\*!?\d*\*/\w|\w/\*[^*/]*\*/\s*(?:union|select|or|and|from|where|order|sleep|\()",
+        r"(?i)/\*!\d*\s*\w|/\*\+\s*\w[^*+]*\*/|/\*!?\d*\*/\w|\w/\*[^*/]*\*/\s*(?:union|select|or|and|from|where|sleep|\()",
         "a comment that MySQL runs, or one that stands between words",
         severity=Severity.CRITICAL,
     ),

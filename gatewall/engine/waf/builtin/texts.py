@@ -27,7 +27,7 @@ TEXT_RULES = (
     _rule(
         "rce-in-text",
         Category.RCE,
-        r"(?i)(?:[;|]|&&|\$\(|\|\||[<>]\()\s*(?:" + _COMMANDS + r")|[;&]\s*id\s*(?:[;|&#]|$)|\|\s*id\s*(?:[;#]|$)"
+        r"(?i)(?:[;|]|&&|\$\(|[<>]\()\s*(?:" + _COMMANDS + r")|[;&]\s*id\s*(?:[;|&#]|$)|\|\s*id\s*(?:[;#]|$)"
         r"|^['\"]?\s*[;|&]?\r\s*\w+=\$\(|/dev/(?:tcp|udp)/[\w.\-]+/\d|\b(?:ba)?sh\s+-i\s+[<>]|\bos\.execute\s*\(|\bio\.popen\s*\(|\bgetruntime\s*\(\s*\)\s*\.\s*exec",
         "a command that explores a machine, within a text",
     ),
@@ -40,7 +40,7 @@ TEXT_RULES = (
     _rule(
         "injection-in-text",
         Category.INJECTION,
-        r"(?i)(?:\{\{|[$#@*]\{|<%=|\$\{\{)\s*['\"]?\d+['\"]?\s*[*+]\s*['\"]?\d+['\"]?\s*(?:\}|%>)|__(?:mro|subclasses|globals|builtins)__\b[^\r]{0,40}[\[(.]"
+        r"(?i)(?:\{\{|[$#@*]\{|<%=)\s*['\"]?\d+['\"]?\s*[*+]\s*['\"]?\d+['\"]?\s*(?:\}|%>)|__(?:mro|subclasses|globals|builtins)__\b[^\r]{0,40}[\[(.]"
         r"|[$#%]\{[^}\r]*(?:getruntime|processbuilder|java\.lang|#_memberaccess|freemarker\.template)|\bT\(\s*java\.lang"
         r"|<!entity\s+(?:%\s*)?[\w.\-]+\s+(?:system|public)\b|<xi:include\b[^>\r]*href",
         "an expression that a template engine evaluates, within a text",
