@@ -36,6 +36,7 @@ class AccessLog(models.Model):
     subject_name = models.CharField(max_length=100, null=True)
     latency_us = models.BigIntegerField()
     policy_revision = models.BigIntegerField()
+    shadow = models.JSONField(null=True)
 
     class Meta:
         indexes = [
@@ -44,6 +45,11 @@ class AccessLog(models.Model):
             models.Index(fields=["host", "at"], name="access_log_by_host"),
             models.Index(fields=["subject_id", "at"], name="access_log_by_subject"),
             models.Index(fields=["reason", "at"], name="access_log_by_reason"),
+            models.Index(
+                fields=["at", "decision_id"],
+                name="access_log_by_shadow",
+                condition=models.Q(shadow__isnull=False),
+            ),
         ]
 
 
@@ -56,6 +62,14 @@ class AccessLogRule(models.Model):
 
     class Meta:
         indexes = [models.Index(fields=["rule_id", "at", "decision_id"], name="access_log_by_rule")]
+
+
+class WaitingAmendment(models.Model):
+    """An amendment that was shipped before its record: their segments may be read in the other order."""
+
+    decision_id = models.UUIDField(primary_key=True)
+    at = models.DateTimeField()
+    shadow = models.JSONField()
 
 
 class SpoolSegment(models.Model):

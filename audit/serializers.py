@@ -11,6 +11,7 @@ from audit.figures.statistics import Bar
 from audit.models import AccessLog, SecurityEvent
 from audit.spool.records import DECIDED_BY, FIELDS, SUBJECT
 from gatewall.api.serializers import ShapedField
+from gatewall.engine.model import Effect
 
 _TEXT, _TEXTS = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
 _CREDENTIAL_PARTS = {
@@ -20,6 +21,16 @@ _CREDENTIAL_PARTS = {
 }
 _CREDENTIAL = {"type": ["object", "null"], "properties": _CREDENTIAL_PARTS, "required": [*_CREDENTIAL_PARTS]}
 _RULE = {"id": {"type": "integer"}, "name": _TEXT, "action": {"type": "string", "enum": ["block", "monitor"]}}
+_SHADOW_PARTS = {
+    "effect": {"type": "string", "enum": [effect.value for effect in Effect]},
+    "reason": _TEXT,
+    "decided_by": {
+        "type": ["object", "null"],
+        "properties": {"kind": _TEXT, "id": {"type": "integer"}},
+        "required": ["kind", "id"],
+    },
+}
+_SHADOW = {"type": ["object", "null"], "properties": _SHADOW_PARTS, "required": [*_SHADOW_PARTS]}
 RULES = {"type": "array", "items": {"type": "object", "properties": _RULE, "required": [*_RULE]}}
 
 
@@ -46,6 +57,7 @@ class AccessLogOutput(serializers.ModelSerializer[AccessLog]):
     rules = ShapedField(RULES)
     credential = ShapedField(_CREDENTIAL, allow_null=True)
     visible = ShapedField(_TEXTS)
+    shadow = ShapedField(_SHADOW, allow_null=True)
 
     class Meta:
         model = AccessLog

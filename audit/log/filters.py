@@ -35,7 +35,7 @@ from audit.spool.records import FIELDS, Field, Kind
 from gatewall.engine.hosts import Host
 from gatewall.engine.messages import Refused
 from gatewall.engine.messages import gettext_noop as _
-from gatewall.engine.model import Action, CredentialKind
+from gatewall.engine.model import Action, CredentialKind, Effect, Reason
 
 STATES = ("valid", "not-valid", "not-checked")
 _METHOD = re.compile(r"[A-Z-]{1,32}", re.ASCII)
@@ -87,7 +87,7 @@ def _decision(value: str) -> Q:
     return Q(decision_id=decision_id, at__range=moments) if moments else Q(decision_id=decision_id)
 
 
-_RULES, _CREDENTIAL = Q(rules=[]), none("credential")
+_RULES, _CREDENTIAL, _SHADOW = Q(rules=[]), none("credential"), none("shadow")
 _SPECIAL: Mapping[str, Mapping[str, Filter]] = {
     "decision_id": {"decision_id": Filter(_decision, None, {"type": "string", "format": "uuid"})},
     "at": {},  # start_time and end_time
@@ -104,6 +104,11 @@ _SPECIAL: Mapping[str, Mapping[str, Filter]] = {
         "credential_kind": one_of(tuple(CredentialKind), lambda value: Q(credential__kind=value), empty=_CREDENTIAL),
         "credential_state": one_of(STATES, lambda value: Q(credential__state=value), empty=_CREDENTIAL),
         "amr": one_of(("pwd", "otp", "mfa"), lambda value: Q(ListHolds("credential", value, key="amr"))),
+    },
+    "shadow": {
+        "shadow": one_of(("differs",), lambda _: Q(shadow__isnull=False), empty=_SHADOW),
+        "shadow_effect": one_of(tuple(Effect), lambda value: Q(shadow__effect=value), empty=_SHADOW),
+        "shadow_reason": one_of(tuple(Reason), lambda value: Q(shadow__reason=value), empty=_SHADOW),
     },
     "latency_us": {
         "latency_us": number("latency_us"),

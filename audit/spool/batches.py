@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from audit.spool.amendments import Amendment, is_amendment
 from audit.spool.frames import MAX_RECORD_BYTES, frames
 from audit.spool.records import AccessRecord, RecordRefused
 from audit.spool.rows import row_of
@@ -22,13 +23,14 @@ class Row:
 
 @dataclass(slots=True)
 class Batch:
-    """Part of a segment's file: its rows, and the bytes that are not records."""
+    """Part of a segment's file: its rows, amendments of rows, and the bytes that are not records."""
 
     path: Path
     segment: Segment
     start: int
     end: int
     rows: list[Row] = field(default_factory=list)
+    amendments: list[Amendment] = field(default_factory=list)
     bad: list[bytes] = field(default_factory=list)
 
 
@@ -53,9 +55,13 @@ def _batch(path: Path, segment: Segment, start: int, data: bytes) -> Batch:
     batch = Batch(path, segment, start, start)
     for frame in frames(data, 0):
         begin, batch.end = batch.end, start + frame.end
+        found = frame.record or b""  # empty for damaged bytes
         try:
-            record = AccessRecord.from_bytes(frame.record or b"")  # raises for damaged bytes
-            batch.rows.append(Row(record, row_of(record, segment.node), frame.record or b""))
+            if is_amendment(found):
+                batch.amendments.append(Amendment.from_bytes(found))
+            else:
+                record = AccessRecord.from_bytes(found)
+                batch.rows.append(Row(record, row_of(record, segment.node), found))
         except RecordRefused:
             batch.bad.append(data[begin - start : frame.end])
     return batch

@@ -54,6 +54,8 @@ class AccessRecord:
     policy_revision: int
     made_by_page: bool = False
     """True for a refused subresource request of a page; only detectors read it."""
+    shadow: dict[str, Any] | None = None
+    """What the shadow policy would have answered, where that differs; amended after the answer."""
 
     def to_bytes(self) -> bytes:
         """Return the record as one line of JSON in UTF-8."""
@@ -197,6 +199,16 @@ FIELDS = (
         },
     ),
     Field("policy_revision", Kind.NUMBER),
+    Field(
+        "shadow",
+        Kind.JSON,
+        null=True,
+        labels={
+            "shadow": "shadow policy",
+            "shadow_effect": "outcome under the shadow policy",
+            "shadow_reason": "reason under the shadow policy",
+        },
+    ),
     NODE,
 )
 """The fields that are stored and shown, in the order of the API."""

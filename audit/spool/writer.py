@@ -10,10 +10,12 @@ The thread also creates the next segment in advance and syncs full ones, so that
 import logging
 import os
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from threading import Event, Lock, Thread
 
+from audit.spool.amendments import amendment_bytes
 from audit.spool.frames import MAX_RECORD_BYTES, framed
 from audit.spool.losses import LossCounter
 from audit.spool.new_files import NewSegment, new_segment, remove_abandoned
@@ -78,6 +80,16 @@ class SpoolWriter:
                 self._give_up_segment()
                 return self._lose(record, error)
             return not self._sync_each or self._is_synced()
+
+    def amend(self, decision_id: str, at: float, shadow: Mapping[str, object]) -> bool:
+        """Append what the shadow policy would have answered; False if it is lost, which no gap records."""
+        with self._lock:
+            try:
+                self._append(framed(amendment_bytes(decision_id, at, shadow)))
+            except OSError:
+                self._give_up_segment()
+                return False
+            return True
 
     def is_usable(self) -> bool:
         """Return whether the last record was written, or the next one probably can be."""

@@ -21,6 +21,7 @@ from audit.events.recording import Event, Tally, count_events
 from audit.figures import tallies
 from audit.figures.rollups import add_counts
 from audit.models import GapKind, LogGap, SpoolSegment
+from audit.spool.amendments import Amendment
 from audit.spool.batches import Batch, Row, batches
 from audit.spool.losses import SUFFIX as LOSSES
 from audit.spool.losses import loss_files, losses_of
@@ -36,6 +37,7 @@ from audit.spool.segments import (
     segment_of,
 )
 from audit.storage import partitions
+from audit.storage.amending import amend
 from audit.storage.insert import insert
 
 logger = logging.getLogger(__name__)
@@ -203,6 +205,7 @@ def _insert_batches(taken: list[Batch]) -> list[list[Row] | None]:
     """Insert batches in one transaction; return the rows of each, None if another process was faster."""
     counts = counted(row.record for batch in taken for row in batch.rows)  # before taking the lock
     inserted: list[list[Row] | None] = []
+    amendments: list[Amendment] = []
     with transaction.atomic():
         _commit_for_sure()
         positions = _claim({batch.segment for batch in taken})
@@ -213,11 +216,13 @@ def _insert_batches(taken: list[Batch]) -> list[list[Row] | None]:
             inserted.append(insert(batch.rows, batch.bad) if is_next else None)
             if is_next:
                 positions[batch.segment] = batch.end
+                amendments += batch.amendments
                 _keep_bad(batch)
         records = [row.record for rows in inserted for row in rows or ()]
         is_all = len(records) == sum(len(batch.rows) for batch in taken)
         add_counts(counts if is_all else counted(records))
         count_blocked(records)
+        amend(amendments, {row.columns[0] for rows in inserted for row in rows or ()})
         _move(positions)
     return inserted
 

@@ -10,9 +10,10 @@ from gatewall.gate.countries import Countries
 from gatewall.gate.future_sessions import FutureSessions
 from gatewall.gate.gate import ConfirmedPolicies, Gate
 from gatewall.gate.responses import GuardPage
+from gatewall.gate.shadow import Shadow
 from gatewall.gate.untrusted import FOLDER, UntrustedPeers
 from gatewall.kernel.env import Config
-from gatewall.kernel.request_rate import ReadOnlyRequestRate, SharedRequestRate
+from gatewall.kernel.request_rate import ReadOnlyRequestRate, RequestRateView, SharedRequestRate
 from gatewall.snapshot.host_paths import node_name, run_folder
 
 _RATES = "request-rate"
@@ -21,14 +22,16 @@ _RATES = "request-rate"
 
 def build_gate(config: Config, policies: ConfirmedPolicies, countries: Countries) -> Gate:
     """Build the gate of this process, with a spool file of its own."""
+    tokens, rates = VerifiedTokens(_session_verifier(config)), SharedRequestRate(run_folder(config.home) / _RATES)
     ports = Ports(
         countries=countries,
-        credentials=PolicyCredentials(VerifiedTokens(_session_verifier(config)), FutureSessions().log),
-        rates=SharedRequestRate(run_folder(config.home) / _RATES),
+        credentials=PolicyCredentials(tokens, FutureSessions().log),
+        rates=rates,
     )
+    read_only = Ports(countries=countries, credentials=PolicyCredentials(tokens), rates=RequestRateView(rates))
     spool = SpoolWriter(config.home / "spool", node_name(), sync=config.spool_sync)
     spool.sync_regularly()
-    return Gate(
+    gate = Gate(
         policies,
         ports,
         trusted=config.trusted_proxies,
@@ -38,6 +41,8 @@ def build_gate(config: Config, policies: ConfirmedPolicies, countries: Countries
         peers=UntrustedPeers(run_folder(config.home) / FOLDER, config.trusted_proxies),
         age=policies.age,
     )
+    gate.shadow = Shadow(ports, read_only, spool)
+    return gate
 
 
 def read_only_ports(config: Config, countries: Countries) -> Ports:

@@ -13,6 +13,7 @@ from gatewall.engine.snapshot import AuditMode, PolicySnapshot, StalePolicy
 from gatewall.gate.credentials import site_headers
 from gatewall.gate.record import new_decision_id, record_of
 from gatewall.gate.responses import GuardPage, answer, for_browser
+from gatewall.gate.shadow import Shadow
 from gatewall.gate.subrequest import Subrequest
 from gatewall.kernel.clientip import TrustedProxies, peer_or_unknown
 from gatewall.server.answer_bytes import Answer
@@ -90,6 +91,8 @@ class Gate:
         self._records = records
         self._peers = peers
         self._age = PolicyAge() if age is None else age
+        self.shadow: Shadow | None = None
+        """Evaluates a shadow policy after the answers, if this process has one."""
 
     def check(self, dialect: Dialect, subrequest: Subrequest) -> Answer:
         """Answer a subrequest of this dialect: 200, 401, 403, or 503 for "cannot decide".
@@ -99,6 +102,8 @@ class Gate:
         """
         at = self._clock()
         decision_id = new_decision_id(at)
+        shadow = self.shadow
+        watch = shadow.watch(decision_id) if shadow is not None and shadow.policy is not None else None
         try:
             policy = self._policies.current()
             request = dialect.parse(subrequest, self._trusted, at)
@@ -107,7 +112,7 @@ class Gate:
             if policy is None or (policy.settings.stale_policy is StalePolicy.STRICT and self._is_stale(policy)):
                 decision = CANNOT_DECIDE
             else:
-                decision = evaluate(request, policy, self._ports)
+                decision = evaluate(request, policy, self._ports if watch is None else watch.ports)
             given = answer(decision, request, policy, self._guard, decision_id)
             if dialect.answers_browsers:
                 given = for_browser(given, request, decision_id)
@@ -116,12 +121,16 @@ class Gate:
             kept = self._record(request, decision, policy, decision_id, given.status)
             if not kept and _must_be_kept(policy):
                 given = self._undecided(dialect, subrequest, request, decision_id)
+            elif watch is not None:
+                watch.request, watch.decision, watch.policy = request, decision, policy
         except Exception:
             # The proxy acts on our status: a bug may refuse a request, but never allow one.
             logger.exception("access evaluation failed", extra={"decision_id": decision_id})
             unread = AccessRequest(at=at, client=peer_or_unknown(subrequest.peer))
             given = self._undecided(dialect, subrequest, unread, decision_id)
             self._record(unread, CANNOT_DECIDE, None, decision_id, given.status)
+        if shadow is not None and watch is not None:
+            shadow.answered(watch)
         return given
 
     def _undecided(self, dialect: Dialect, subrequest: Subrequest, request: AccessRequest, decision_id: str) -> Answer:

@@ -44,12 +44,28 @@ class RequestRateTable:
         _SLOT.pack_into(self._table, offset, key, int(minute), current, previous)
         return _seconds_over(limit_per_minute, current, previous, second)
 
+    def look(self, subject: bytes, limit_per_minute: int, at: float) -> int:
+        """Return what the last request of this subject would have got; count nothing."""
+        minute, second = divmod(at, _WINDOW)
+        _, current, previous = _find(self._table, _key(subject), int(minute))
+        return _seconds_over(limit_per_minute, max(current, 1), previous, second)
+
 
 class SharedRequestRate(RequestRateTable):
     """The engine's rate port: counts clients, IPv6 by /64, and apart those under an access rule."""
 
     def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float, rule_id: int | None = None) -> int:
         return self.count(network_of(client, rule_id), limit_per_minute, at)
+
+
+class RequestRateView:
+    """Read-only view of the table of this process: the engine's rate port for a request that was counted already."""
+
+    def __init__(self, table: RequestRateTable) -> None:
+        self._table = table
+
+    def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float, rule_id: int | None = None) -> int:
+        return self._table.look(network_of(client, rule_id), limit_per_minute, at)
 
 
 def network_of(client: IPAddress, rule_id: int | None = None) -> bytes:
