@@ -8,6 +8,7 @@ from pathlib import Path
 from gatewall.gate.application import AuthApplication
 from gatewall.gate.build import build_gate
 from gatewall.gate.countries import Countries
+from gatewall.gate.shadow_follower import ShadowFollower, reports_folder
 from gatewall.kernel import env, log_lines
 from gatewall.kernel.trusted_callers import TrustedCallers
 from gatewall.snapshot.host_paths import policy_files, run_folder
@@ -29,4 +30,8 @@ def application() -> AuthApplication:
     policies = PublishedPolicies(policy_files(config), report, countries.reload)
     policies.watch()
     trusted = TrustedCallers(config.trusted_proxies, config.metrics_token)
-    return AuthApplication(build_gate(config, policies, countries), policies, config.root_path, trusted)
+    gate = build_gate(config, policies, countries)
+    if gate.shadow is not None:
+        reports = reports_folder(run_folder(config.home))
+        ShadowFollower(policy_files(config), policies.built, gate.shadow, reports).start()
+    return AuthApplication(gate, policies, config.root_path, trusted)

@@ -1,6 +1,7 @@
 """The control plane: Django, with the gate in front of it."""
 
 import os
+from functools import partial
 
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
@@ -13,11 +14,12 @@ get_resolver().url_patterns  # noqa: B018 - imports all pages now: a worker that
 
 from gatewall.gate.build import build_gate  # noqa: E402 - as above
 from gatewall.gate.gate import Gate  # noqa: E402 - as above
+from gatewall.gate.shadow_follower import ShadowFollower, reports_folder  # noqa: E402 - as above
 from gatewall.gate.wsgi import AuthShim  # noqa: E402 - as above
 from gatewall.health import uptime  # noqa: E402 - as above
 from gatewall.kernel.env import Config  # noqa: E402 - Django first
 from gatewall.portal import first_run  # noqa: E402 - as above
-from gatewall.publication.control_plane import sources_of  # noqa: E402 - as above
+from gatewall.publication.control_plane import live_tables, sources_of  # noqa: E402 - as above
 from gatewall.publication.standby import Standby  # noqa: E402 - as above
 from gatewall.snapshot.host_paths import policy_files, run_folder  # noqa: E402 - as above
 
@@ -27,9 +29,15 @@ def build_control_plane_gate(config: Config) -> Gate:
     return build_gate(config, *sources_of(config))
 
 
-application = AuthShim(
-    django_application, build_control_plane_gate(settings.CONFIG), settings.ROOT_PATH, close_old_connections
-)
+gate = build_control_plane_gate(settings.CONFIG)
+application = AuthShim(django_application, gate, settings.ROOT_PATH, close_old_connections)
 first_run.announce()
 if uptime.is_served():
     Standby(policy_files(settings.CONFIG), run_folder(settings.CONFIG.home)).start()
+    if gate.shadow is not None:
+        ShadowFollower(
+            policy_files(settings.CONFIG),
+            partial(live_tables, settings.CONFIG),
+            gate.shadow,
+            reports_folder(run_folder(settings.CONFIG.home)),
+        ).start()

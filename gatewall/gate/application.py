@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from gatewall.gate import bodies, headers, routes
 from gatewall.gate.gate import Gate, Policies
 from gatewall.gate.responses import not_allowed, plain
+from gatewall.gate.shadow import CallLater
 from gatewall.gate.subrequest import Subrequest
 from gatewall.gate.waf_state import waf_checks
 from gatewall.kernel.trusted_callers import TrustedCallers
@@ -46,6 +47,11 @@ class AuthApplication:
             shown = bodies.of_read(data, fields, ended=ended)
         subrequest = Subrequest(peer, scheme, fields, method, route.target, shown)
         return self._gate.check(route.dialect, subrequest)
+
+    def work_after_answers(self, call_later: CallLater) -> None:
+        """Evaluate the shadow policy in calls that ``call_later`` makes after the answers."""
+        if self._gate.shadow is not None:
+            self._gate.shadow.work_by(call_later)
 
     def close(self) -> None:
         """Flush the records of this worker to disk. Call once, after the last request."""

@@ -26,7 +26,7 @@ MOST_WAITING = 64
 _MOST_SAVED = 0.1
 """Seconds of CPU time that an idle budget saves up."""
 _STEPS = 10_000
-Schedule = Callable[[Callable[[], object]], object]
+CallLater = Callable[[Callable[[], None]], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,8 @@ class Watch:
 class Shadow:
     """The shadow policy of one process: samples answers, and evaluates them when ``work()`` is called.
 
-    ``policy`` is None without a shadow policy: the gate then does nothing. ``schedule`` is called when the first
-    sample waits; it must call ``work()`` after the answer was written, until that returns False.
+    ``policy`` is None without a shadow policy: the gate then does nothing. After the answers, the server calls
+    ``work()`` until it returns False.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class Shadow:
         self.policy: ShadowPolicy | None = None
         self.figures = ShadowFigures()
         self.fault = ""
-        self.schedule: Schedule = lambda _work: None
+        self._begins: Callable[[], object] = lambda: None
         self._live = live
         self._read_only = read_only
         self._amendments = amendments
@@ -138,6 +138,20 @@ class Shadow:
         self._waiting: deque[Watch] = deque()
         self._saved = 0.0
         self._lock = Lock()
+
+    def work_by(self, call_later: CallLater) -> None:
+        """Evaluate one request in each call that ``call_later`` makes, once the answer was written."""
+
+        def turn() -> None:
+            if self.work():
+                call_later(turn)
+
+        self._begins = lambda: call_later(turn)
+
+    @property
+    def is_waiting(self) -> bool:
+        """True if requests wait for their evaluation."""
+        return bool(self._waiting)
 
     def use(self, policy: ShadowPolicy | None) -> None:
         """Use this shadow policy from now on; another id starts new figures."""
@@ -175,7 +189,7 @@ class Shadow:
             figures.answer_seconds += spent
             self._saved = min(_MOST_SAVED, self._saved + spent * watch.shadow.cpu_percent / 100)
         if is_first:
-            self.schedule(self.work)
+            self._begins()
 
     def work(self) -> bool:
         """Evaluate one waiting request; True if more are waiting. Never raises."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from functools import partial
 
 from gatewall.gate import bodies
 from gatewall.server.answering import AnsweringWorker
@@ -12,6 +13,8 @@ class AuthWorker(AnsweringWorker):
     """Worker that runs the data plane's server."""
 
     def make_server(self) -> Server:
+        # A timer runs after input that has arrived: other answers come first.
+        self.wsgi.work_after_answers(partial(asyncio.get_running_loop().call_later, 0))
         return AtOnceServer(self.wsgi, [each.sock for each in self.sockets], bodies.bounds)
 
     def end_at_once(self, ends: asyncio.Event) -> None:

@@ -3,11 +3,12 @@
 Django would answer 400 where the gate answers 403, decode the path and fold headers.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from http import HTTPStatus
 from typing import Any
 
 from gatewall.gate import bodies, headers, routes
+from gatewall.gate.after_answers import AfterAnswers
 from gatewall.gate.gate import Gate
 from gatewall.gate.responses import not_allowed
 from gatewall.gate.routes import Route
@@ -32,6 +33,7 @@ class AuthShim:
         self._gate = gate
         self._root_path = root_path
         self._before_decision = before_decision
+        self._after = AfterAnswers(gate.shadow) if gate.shadow is not None else None
 
     def bounds(self, target: bytes, length: int | None) -> BodyBounds:
         """Return how the body of a request is read: for the gate as on the data plane."""
@@ -50,11 +52,24 @@ class AuthShim:
             answer = not_allowed()
         length = ("Content-Length", str(len(answer.body)))
         start_response(f"{answer.status} {HTTPStatus(answer.status).phrase}", [*answer.headers, length])
-        return (answer.body,) if answer.body and method != "HEAD" else ()
+        parts = (answer.body,) if answer.body and method != "HEAD" else ()
+        shadow, after = self._gate.shadow, self._after
+        return _ThenCall(parts, after.wake) if shadow is not None and after and shadow.is_waiting else parts
 
     def close(self) -> None:
         """Flush the records of this worker to disk; a request under way still gets its record."""
         self._gate.close()
+
+
+class _ThenCall:
+    """Parts of a response, and what to call when it is closed."""
+
+    def __init__(self, parts: tuple[bytes, ...], then: Callable[[], None]) -> None:
+        self._parts = parts
+        self.close = then
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._parts)
 
 
 def _raw_target(environ: Environ) -> str:

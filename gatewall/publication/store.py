@@ -12,7 +12,7 @@ from gatewall.engine.snapshot import PolicySnapshot, Version
 from gatewall.policy import revisions
 from gatewall.publication.compiler import Moment, consistent_read, segment_bytes
 from gatewall.publication.lineage import refuse_going_back, reusable
-from gatewall.snapshot.assembly import Assembly, SegmentData
+from gatewall.snapshot.assembly import Assembly, Built, SegmentData
 from gatewall.snapshot.files import PolicyFiles
 from gatewall.snapshot.holder import PolicyRefused, PolicyUnavailable
 from gatewall.snapshot.manifest import Manifest, ManifestRefused, SegmentRef
@@ -42,6 +42,10 @@ class DatabasePolicyStore:
         self._in_force = ManifestInForce(files)
         self._assembly = Assembly(files.patterns)
         self._loaded: _Loaded | None = None
+
+    def built(self) -> Built | None:
+        """Return the tables of the newest policy, to compose a shadow policy."""
+        return self._assembly.built
 
     def version(self) -> Version:
         """Return the committed version, without an unpublished reload. Raises PolicyUnavailable."""

@@ -3,7 +3,7 @@
 Unchanged segments keep their tables, so the cost of a change is that of the segments it touched.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,14 @@ class SegmentData:
     read: Callable[[], bytes | memoryview]
 
 
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A policy that was built: its version, and identity and table of each segment."""
+
+    version: Version
+    tables: Mapping[str, tuple[str, Any]]
+
+
 class Assembly:
     """Builds a series of policies, each reusing the unchanged tables of the one before."""
 
@@ -37,14 +45,29 @@ class Assembly:
         self._scanners = scanners
         self._tables: dict[str, tuple[str, Any]] = {}
         self._sharded: dict[str, Sharded[Any, Any]] = {}
+        self.built: Built | None = None
+        """The last policy that ``build()`` returned."""
 
     def build(self, version: Version, segments: Mapping[str, SegmentData]) -> PolicySnapshot:
         """Build the policy from these segments. Raises SegmentRefused; the tables built before stay."""
         missing = [segment for segment in Segment if segment not in segments and segment not in SHARD_OF]
         if missing:
             raise SegmentRefused(f"{', '.join(missing)} missing")
-        tables = {name: (data.identity, self._table(name, data)) for name, data in segments.items()}
-        self._tables = tables
+        self._tables = {name: (data.identity, self._table(name, data)) for name, data in segments.items()}
+        policy = self._policy(version, self._tables)
+        self.built = Built(version, self._tables)
+        return policy
+
+    def build_over(self, live: Built, replaced: Mapping[str, SegmentData], removed: Collection[str]) -> PolicySnapshot:
+        """Build the policy that another assembly built, with some segments replaced and some removed.
+
+        Raises SegmentRefused. The other tables are shared.
+        """
+        self._tables = {name: (data.identity, self._table(name, data)) for name, data in replaced.items()}
+        kept = {name: table for name, table in live.tables.items() if name not in removed}
+        return self._policy(live.version, kept | self._tables)
+
+    def _policy(self, version: Version, tables: Mapping[str, tuple[str, Any]]) -> PolicySnapshot:
         found = {name: table for name, (_, table) in tables.items()}
         self._sharded = {kind: self._of_shards(kind, found) for kind in SHARD_OF}
         blocked = [table for name, table in found.items() if source_of(name) is not None]

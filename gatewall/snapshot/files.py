@@ -1,4 +1,4 @@
-"""Published policy files: segments named by their digest, and the signed manifest ``current``. Pure.
+"""Published policy files: segments named by their digest, the signed manifest ``current``, and a ``shadow``. Pure.
 
 Files are never changed in place: each is written under another name, synced and renamed, so that a reader sees the
 old or the new one, and a crash leaves one of them.
@@ -10,12 +10,15 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 
 from gatewall.kernel.file_io import open_lock, replace_file, try_lock
 from gatewall.snapshot import manifest as manifests
+from gatewall.snapshot import overlay as overlays
 from gatewall.snapshot.confirmed import Confirmations
 from gatewall.snapshot.manifest import Manifest, ManifestRefused, OtherSchema, SegmentRef
+from gatewall.snapshot.overlay import Overlay
 from gatewall.snapshot.pattern_cache import PatternCache
 
 _KEPT_SECONDS = 10
@@ -37,17 +40,14 @@ class PolicyFiles:
         self.folder = folder
         self._segments = folder / "segments"
         self._current = folder / "current"
+        self._overlay = folder / "shadow"
         self._key = key
         self.patterns = PatternCache(folder / "patterns", key)
         self.confirmations = Confirmations(folder)
 
     def stamp(self) -> Stamp | None:
         """Return a stamp that changes whenever ``current`` is replaced, or None without one."""
-        try:
-            status = os.stat(self._current)  # noqa: PTH116 - called for every control-plane decision
-        except FileNotFoundError:
-            return None
-        return status.st_ino, status.st_mtime_ns, status.st_size
+        return _stamp_of(self._current)
 
     def manifest(self) -> Manifest | None:
         """Return the current manifest, or None. Raises ManifestRefused, OtherSchema, OSError."""
@@ -57,6 +57,19 @@ class PolicyFiles:
         except FileNotFoundError:
             return None
         return manifests.decode(data, self._key)
+
+    def overlay_stamp(self) -> Stamp | None:
+        """Return a stamp that changes whenever the shadow overlay is replaced, or None without one."""
+        return _stamp_of(self._overlay)
+
+    def overlay(self) -> Overlay | None:
+        """Return the overlay of the shadow policy, or None. Raises ManifestRefused, OSError."""
+        try:
+            with self._overlay.open("rb") as file:
+                data = file.read(manifests.MAX_MANIFEST_BYTES + 1)
+        except FileNotFoundError:
+            return None
+        return overlays.decode(data, self._key)
 
     def in_force(self) -> Manifest | None:
         """Return the manifest that a publisher must follow, of any release. Raises OSError.
@@ -116,7 +129,24 @@ class PolicyFiles:
             raise NotForward(f"revision {manifest.version.revision} does not follow the one in force")
         self._make_folders()
         replace_file(self._current, manifests.encode(manifest, self._key), synced=True)
-        self._sweep(manifest, before)
+        self._sweep(manifest, _digests(before))
+
+    def publish_overlay(self, overlay: Overlay | None) -> None:
+        """Publish the overlay of the shadow policy, or remove it. The caller holds ``publishing()``. Raises OSError."""
+        before, manifest = self._overlay_digests(), self.in_force()
+        if overlay is None:
+            self._overlay.unlink(missing_ok=True)
+        else:
+            replace_file(self._overlay, overlays.encode(overlay, self._key), synced=True)
+        if manifest is not None and manifest.is_of_this_release:
+            self._sweep(manifest, before)
+
+    def _overlay_digests(self) -> set[str]:
+        try:
+            overlay = self.overlay()
+        except (OSError, ManifestRefused):
+            return set()
+        return {each.ref.sha256 for each in overlay.segments.values()} if overlay else set()
 
     @contextmanager
     def publishing(self, patience: float = PATIENCE_SECONDS) -> Iterator[None]:
@@ -133,20 +163,31 @@ class PolicyFiles:
         for folder in (self.folder, self._segments):  # mkdir(parents=True) ignores the mode for parents
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def _sweep(self, manifest: Manifest, before: Manifest | None) -> None:
-        """Remove segments that no reader of a recent manifest may still open, and unfinished manifests.
+    def _sweep(self, manifest: Manifest, before: set[str]) -> None:
+        """Remove segments that no reader of a recent manifest or overlay may still open, and unfinished manifests.
+
+        ``before``: digests of segments that were in use until now.
 
         The modification time of an unused segment is when it was last used.
         """
-        for left in self.folder.glob(f".{self._current.name}.*"):
+        lefts = [self.folder.glob(f".{path.name}.*") for path in (self._current, self._overlay)]
+        for left in chain(*lefts):
             left.unlink(missing_ok=True)  # of a killed publisher: we hold the lock, and ours is renamed already
-        used, now = _digests(manifest), time.time()
-        for digest in _digests(before) - used:
+        used, now = _digests(manifest) | self._overlay_digests(), time.time()
+        for digest in before - used:
             with suppress(FileNotFoundError):
                 os.utime(self._segments / digest)
         for entry in os.scandir(self._segments):
             if entry.name not in used and abs(now - entry.stat().st_mtime) > _KEPT_SECONDS:
                 Path(entry.path).unlink(missing_ok=True)
+
+
+def _stamp_of(path: Path) -> Stamp | None:
+    try:
+        status = os.stat(path)  # noqa: PTH116 - called for every control-plane decision
+    except FileNotFoundError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _digests(manifest: Manifest | None) -> set[str]:

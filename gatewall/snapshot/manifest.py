@@ -135,13 +135,14 @@ def _decode_fields(fields: Mapping[str, Any]) -> Manifest:
 
 
 def _decode_segments(named: Mapping[str, Any]) -> dict[str, SegmentRef]:
-    segments = {str(name): _decode_ref(ref) for name, ref in named.items()}
+    segments = {str(name): decode_ref(ref) for name, ref in named.items()}
     if len(segments) > _MAX_SEGMENTS:
         raise ManifestRefused(f"more than {_MAX_SEGMENTS} segments")
     return segments
 
 
-def _decode_ref(ref: Any) -> SegmentRef:
+def decode_ref(ref: Any) -> SegmentRef:
+    """Parse a reference to a segment. Raises ManifestRefused, ValueError, TypeError."""
     change, sha256, size = ref
     if not (isinstance(sha256, str) and len(sha256) == 64 and _HEX.issuperset(sha256)):
         raise ManifestRefused("a segment's digest is not SHA-256 in hexadecimal")

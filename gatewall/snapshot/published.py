@@ -10,7 +10,7 @@ from functools import partial
 from threading import Event, Lock, Thread
 
 from gatewall.engine.snapshot import PolicySnapshot, Version
-from gatewall.snapshot.assembly import Assembly, SegmentData, SegmentRefused
+from gatewall.snapshot.assembly import Assembly, Built, SegmentData, SegmentRefused
 from gatewall.snapshot.confirmed import PolicyAge
 from gatewall.snapshot.files import PolicyFiles, Stamp
 from gatewall.snapshot.folder_watch import FolderWatch
@@ -46,6 +46,10 @@ class PublishedPolicies:
     def current(self) -> PolicySnapshot | None:
         """Return the newest policy loaded, or None if there never was one."""
         return self._policy
+
+    def built(self) -> Built | None:
+        """Return the tables of the newest policy, to compose a shadow policy."""
+        return self._assembly.built
 
     def refresh(self) -> None:
         """Load a newly published policy, if any, and take over its confirmation."""

@@ -19,6 +19,7 @@ from gatewall.engine.waf.vector import AVAILABLE, CompiledNow
 from gatewall.gate.application import AuthApplication
 from gatewall.gate.gate import Gate
 from gatewall.gate.responses import GuardPage
+from gatewall.gate.shadow import Shadow
 from gatewall.kernel.request_rate import SharedRequestRate
 from gatewall.kernel.trusted_callers import TrustedCallers
 from gatewall.snapshot import codec
@@ -89,6 +90,7 @@ class DataPlane:
         )
         self.spool = SpoolWriter(folder / "spool", "node")
         gate = Gate(policies, ports, trusted=TRUSTED, guard=GuardPage("/wall"), clock=lambda: NOW, records=self.spool)
+        gate.shadow = Shadow(ports, ports, self.spool)
         self._application = AuthApplication(gate, policies, "/wall", TrustedCallers(TRUSTED, None))
         last = people - 1
         self.credentials = {

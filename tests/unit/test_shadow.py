@@ -285,11 +285,15 @@ def test_another_shadow_starts_new_figures():
 
 def test_the_server_is_asked_once_to_call_back():
     plane, asked = Plane(a_policy(domains=OPEN), a_policy(domains=CLOSED)), []
-    plane.shadow.schedule = asked.append
+    plane.shadow.work_by(asked.append)
     plane.ask()
     plane.ask(forward)
 
     assert len(asked) == 1
+    asked.pop()()  # evaluates one, and asks again for the other
+    assert len(asked) == 1
+    asked.pop()()
+    assert (asked, plane.shadow.figures.evaluated) == ([], 2)
 
 
 def test_rates_are_asked_by_the_live_decision_alone():
