@@ -49,3 +49,4 @@ class EventKind(StrEnum):
     WEBHOOK_DISABLED = "webhook.disabled", EventSeverity.HIGH
     POLICY_UNCONFIRMED = "policy.unconfirmed", EventSeverity.HIGH
     LOG_SHORTENED = "log.shortened", EventSeverity.MEDIUM
+    SHADOW_FAILED = "shadow.failed", EventSeverity.MEDIUM

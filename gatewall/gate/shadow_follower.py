@@ -33,6 +33,8 @@ _REPORT_SECONDS = 1.0
 _RECENT_SECONDS = 10.0
 _DEAD_SECONDS = 30.0
 """A report that is older belongs to a dead process."""
+_LAYOUT = 1
+"""Of the report: processes of two releases may run at once."""
 _RATES = ("answers", "selected", "evaluated", "answer_seconds", "shadow_seconds")
 
 
@@ -128,6 +130,7 @@ class ShadowFollower:
             self._recent.popleft()
         before = self._recent[0][1]
         return {
+            "layout": _LAYOUT,
             "figures": figures,
             "recent": {name: rates[name] - before[name] for name in _RATES},
             "active": self._shadow.policy is not None,
@@ -145,9 +148,9 @@ def read_reports(folder: Path) -> dict[str, dict[str, Any]]:
     """Return the reports of living processes, by file name; remove those of dead ones."""
     found = {}
     for path in sorted(folder.glob("*.json")) if folder.is_dir() else []:
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError, AttributeError):
             if abs(time.time() - path.stat().st_mtime) > _DEAD_SECONDS:
                 path.unlink()
-            elif isinstance(report := json.loads(path.read_bytes()), dict):
+            elif (report := json.loads(path.read_bytes())).get("layout") == _LAYOUT:
                 found[path.stem] = report
     return found

@@ -1,4 +1,4 @@
-"""The rows that belong to no app: the head of the policy and the system settings, one row each."""
+"""The rows that belong to no app: the head of the policy, the system settings, the shadow policy, hosts."""
 
 import uuid
 
@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from gatewall.engine.messages import stored_message
 from gatewall.models.settings import SystemSettings, choices
+from gatewall.models.shadow import ShadowPolicy, ShadowReport
 
 __all__ = [
     "Node",
@@ -16,6 +17,8 @@ __all__ = [
     "PolicyRevocation",
     "PolicySegment",
     "Record",
+    "ShadowPolicy",
+    "ShadowReport",
     "SystemSettings",
     "choices",
 ]

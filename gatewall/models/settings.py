@@ -177,6 +177,14 @@ class SettingsColumns(models.Model):
         "How old an unconfirmed policy may be in `strict` mode before requests are refused.",
         db_default=_POLICY.stale_policy_seconds,
     )
+    shadow_cpu_percent = small(
+        25,
+        1,
+        100,
+        "How much CPU time the shadow policy may take, in percent of what answering takes. Above it, fewer requests "
+        "are evaluated.",
+        db_default=25,
+    )
     recovery_local_only = models.BooleanField(
         default=True, help_text="Whether `/admin-recover-2fa` answers only callers on this machine."
     )

@@ -23,7 +23,7 @@ from tests.support.cast import (
     a_session_token,
     a_subrequest,
 )
-from tests.support.ports import Broken, Rates
+from tests.support.ports import Broken
 from tests.support.records import Records
 from tests.unit.recorded import Policies
 
@@ -294,13 +294,3 @@ def test_the_server_is_asked_once_to_call_back():
     assert len(asked) == 1
     asked.pop()()
     assert (asked, plane.shadow.figures.evaluated) == ([], 2)
-
-
-def test_rates_are_asked_by_the_live_decision_alone():
-    rates = Rates()
-    policy = a_policy(domains=OPEN, request_rate_per_minute=10)
-    plane = Plane(policy, policy, ports=a_ports(rates=rates))
-    plane.ask()
-    plane.work()
-
-    assert rates.asked == 1

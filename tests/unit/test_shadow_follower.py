@@ -177,11 +177,12 @@ def test_the_report_has_the_figures_and_the_last_seconds(process, files):
 
 def test_reports_of_dead_processes_are_removed(tmp_path):
     for name in ("1-a.json", "2-b.json", "3-c.json"):
-        (tmp_path / name).write_text(json.dumps({"active": True}))
+        (tmp_path / name).write_text(json.dumps({"layout": 1, "active": True}))
+    (tmp_path / "4-d.json").write_text("[]")
     (tmp_path / "2-b.json").write_text("{")
     os.utime(tmp_path / "3-c.json", (0, 0))
 
-    assert read_reports(tmp_path) == {"1-a": {"active": True}}
+    assert read_reports(tmp_path) == {"1-a": {"layout": 1, "active": True}}
     assert not (tmp_path / "3-c.json").exists()
     assert read_reports(tmp_path / "missing") == {}
 

@@ -1,0 +1,1 @@
+"""The shadow policy: a policy document that every worker tries beside the live policy."""
