@@ -17,6 +17,7 @@ from policies.models import (
     AllowlistEntry,
     AuthorizedDomain,
     BlocklistEntry,
+    Expectation,
     GeoBlockRule,
     Group,
     ListSubscription,
@@ -96,4 +97,5 @@ SUBSCRIPTIONS = PolicyResource(
     update=subscriptions.change_subscription,
     delete=subscriptions.unsubscribe,
 )
-RESOURCES = (WAF_RULES, BLOCKLIST, ALLOWLIST, COUNTRIES, DOMAINS, ACCESS_RULES, GROUPS, SUBSCRIPTIONS)
+EXPECTATIONS = PolicyResource(model=Expectation, title=_("expectation"))  # written with the policy document alone
+RESOURCES = (WAF_RULES, BLOCKLIST, ALLOWLIST, COUNTRIES, DOMAINS, ACCESS_RULES, GROUPS, SUBSCRIPTIONS, EXPECTATIONS)

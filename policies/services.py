@@ -51,7 +51,8 @@ class TooManyWafRules(Conflict):
     code = "too-many-waf-rules"
 
 
-def _refuse_too_large(network: str, *, force: bool) -> None:
+def refuse_too_large(network: str, *, force: bool) -> None:
+    """Raise NetworkTooLarge for a network that nobody blocks on purpose, unless forced."""
     parsed = parse_network(network)
     if not force and parsed.prefixlen < _SHORTEST_PREFIX[parsed.version]:
         raise NetworkTooLarge(
@@ -76,7 +77,7 @@ def block_network(
 
     Raises ValidationError, NetworkTooLarge, WouldLockYouOut, Duplicate.
     """
-    _refuse_too_large(network, force=force)
+    refuse_too_large(network, force=force)
     refuse_blocking_loopback(caller, network, force=force)
     entry = BlocklistEntry(created_by=actor)
     values = {"network": network, "remark": remark, "expires_at": expires_at, "source": source}
@@ -97,7 +98,7 @@ def change_blocked_network(
     entry = revisions.as_it_is_now(entry)
     network = values.get("network", entry.network)
     if "network" in values:
-        _refuse_too_large(network, force=force)
+        refuse_too_large(network, force=force)
     if {"network", "expires_at"} & values.keys():
         refuse_blocking_loopback(caller, network, force=force)
     others = BlocklistEntry.objects.filter(network=network, source=entry.source).exclude(pk=entry.pk)

@@ -32,6 +32,7 @@ class Resource(StrEnum):
     SETTINGS = "system/settings"
     SUBSCRIPTIONS = "list-subscriptions"
     WEBHOOKS = "webhooks"
+    EXPECTATIONS = "expectations"
 
 
 DECIDING = (
@@ -110,7 +111,7 @@ class Diff:
 
 def describe(row: Any) -> Described:
     """Return the recorded fields of a row."""
-    values = {name: _plain(getattr(row, attribute)) for name, attribute in row.recorded.fields.items()}
+    values = {name: plain(getattr(row, attribute)) for name, attribute in row.recorded.fields.items()}
     for name in row.recorded.relations:
         values[ids_of(name)] = [related.pk for related in getattr(row, name).all()]
     return Described(row.recorded.resource, row.pk, str(row), values)
@@ -191,7 +192,8 @@ def source_of(change: Change) -> str:
     return str(change.after.get("source") or change.before.get("source") or "")
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return a value of a row as revisions record it."""
     if isinstance(value, datetime):  # to the microsecond, so that a restore is exact
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     if isinstance(value, StrEnum):
@@ -199,9 +201,9 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
+        return [plain(part) for part in value]
     if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
+        return {name: plain(part) for name, part in value.items()}
     if hasattr(value, "all"):
         return [str(row) for row in value.all()]
     return str(value)  # a related row, by its name

@@ -68,7 +68,7 @@ class AccessRulePath(StrictInput):
         return attrs
 
 
-class _UsersField(serializers.ListField):
+class UsersField(serializers.ListField):
     """Names of users in any letter case; validates to their rows."""
 
     default_error_messages = {"unknown": _("there is no user {name}")}
@@ -102,7 +102,7 @@ class AccessRuleInput(StrictInput):
     weekdays = _DistinctField(child=serializers.ChoiceField(choices=conditions.WEEKDAYS))
     time_zone = TextField(max_length=64, required=False, validators=[conditions.validate_time_zone])
     groups = GroupsField(required=False, max_length=conditions.MAX_MEMBERS)
-    users = _UsersField()
+    users = UsersField()
     credential_kinds = _DistinctField(child=serializers.ChoiceField(choices=_KINDS))
     rate_per_minute = WholeNumberField(min_value=0, max_value=1_000_000, required=False)
     expires_at = MomentField(allow_null=True, required=False)

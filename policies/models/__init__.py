@@ -1,8 +1,9 @@
-"""The rows of the policy, by subject: domains, groups, access and WAF rules, IP lists, countries, subscriptions."""
+"""The rows of the policy, by subject: domains, groups, rules, IP lists, countries, subscriptions, expectations."""
 
 from policies.models.access_rules import AccessRule
 from policies.models.countries import GeoBlockRule
 from policies.models.domains import AuthorizedDomain
+from policies.models.expectations import Expectation
 from policies.models.groups import Group
 from policies.models.lists import AUTO_BAN, MANUAL, AllowlistEntry, BlocklistEntry
 from policies.models.subscriptions import ListSubscription
@@ -16,6 +17,7 @@ __all__ = [
     "AllowlistEntry",
     "AuthorizedDomain",
     "BlocklistEntry",
+    "Expectation",
     "GeoBlockRule",
     "Group",
     "ListSubscription",
@@ -23,7 +25,7 @@ __all__ = [
     "default_targets",
 ]
 
-RESTORABLE = (AuthorizedDomain, Group, BlocklistEntry, AllowlistEntry, GeoBlockRule, WafRule, AccessRule)
+RESTORABLE = (AuthorizedDomain, Group, BlocklistEntry, AllowlistEntry, GeoBlockRule, WafRule, AccessRule, Expectation)
 """The models a restore covers, domains and groups first, because other rows refer to them.
 
 ``recorded`` describes a row in a revision; ``segments`` are compiled again after a change of a row.

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Collection
+from typing import Any
 
 from gatewall.engine.snapshot import Segment
 from gatewall.engine.waf.builtin import BUILTIN_RULES
@@ -48,13 +49,16 @@ def _upsert(rule: BuiltinRule, row: WafRule | None) -> Change | None:
     name = free_name(rule.key)
     if name != rule.key:
         _log.warning("built-in rule %s was installed as %s: a custom rule has its name", rule.key, name)
-    return rows.write(
-        WafRule(builtin_key=rule.key, name=name),
-        **fixed,
-        targets=[target.value for target in rule.targets],
-        transforms=[transform.value for transform in rule.transforms],
-        category=rule.category.value,
-        severity=rule.severity.value,
-        score=rule.score,
-        description=rule.reason,
-    )
+    return rows.write(WafRule(builtin_key=rule.key, name=name), **fixed, **values_of(rule))
+
+
+def values_of(rule: BuiltinRule) -> dict[str, Any]:
+    """Return the fields of a built-in rule as it comes, which operators may change."""
+    return {
+        "targets": [target.value for target in rule.targets],
+        "transforms": [transform.value for transform in rule.transforms],
+        "category": rule.category.value,
+        "severity": rule.severity.value,
+        "score": rule.score,
+        "description": rule.reason,
+    }

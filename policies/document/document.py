@@ -1,0 +1,85 @@
+"""The policy document as values, and its canonical bytes. No I/O."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from gatewall.engine.messages import gettext_noop as _
+from gatewall.kernel.refusals import Invalid
+from policies.document.sections import BY_NAME, EXPECT, SECTIONS, SETTINGS
+from policies.document.writing import yaml_of
+
+VERSION = 1
+Row = Mapping[str, Any]
+Rows = Mapping[Any, Row]
+"""Rows of a section by their natural key, in the order of the document."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentError:
+    """One fault of a document: where it is (line and column from 1, JSON Pointer) and what it is."""
+
+    line: int
+    column: int
+    pointer: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.line}:{self.column}: {self.pointer or '/'}: {self.message}"
+
+
+class DocumentRefused(Invalid):
+    """The document has faults; ``errors`` has all of them, up to a bound, in the order of their lines."""
+
+    code = "document-refused"
+    field: ClassVar[str] = "document"
+
+    def __init__(self, errors: Sequence[DocumentError]) -> None:
+        self.errors = tuple(errors)
+        first = self.errors[0]
+        super().__init__(
+            _("line %(line)s, column %(column)s, %(pointer)s: %(problem)s"),
+            line=first.line,
+            column=first.column,
+            pointer=first.pointer or "/",
+            problem=first.message,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A valid document: the settings, and the rows of each section that it has, with all of their fields.
+
+    A section that is left out whole is missing in ``tables`` (``settings``: None).
+    """
+
+    settings: Mapping[str, Any] | None
+    tables: Mapping[str, Rows]
+
+    @property
+    def sections(self) -> frozenset[str]:
+        """The names of the sections that the document has."""
+        return frozenset(self.tables) | ({SETTINGS} if self.settings is not None else set())
+
+    @property
+    def expectations(self) -> tuple[Row, ...]:
+        """The requests whose decisions the document expects."""
+        return tuple(self.tables.get(EXPECT.name, {}).values())
+
+    def values(self) -> dict[str, Any]:
+        """Return the document as JSON-plain values in canonical order, without the fields that have their default."""
+        found: dict[str, Any] = {"version": VERSION}
+        if self.settings is not None:
+            found[SETTINGS] = dict(self.settings)
+        for section in SECTIONS:
+            if section.name in self.tables:
+                found[section.name] = [section.shown(row) for row in section.in_order(self.tables[section.name])]
+        return found
+
+    def canonical(self) -> bytes:
+        """Return the canonical YAML of the document: equal documents have equal bytes."""
+        return yaml_of(self.values()).encode()
+
+    def rows(self, name: str) -> Rows | None:
+        """Return the rows of a section, None if the document does not have it."""
+        return self.tables.get(BY_NAME[name].name)

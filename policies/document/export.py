@@ -1,0 +1,31 @@
+"""Export the policy of the current transaction as a document."""
+
+from collections.abc import Iterable
+
+from django.db import transaction
+
+from gatewall.kernel.changes import describe
+from gatewall.policy import system_settings
+from policies.document.document import Document, Rows
+from policies.document.sections import BUILTIN_WAF_RULES, SECTIONS, SETTINGS, Section
+
+ALL = frozenset({SETTINGS, *(section.name for section in SECTIONS)})
+
+
+def export(sections: Iterable[str] = ALL) -> Document:
+    """Return the policy as it is in this transaction, with these sections.
+
+    Expired entries of the lists, automatic bans and entries of subscriptions are not part of it.
+    """
+    wanted = frozenset(sections)
+    with transaction.atomic():
+        settings = dict(describe(system_settings.current()).fields) if SETTINGS in wanted else None
+        return Document(settings, {each.name: rows_of(each) for each in SECTIONS if each.name in wanted})
+
+
+def rows_of(section: Section) -> Rows:
+    """Return the rows of a section by their key; of built-in rules only those that were changed."""
+    rows = {section.key_of(row): row for row in map(section.row_of, section.queryset())}
+    if section is BUILTIN_WAF_RULES:
+        return {key: row for key, row in rows.items() if len(section.shown(row)) > len(section.key)}
+    return rows

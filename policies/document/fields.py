@@ -1,0 +1,71 @@
+"""Serializers of the rows of a document: those of the API, without look-ups of the rows that they name."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rest_framework import serializers
+
+from gatewall.api.serializers import StrictInput, TextField
+from policies import validators
+from policies.access_conditions import MAX_MEMBERS
+from policies.access_rules.serializers import UsersField
+from policies.groups.serializers import GroupsField
+from policies.serializers import RegisteredDomainField, RegisteredDomainsField
+
+_NOT_WRITTEN = frozenset({"force", "position"})
+"""Fields of requests: what the document says is meant, and its order is that of the rules."""
+
+
+class DomainNameField(TextField):
+    """The name of a domain; validates to its canonical form."""
+
+    def to_internal_value(self, data: Any) -> str:
+        return validators.canonical_domain(super().to_internal_value(data))
+
+
+class NamesField(serializers.ListField):
+    """Distinct names of rows, validated to a sorted list; the maximum number is checked before any of them."""
+
+    def __init__(self, child: Any, *, at_most: int) -> None:
+        super().__init__(child=child, max_length=at_most, required=False)
+        self._most = at_most
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, list) and len(data) > self._most:
+            self.fail("max_length", max_length=self._most)
+        return sorted(set(super().to_internal_value(data)))
+
+
+_BY_NAME: Mapping[type, Callable[[Any], Any]] = {
+    RegisteredDomainField: lambda field: DomainNameField(allow_null=field.allow_null, required=field.required),
+    RegisteredDomainsField: lambda field: NamesField(DomainNameField(), at_most=field.max_length),
+    GroupsField: lambda field: NamesField(TextField(max_length=64), at_most=field.max_length),
+    UsersField: lambda _field: NamesField(TextField(max_length=64), at_most=MAX_MEMBERS),
+}
+"""Fields that look rows up, and what they are in a document."""
+
+
+def row_serializer(
+    base: type[StrictInput], *, without: tuple[str, ...] = (), optional: tuple[str, ...] = (), **more: Any
+) -> StrictInput:
+    """Return the serializer of a row, derived from that of the API.
+
+    ``more`` are fields that only a document has; those ``without`` it does not have, ``optional`` may be left out.
+    """
+
+    class Row(base):  # type: ignore[misc, valid-type]  # the class is an argument
+        """A row of a document."""
+
+        def get_fields(self) -> dict[str, Any]:
+            found = {**more, **super().get_fields()}
+            kept = {name: field for name, field in found.items() if name not in _NOT_WRITTEN and name not in without}
+            for name in optional:
+                kept[name].required = False
+            return {name: _BY_NAME.get(type(field), _same)(field) for name, field in kept.items()}
+
+    serializer: StrictInput = Row()
+    return serializer
+
+
+def _same(field: Any) -> Any:
+    return field

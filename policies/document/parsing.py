@@ -1,0 +1,178 @@
+"""Parse a policy document: YAML 1.2 or JSON as plain values, with the place of each value. No I/O.
+
+The parser of libyaml gives events; this module makes values of them and refuses what is not a document: aliases and
+anchors, tags, merge keys, duplicate keys, several documents, deep nesting. Plain scalars are read by the core schema of
+YAML 1.2, so ``NO`` is a text.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from gatewall.engine.messages import Message
+from gatewall.engine.messages import gettext_noop as _
+
+MAX_BYTES = 8 * 1024 * 1024
+MAX_DEPTH = 12
+_MAX_NODES = 2_000_000
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_INTEGER = re.compile(r"[-+]?[0-9]{1,18}", re.ASCII)
+_FLOAT = re.compile(
+    r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", re.ASCII
+)
+_WORDS = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+
+
+class Unreadable(Exception):
+    """The bytes are not a document: ``message``, and where (from 1)."""
+
+    def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(message)
+        self.message, self.line, self.column = message, line, column
+
+
+@dataclass(slots=True)
+class Place:
+    """Where a value is (from 1), and where the values in it and their keys are."""
+
+    line: int
+    column: int
+    inner: dict[Any, "Place"] = field(default_factory=dict)
+    keys: dict[str, "Place"] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NotANumber:
+    """A scalar of YAML that no field takes, such as 1.5: it is no text and no whole number."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def parse(data: bytes) -> tuple[Any, Place]:
+    """Return the values of a document, and where they are. Raises Unreadable."""
+    if len(data) > MAX_BYTES:
+        raise Unreadable(Message(_("the document has more than %(number)s MiB"), number=MAX_BYTES // 1024 // 1024))
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line = before.count(b"\n") + 1
+        raise Unreadable(Message(_("the document is not UTF-8")), line, error.start - before.rfind(b"\n")) from None
+    try:
+        return _Reader(text).document()
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        words = Message(_("the character %(code)s is not allowed"), code=f"U+{_code(error.character):04X}")
+        raise Unreadable(words, line, error.position - text.rfind("\n", 0, error.position)) from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        words = Message(_("not YAML: %(problem)s"), problem=error.problem or error.context or "")
+        raise Unreadable(words, line, column) from None
+
+
+def _code(character: Any) -> int:
+    return character if isinstance(character, int) else ord(character[:1] or "\0")
+
+
+class _Reader:
+    """Make values of the events of one document."""
+
+    def __init__(self, text: str) -> None:
+        self._events: Iterator[Any] = yaml.parse(_without_surrogate_pairs(text), Loader=_LOADER)
+        self._nodes = 0
+
+    def document(self) -> tuple[Any, Place]:
+        next(self._events)  # the stream
+        event = next(self._events)
+        if isinstance(event, yaml.StreamEndEvent):
+            raise Unreadable(Message(_("the document is empty")))
+        found = self._value(next(self._events), 1)
+        next(self._events)  # the end of the document
+        event = next(self._events)
+        if not isinstance(event, yaml.StreamEndEvent):
+            raise _unreadable(event, Message(_("there is a second document")))
+        return found
+
+    def _value(self, event: Any, depth: int) -> tuple[Any, Place]:
+        self._nodes += 1
+        if self._nodes > _MAX_NODES:
+            raise _unreadable(event, Message(_("the document has too many values")))
+        if isinstance(event, yaml.AliasEvent) or event.anchor:
+            raise _unreadable(event, Message(_("anchors and aliases are not allowed: write the value out")))
+        if event.tag:
+            raise _unreadable(event, Message(_("tags are not allowed")))
+        place = Place(event.start_mark.line + 1, event.start_mark.column + 1)
+        if isinstance(event, yaml.ScalarEvent):
+            return _scalar(event), place
+        if depth > MAX_DEPTH:
+            raise _unreadable(event, Message(_("the document is nested too deeply")))
+        if isinstance(event, yaml.SequenceStartEvent):
+            return self._list(place, depth), place
+        return self._object(place, depth), place
+
+    def _list(self, place: Place, depth: int) -> list[Any]:
+        found: list[Any] = []
+        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
+            value, inner = self._value(event, depth + 1)
+            place.inner[len(found)] = inner
+            found.append(value)
+        return found
+
+    def _object(self, place: Place, depth: int) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
+            if not isinstance(event, yaml.ScalarEvent | yaml.AliasEvent):
+                raise _unreadable(event, Message(_("a key is a text")))
+            if isinstance(event, yaml.ScalarEvent) and event.value == "<<" and event.implicit[0]:
+                raise _unreadable(event, Message(_("merge keys are not allowed: write the value out")))
+            _ignored, at = self._value(event, depth)
+            key: str = event.value  # type: ignore[union-attr]  # an alias was refused
+            if key in found:
+                raise _unreadable(event, Message(_("the key %(key)s is there twice"), key=repr(key[:64])))
+            found[key], place.inner[key] = self._value(next(self._events), depth + 1)
+            place.keys[key] = at
+        return found
+
+
+def _scalar(event: Any) -> Any:
+    text = event.value
+    if event.style or not event.implicit[0]:
+        return text
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    return NotANumber(text) if _FLOAT.fullmatch(text) else text
+
+
+def _unreadable(event: Any, message: str) -> Unreadable:
+    return Unreadable(message, event.start_mark.line + 1, event.start_mark.column + 1)
+
+
+_SURROGATES = re.compile(r"\\\\|\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+
+
+def _without_surrogate_pairs(text: str) -> str:
+    """Return JSON with each escaped surrogate pair as one escape of YAML; other texts as they are."""
+    if not text.lstrip().startswith("{") or "\\u" not in text:
+        return text
+    return _SURROGATES.sub(_as_one, text)
+
+
+def _as_one(pair: re.Match[str]) -> str:
+    if not pair[1]:
+        return pair[0]  # an escaped backslash
+    character = json.loads(f'"{pair[0]}"')
+    return f"\\U{ord(character):08x}"

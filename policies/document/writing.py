@@ -1,0 +1,67 @@
+"""Write JSON-plain values as YAML in one fixed layout. No I/O.
+
+The layout is part of the format (equal values give equal bytes in every release), so no library's emitter decides it.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_PLAIN = re.compile(r"[A-Za-z/*][A-Za-z0-9_./*@-]*( [A-Za-z0-9_./*@-]+)*|[0-9][0-9a-f.:]*(/[0-9]+)", re.ASCII)
+"""Texts that need no quotes: words, names, paths, and networks with a prefix."""
+_STARTS = re.compile(r"\*")
+"""A text that starts like an alias needs quotes."""
+_WORDS = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
+"""Words that some version of YAML reads as another type, in any letter case."""
+
+
+def yaml_of(values: Mapping[str, Any]) -> str:
+    """Return the YAML of a mapping, in block style; lists of plain values are in flow style."""
+    return "".join(f"{line}\n" for line in _mapping(values, ""))
+
+
+def _mapping(values: Mapping[str, Any], indent: str) -> Iterator[str]:
+    for key, value in values.items():
+        if isinstance(value, Mapping) and value:
+            yield f"{indent}{_text(key)}:"
+            yield from _mapping(value, indent + "  ")
+        elif _is_block(value):
+            yield f"{indent}{_text(key)}:"
+            for item in value:
+                first, *others = _mapping(item, "")
+                yield f"{indent}- {first}"
+                yield from (f"{indent}  {line}" for line in others)
+        else:
+            yield f"{indent}{_text(key)}: {_flow(value)}"
+
+
+def _is_block(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, Mapping) and item for item in value)
+
+
+def _flow(value: Any) -> str:
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_flow, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{_text(key)}: {_flow(each)}' for key, each in value.items())}}}"
+    return json.dumps(value)
+
+
+def _text(text: str) -> str:
+    if _PLAIN.fullmatch(text) and not _STARTS.match(text) and text.lower() not in _WORDS:
+        return text
+    if text.isprintable() and "\\" in text:  # a pattern: easier to read without doubled backslashes
+        return "'" + text.replace("'", "''") + "'"
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def _escaped(character: str) -> str:
+    if character in '"\\' or character in "\n\t\r":
+        return json.dumps(character)[1:-1]
+    if character.isprintable():
+        return character
+    number = ord(character)
+    return f"\\u{number:04x}" if number < 1 << 16 else f"\\U{number:08x}"

@@ -1,0 +1,173 @@
+"""The policy document: what is exported and applied again is the same, byte for byte."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts.services import create_user
+from gatewall.kernel.changes import Action
+from gatewall.models import PolicyRevision
+from gatewall.policy import revisions, system_settings
+from policies import services
+from policies.access_rules.services import create_access_rule
+from policies.document.applying import apply
+from policies.document.comparison import changes
+from policies.document.export import export
+from policies.document.reading import read
+from policies.groups.services import create_group
+from policies.lists.subscriptions import subscribe
+from policies.models import AccessRule, AllowlistEntry, BlocklistEntry, Expectation, WafRule
+from policies.rules.builtin import seed_waf_rules
+
+pytestmark = pytest.mark.django_db
+
+WHOLE = b"""\
+version: 1
+settings:
+  waf_mode: monitor
+  contact: "ask: alice"
+domains:
+- name: office.example
+  access: two_factor
+- name: Files.Example
+groups:
+- name: staff
+  authorized_domains: [office.example]
+access_rules:
+- name: uploads
+  access: denied
+  domains: [files.example]
+  paths: [{match: prefix, value: /upload}]
+  groups: [staff]
+  users: [bob]
+- name: night
+  access: phishing_resistant
+  weekdays: [sat, sun]
+  from: "22:00"
+  until: "06:00"
+blocklist:
+- ip: 203.0.113.9
+- ip: 198.51.100.0/24
+  remark: scanners
+  expires_at: 2099-01-01T00:00:00Z
+allowlist:
+- ip: 192.0.2.1
+  domain: office.example
+- ip: 192.0.2.1
+  inspect: true
+countries:
+- country_code: NO
+waf_rules:
+- name: no-debug
+  pattern: '(?i)\\bdebug\\b'
+  domain: files.example
+  exclusions:
+  - path_prefix: /help
+    argument: q
+builtin_waf_rules:
+- key: xss-script-tag
+  action: monitor
+list_subscriptions:
+- name: drop
+  url: https://lists.example/drop.txt
+expect:
+- name: bob enters the office
+  request:
+    client: 203.0.113.1
+    host: office.example
+    as: {user: bob, amr: [pwd, otp]}
+  effect: allow
+  reason: session-valid
+- name: nobody uploads
+  request: {client: 203.0.113.1, host: files.example, uri: /upload/x, method: post}
+  effect: challenge
+"""
+
+
+@pytest.fixture
+def installed(db):
+    """The built-in rules, and a user."""
+    seed_waf_rules(actor="seed")
+    create_user(actor="x", username="Bob", password="correct horse battery")
+
+
+def test_a_document_becomes_the_policy_and_comes_back(installed):
+    before = revisions.current().revision
+
+    revision = apply(read(WHOLE), actor="carol")
+
+    assert (revision.number, revision.actor) == (before + 1, "carol")
+    assert [rule.name for rule in AccessRule.objects.all()] == ["uploads", "night"]
+    assert [user.username for user in AccessRule.objects.get(name="uploads").users.all()] == ["Bob"]
+    assert WafRule.objects.get(builtin_key="xss-script-tag").action == "monitor"
+    assert Expectation.objects.get(name="nobody uploads").request["method"] == "POST"
+    assert system_settings.current().authorized_domains_mode == "any"
+    assert read(export().canonical()) == export()
+    assert read(WHOLE).canonical() == export().canonical()
+
+
+def test_what_is_in_force_is_no_revision(installed):
+    apply(read(WHOLE), actor="carol")
+    before = revisions.current()
+
+    assert changes(export()) == []
+    assert apply(read(export().canonical()), actor="carol") is None
+    assert apply(read(WHOLE), actor="carol") is None
+    assert revisions.current() == before
+
+
+def test_what_the_document_does_not_have_is_removed(installed):
+    apply(read(WHOLE), actor="carol")
+    ids = {rule.name: rule.pk for rule in AccessRule.objects.all()}
+    text = b"version: 1\naccess_rules:\n- {name: night, access: denied}\n- {name: new, access: public}\nblocklist: []\n"
+
+    found = [(each.section, each.name, each.action) for each in changes(read(text))]
+    revision = apply(read(text), actor="carol")
+
+    assert found == [
+        ("access_rules", "uploads", Action.DELETED),
+        ("access_rules", "night", Action.CHANGED),
+        ("access_rules", "new", Action.CREATED),
+        ("blocklist", "198.51.100.0/24", Action.DELETED),
+        ("blocklist", "203.0.113.9", Action.DELETED),
+    ]
+    assert [(rule.name, rule.position) for rule in AccessRule.objects.all()] == [("night", 1), ("new", 2)]
+    assert AccessRule.objects.get(name="night").pk == ids["night"]
+    assert not BlocklistEntry.objects.exists()
+    assert AllowlistEntry.objects.count() == 2  # a section that is left out whole stays
+    assert {change["resource"] for change in revision.changes} == {"access-rules", "ip-black-list"}
+
+
+def test_bans_subscribed_and_expired_entries_stay(installed):
+    past = timezone.now() - timedelta(days=1)
+    services.block_network(actor="x", network="203.0.113.1", source="auto-ban")
+    services.block_network(actor="x", network="203.0.113.2", source="import:drop")
+    services.block_network(actor="x", network="203.0.113.3", expires_at=past)
+    services.block_network(actor="x", network="203.0.113.4")
+
+    assert [row["ip"] for row in export().tables["blocklist"].values()] == ["203.0.113.4"]
+    apply(read(b"version: 1\nblocklist:\n- ip: 203.0.113.5\n"), actor="carol")
+
+    left = set(BlocklistEntry.objects.values_list("network", flat=True))
+    assert left == {f"203.0.113.{number}" for number in (1, 2, 3, 5)}
+    apply(read(b"version: 1\nblocklist:\n- ip: 203.0.113.3\n"), actor="carol")
+    assert BlocklistEntry.objects.get(network="203.0.113.3").expires_at is None
+
+
+def test_rows_move_between_groups_and_domains_that_come_and_go(installed):
+    old = services.register_domain(actor="x", name="old.example", access="public")
+    gone = create_group(actor="x", name="gone", authorized_domains=[old])
+    create_access_rule(actor="x", name="rule", access="denied", domains=[old], groups=[gone])
+    services.create_waf_rule(actor="x", name="own", pattern="abc", domain=old)
+    services.allow_network(actor="x", network="192.0.2.1", domain=old)
+    subscribe(actor="x", name="feed", url="https://lists.example/feed")
+    ids = AccessRule.objects.get().pk, WafRule.objects.get(name="own").pk
+    text = export().canonical().replace(b"old.example", b"new.example").replace(b"gone", b"here")
+
+    revision = apply(read(text), actor="carol")
+
+    assert export().canonical() == text
+    assert (AccessRule.objects.get().pk, WafRule.objects.get(name="own").pk) == ids
+    assert AccessRule.objects.get().enabled
+    assert PolicyRevision.objects.latest("number") == revision
