@@ -42,6 +42,13 @@ class Compared:
             return False
         return self.before.effect is Effect.ALLOW and self.after.effect is not Effect.ALLOW
 
+    @property
+    def is_newly_allowed(self) -> bool:
+        """True if the request was not allowed and would be."""
+        if self.before is None or self.after is None:
+            return False
+        return self.before.effect is not Effect.ALLOW and self.after.effect is Effect.ALLOW
+
 
 class Comparison:
     """Compares two policies' verdicts on recorded requests, at one moment."""

@@ -4,7 +4,6 @@ A program that cannot show a sign-in page sends the same first word of a user ag
 suggested open exactly these paths, with ids generalized, and each suggestion says what else it would have let in.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from dataclasses import dataclass, field
 from gatewall.engine.access_rules.paths import compiled
 from gatewall.engine.access_rules.rules import PathMatch, PathPattern
 from gatewall.engine.access_rules.table import trimmed_readings
+from gatewall.replay.path_groups import without_ids
 
 LEAST_REQUESTS = 10
 LEAST_PATHS = 3
@@ -21,10 +21,6 @@ MAX_EXAMPLES = 5
 _MAX_SIBLINGS = 7
 """More values of a segment, with equal ones around it, become a wildcard."""
 _BROWSER = "Mozilla/"
-_ID = re.compile(
-    r"\d+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?=[a-f]*\d)[0-9a-f]{8,}|(?=[A-Za-z_-]*\d)[\w-]{20,}",
-    re.IGNORECASE | re.ASCII,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +143,7 @@ def _rules(requests: Iterable[RefusedRequest]) -> tuple[SuggestedRule, ...]:
     methods: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
     for request in requests:
         if request.rule_path is not None:
-            methods[_without_ids(request.rule_path)].add(request.method)
+            methods[without_ids(request.rule_path)].add(request.method)
     by_methods: defaultdict[tuple[str, ...], list[PathPattern]] = defaultdict(list)
     for segments, used in _without_siblings(methods).items():
         value = "/" + "/".join(segments)
@@ -157,11 +153,6 @@ def _rules(requests: Iterable[RefusedRequest]) -> tuple[SuggestedRule, ...]:
         SuggestedRule(used, tuple(sorted(patterns, key=lambda each: each.value)[:MAX_PATHS]))
         for used, patterns in sorted(by_methods.items())
     )
-
-
-def _without_ids(path: str) -> tuple[str, ...]:
-    segments = [segment for segment in path.split("/") if segment]
-    return tuple(["*" if place and _ID.fullmatch(segment) else segment for place, segment in enumerate(segments)])
 
 
 def _without_siblings(methods: dict[tuple[str, ...], set[str]]) -> dict[tuple[str, ...], set[str]]:

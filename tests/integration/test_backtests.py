@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from datetime import timedelta
-from itertools import chain
 from threading import Timer
 
 import pytest
@@ -13,7 +12,6 @@ from django.utils import timezone
 
 from accounts.services import change_user
 from audit.models import AccessLog
-from audit.storage import ingest
 from gatewall.agent.backtest_runner import BacktestRunner
 from gatewall.engine.addresses import parse_address
 from gatewall.kernel.clientip import Caller
@@ -21,7 +19,7 @@ from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
 from gatewall.snapshot.host_paths import policy_files
 from gatewall.whatif import replay_record
-from gatewall.whatif.backtest import running, runs, window
+from gatewall.whatif.backtest import running, runs
 from gatewall.whatif.backtest.models import Backtest, State
 from policies import services
 from policies.access_rules.services import create_access_rule
@@ -31,8 +29,6 @@ from policies.models import AuthorizedDomain, BlocklistEntry
 from policies.rows import Duplicate
 from tests.integration.backtests import BLOCK, a_draft, asked, run_of, turns
 from tests.support.cast import CLIENT, OFFICE
-from tests.support.records import a_record
-from tests.support.spool_shipping import spooled
 
 pytestmark = pytest.mark.django_db
 
@@ -243,20 +239,6 @@ def test_no_more_are_kept_than_twenty():
 
     assert Backtest.objects.count() == runs.KEPT
     assert not Backtest.objects.filter(pk=oldest.pk).exists()
-
-
-def test_rows_are_read_in_pieces_without_gap_or_repetition(tmp_path, monkeypatch):
-    spooled(tmp_path / "spool", [a_record(number, at=1_770_000_000 + number // 3) for number in range(25)])
-    ingest.ship(tmp_path / "spool")
-    monkeypatch.setattr(window, "PIECE", 4)
-    start, end = (AccessLog.objects.order_by(name).values_list("at", flat=True)[0] for name in ("at", "-at"))
-
-    rows = list(chain.from_iterable(window.pieces(start, end + timedelta(seconds=1), 1000)))
-
-    assert [row.decision_id for row in rows] == [
-        str(row.decision_id) for row in AccessLog.objects.order_by("-at", "-decision_id")
-    ]
-    assert sum(map(len, window.pieces(start, end, 10))) == 10
 
 
 def test_recent_history_is_known_as_far_as_its_revisions_are_all_there():

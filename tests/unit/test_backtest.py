@@ -12,8 +12,9 @@ from audit.spool.rows import COLUMNS, record_of_row, row_of
 from gatewall.engine.model import Effect
 from gatewall.engine.waf.rules import Exclusion
 from gatewall.replay.comparison import Comparison, with_rules
+from gatewall.replay.heavy_hitters import EXAMPLES, SHOWN
 from gatewall.replay.missing import Missing
-from gatewall.replay.tally import EXAMPLES, SHOWN, Tally
+from gatewall.replay.tally import Tally
 from tests.support.cast import CLIENT, NOW, OFFICE, USERS, a_policy, an_allowed
 from tests.support.ports import Countries
 from tests.unit.recorded import ALL_CHANGED, CREDENTIALS, DOMAINS, UNCHANGED, a_rule_for, recorded

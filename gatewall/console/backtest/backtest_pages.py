@@ -1,7 +1,7 @@
 """Pages of backtests: queue one, follow its progress, read its result, and save its draft."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any
 
@@ -20,6 +20,7 @@ from gatewall.console.backtest.blast_radius import radius_of
 from gatewall.console.backtest.forms import FORMS, DraftForm
 from gatewall.console.site import links
 from gatewall.console.site.pages import OperatorPage
+from gatewall.engine.model import SubjectKind
 from gatewall.kernel.changes import Resource
 from gatewall.kernel.refusals import Refusal
 from gatewall.models import Node
@@ -125,6 +126,7 @@ class BacktestPage(OperatorPage):
             run=_context(run),
             values=sorted(draft.values.items()),
             tables=list(_tables(run.result)) if run.result else [],
+            access=_access(run.result or {}),
             may_monitor=saving.may_monitor(draft),
             has_agent=Node.objects.filter(seen_at__gte=timezone.now() - _AGENT_SILENT).exists(),
             # Not on pages that reload: the search may read many rows.
@@ -159,6 +161,32 @@ def _context(run: Backtest) -> dict[str, Any]:
     }
 
 
+def _access(result: dict[str, Any]) -> dict[str, Any]:
+    """Return who would lose or gain access; empty for a result of an earlier release."""
+    return {
+        kind: {**found, "rows": [{**row, **_sentence(row)} for row in found["results"]]}
+        for kind, found in result.get("access", {}).items()
+    }
+
+
+def _sentence(row: dict[str, Any]) -> dict[str, Any]:
+    subject = row.get("subject")
+    who = f"{subject['name'] or subject['id']}" if subject else row.get("client_ip", "")
+    if subject and subject["kind"] != SubjectKind.USER:
+        who = f"{who} ({title_of(subject['kind'])})"
+    return {
+        "who": who,
+        "place": f"{row['host'] or '-'}{row.get('path', '')}",
+        "today": row.get("from"),
+        "last": datetime.fromisoformat(row["last_at"]),
+        "links": _links(row),
+    }
+
+
+def _links(row: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(each, links.explain(each)) for each in row["examples"]]
+
+
 def _tables(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for name, title in _TABLES:
         rows = [{**row, **_labels(row)} for row in result[name]["results"]]
@@ -169,8 +197,7 @@ def _labels(row: dict[str, Any]) -> dict[str, Any]:
     which = row.get("host") or row.get("client_ip") or "-"
     if "kind" in row:
         which = f"{row['name'] or row['id']} ({title_of(row['kind'])})"
-    leads = [(each, links.explain(each)) for each in row["examples"]]
-    return {"which": which, "today": row.get("from"), "links": leads}
+    return {"which": which, "today": row.get("from"), "links": _links(row)}
 
 
 def _radius(run: Backtest) -> dict[str, Any]:

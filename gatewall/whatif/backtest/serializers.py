@@ -67,20 +67,31 @@ _COUNTS = {"type": "object", "additionalProperties": NUMBER}
 
 
 def _top(properties: dict[str, Any]) -> dict[str, Any]:
-    rows = list_of({**properties, "count": NUMBER, "examples": {"type": "array", "items": TEXT}})
+    times = {"first_at": TEXT, "last_at": TEXT}
+    rows = list_of({**properties, "count": NUMBER, **times, "examples": {"type": "array", "items": TEXT}})
     return object_of({"number": NUMBER, "error": NUMBER, "results": rows})
 
 
 _SUBJECT = {"kind": TEXT, "id": NUMBER, "name": {"type": ["string", "null"]}}
 _ANSWER = object_of({"outcome": TEXT, "reason": TEXT})
+_HOST = {"host": {"type": ["string", "null"]}}
+_LOST_OR_GAINED = {**_HOST, "path": TEXT, "loses": FLAG, "from": _ANSWER, "to": _ANSWER}
+_ACCESS = object_of(
+    {
+        "people": _top({"subject": object_of(_SUBJECT), **_LOST_OR_GAINED}),
+        "hosts": _top({**_HOST, "loses": FLAG}),
+        "anonymous": _top({"client_ip": TEXT, **_LOST_OR_GAINED}),
+    }
+)
 _RESULT = object_of(
     {
         **dict.fromkeys(("read", "untouched", "unchanged", "changed"), NUMBER),
         "undecidable": object_of({"total": NUMBER, "missing": _COUNTS}),
         "assumed": _COUNTS,
+        "access": _ACCESS,
         "people": _top(_SUBJECT),
         "changes": _top({"from": _ANSWER, "to": _ANSWER, "lets_in": FLAG}),
-        "hosts": _top({"host": {"type": ["string", "null"]}}),
+        "hosts": _top(_HOST),
         "subjects": _top(_SUBJECT),
         "clients": _top({"client_ip": TEXT}),
         "policy_revision": NUMBER,
@@ -88,6 +99,7 @@ _RESULT = object_of(
         "seconds": {"type": "number"},
     }
 )
+_RESULT["required"].remove("access")  # a result of an earlier release has none
 _DRAFT = object_of(
     {
         "change": {"type": "string", "enum": [*Write]},

@@ -1,0 +1,63 @@
+"""Who would lose or gain access to which host and path: people, hosts, and clients without a subject. Pure."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from audit.spool.records import AccessRecord
+from gatewall.engine.model import Effect, Verdict
+from gatewall.replay.comparison import Compared
+from gatewall.replay.heavy_hitters import HeavyHitters
+from gatewall.replay.path_groups import path_group
+
+
+class AccessChanges:
+    """Counts requests that would be newly refused or newly let in; a change of reason alone is none."""
+
+    def __init__(self) -> None:
+        self._people, self._hosts, self._anonymous = HeavyHitters(), HeavyHitters(), HeavyHitters()
+
+    def add(self, record: AccessRecord, compared: Compared) -> None:
+        """Count a request whose answer differs; add the newest first."""
+        loses = compared.is_newly_refused
+        if not loses and not compared.is_newly_allowed:
+            return
+        self._hosts.add(json.dumps([record.host, loses]), record)
+        what = (record.host, path_group(record.path), answer_of(compared.before), answer_of(compared.after))
+        subject = record.subject
+        if subject is None:
+            self._anonymous.add(json.dumps([record.client_ip, *what]), record)
+        else:
+            self._people.add(json.dumps([[subject["kind"], subject["id"]], *what]), record)
+
+    def result(self) -> dict[str, Any]:
+        """Return the changes of access as JSON, the most requests first."""
+        return {
+            "people": self._people.rows(_person),
+            "hosts": self._hosts.rows(_host),
+            "anonymous": self._anonymous.rows(_client),
+        }
+
+
+def answer_of(verdict: Verdict | None) -> Mapping[str, str]:
+    """Return the outcome and reason of a verdict, as JSON."""
+    return {"outcome": verdict.effect.value, "reason": verdict.reason.value} if verdict else {}
+
+
+def _person(key: str, name: str | None) -> dict[str, Any]:
+    (kind, id_), *what = json.loads(key)
+    return {"subject": {"kind": kind, "id": id_, "name": name}, **_what(*what)}
+
+
+def _client(key: str, _: str | None) -> dict[str, Any]:
+    client, *what = json.loads(key)
+    return {"client_ip": client, **_what(*what)}
+
+
+def _host(key: str, _: str | None) -> dict[str, Any]:
+    host, loses = json.loads(key)
+    return {"host": host, "loses": loses}
+
+
+def _what(host: str | None, path: str, before: dict[str, str], after: dict[str, str]) -> dict[str, Any]:
+    return {"host": host, "path": path, "loses": after["outcome"] != Effect.ALLOW, "from": before, "to": after}
