@@ -172,6 +172,7 @@ class AccessRequest:
 
     ``at``: seconds since the epoch. ``fault``: what is malformed; then only ``client`` and ``at`` are reliable.
     ``visible``: the parts that the proxy passed on. ``headers``: lower-case names, without our own credentials.
+    ``site_credentials``: Authorization and Proxy-Authorization without our own; only built-in WAF rules see them.
     ``body``: None if the proxy passed on none; omitted in the repr. ``body_is_whole``: False if it is truncated.
     """
 
@@ -189,6 +190,7 @@ class AccessRequest:
     fault: str = ""
     body: bytes | None = field(default=None, repr=False)
     body_is_whole: bool = True
+    site_credentials: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     @property
     def host(self) -> Host | None:

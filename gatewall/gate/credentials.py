@@ -78,6 +78,12 @@ def site_headers(headers: Headers) -> tuple[tuple[str, str], ...]:
     return tuple((name, value if wire.is_printable(value) else "") for name, value in left)
 
 
+def site_credentials(headers: Headers) -> tuple[tuple[str, str], ...]:
+    """Return Authorization and Proxy-Authorization as sent, except those that contain one of our credentials."""
+    sent = [(name, headers[name]) for name in ("authorization", "proxy-authorization") if name in headers]
+    return tuple([each for each in sent if not _has_git_token(each[1])])
+
+
 def _cookies_of_others(text: str) -> str:
     """Return the cookies as sent, except ours in any case: a site may ignore the case."""
     parts = (_BEHIND_A_COMMA.sub("", part) for part in text.replace(wire.LINE, "; ").split(";"))

@@ -17,7 +17,7 @@ from gatewall.engine.values import value
 from gatewall.gate import bodies
 from gatewall.gate import headers as wire
 from gatewall.gate.bodies import Body
-from gatewall.gate.credentials import COOKIE_NAME, credentials_of
+from gatewall.gate.credentials import COOKIE_NAME, credentials_of, site_credentials
 from gatewall.gate.headers import Headers
 from gatewall.kernel.clientip import ForwardedForMalformed, TrustedProxies, client_address, peer_or_unknown
 
@@ -109,6 +109,7 @@ def _parsed(reading: Reading, subrequest: Subrequest, trusted: TrustedProxies, a
             credentials=credentials_of(headers, cookies),
             allowlist_applies=target.allowlist_applies,
             visible=target.visible | {"headers"},
+            site_credentials=site_credentials(headers),
         )
         return request if subrequest.body is None else _with_body(request, subrequest.body, headers)
     except ForwardedForMalformed as error:

@@ -60,5 +60,6 @@ def values_of(rule: BuiltinRule) -> dict[str, Any]:
         "category": rule.category.value,
         "severity": rule.severity.value,
         "score": rule.score,
+        "action": rule.action.value,
         "description": rule.reason,
     }

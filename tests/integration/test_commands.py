@@ -100,6 +100,7 @@ def test_the_rules_are_seeded_once(capsys):
 
     assert revisions.current() == before
     assert WafRule.objects.count() == len(BUILTIN_RULES)
+    assert WafRule.objects.get(name="protocol-foreign-redirect").action == "monitor"
 
 
 @pytest.mark.django_db

@@ -173,13 +173,16 @@ NAMED = {
         ["${a.b()}", "#context['x']", "#a=@java.lang.Runtime@getRuntime()"],
         ["${name}", "# context", "https://x.example/app#tab=files", "/page#b=1"],
     ),
-    "injection-java-object": (["rO0ABXNyABFq", path("/?x=%ac%ed%00%05")], ["rooab", "aced"]),
+    "injection-java-object": (
+        ["rO0ABXNyABFq", path("/?x=%ac%ed%00%05"), "cos\nsystem\n(S'id'", "!ruby/object:Gem::Installer"],
+        ["rooab", "aced", "!ruby/object:Post", "because\nsystems"],
+    ),
     "injection-template": (
         ["{{7*7}}", "<%= 7*7 %>", "{{config}}", "{{ x|attr(1) }}"],
         ["{{name}}", "{ 7*7 }", "{{ states(1) | float }}"],
     ),
     "injection-python-object": (
-        ["''.__class__", "__import__('os')", "x.__init__", "a['__dict__']", "cos\nsystem\n(S'id'"],
+        ["''.__class__", "__import__('os')", "x.__init__", "a['__dict__']"],
         ["__name", "class", '{__name__=~"node_.*"}', "__init__ and __new__"],
     ),
     "injection-node-code": (["require('fs')", "child_process"], ["require (this)", "process"]),
@@ -241,7 +244,12 @@ NAMED = {
         [path("/?a=" + "x" * 30_000), header("y" * 8_000)],
     ),
     "injection-graphql-flood": (
-        ["{a" * 20 + "}" * 20, "{" + "a1: user(id: 1) { name }, " * 20 + "}"],
+        [
+            "{a" * 20 + "}" * 20,
+            "{" + "a1: user(id: 1) { name }, " * 20 + "}",
+            "a: me { b } " * 20,
+            "a1: __typename " * 20,
+        ],
         ["{a" * 19 + "}" * 19, "{ a: user(id: 1) { name } }"],
     ),
     "injection-graphql-introspection": (
@@ -271,6 +279,10 @@ NAMED = {
     "protocol-open-redirect": (
         ["//evil.test", "/\\evil.test", path("//evil.test/a")],
         ["/evil.test", "https://evil.test"],
+    ),
+    "protocol-foreign-redirect": (
+        [path("/?next=https://evil.test/"), path("/?url=//evil.test")],
+        [path("/?next=https://office.example/"), path("/?text=https://evil.test/"), path("/?next=/a")],
     ),
     "protocol-odd-header": (
         [header("a\0b"), header("a%0dbc: d")],

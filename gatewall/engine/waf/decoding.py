@@ -31,6 +31,7 @@ _PADDING = (b"", None, b"==", b"=")
 """Padding by length modulo four; a remainder of one is not base64."""
 _PLAIN_BASE64 = bytes.maketrans(b"-_", b"+/")
 _NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+_BLANKS = ("\xc2\xa0", "\xc0\xa0", "\xe0\x80\xa0", "\xf0\x80\x80\xa0")
 _MAX_UNREADABLE = 33  # decoded base64 may have one unreadable character in this many
 
 
@@ -151,8 +152,12 @@ def _narrowed(text: str) -> str:
 
 
 def _spaced(text: str) -> str:
-    """Replace no-break spaces, which MySQL takes for blanks: in UTF-8, and in Latin-1 unless the text is UTF-8."""
-    text = text.replace("\xc2\xa0", " ")
+    """Replace no-break spaces, which MySQL takes for blanks, and overlong blanks.
+
+    In UTF-8, and in Latin-1 unless the text is UTF-8.
+    """
+    for blank in _BLANKS:
+        text = text.replace(blank, " ")
     if "\xa0" in text:
         try:
             text.encode("latin-1").decode()
@@ -182,6 +187,14 @@ def unquoted(text: str) -> str:
         for space in ("${IFS}", "$IFS$9", "$IFS"):
             text = text.replace(space, " ")
     return _without(text, _SHELL_QUOTES)
+
+
+def basic_decoded(text: str) -> str | None:
+    """Decode the credentials of HTTP Basic as lenient servers do; None if they are not base64."""
+    try:
+        return a2b_base64(text.encode("latin-1").translate(_PLAIN_BASE64) + b"==").decode("latin-1")
+    except ValueError:
+        return None
 
 
 def base64_decoded(text: str) -> str | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from ipaddress import IPv4Address
 
 from gatewall.engine.hosts import Authority
-from gatewall.engine.model import AccessRequest
+from gatewall.engine.model import AccessRequest, Action
 from gatewall.engine.waf.builtin import BUILTIN_RULES
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.rules import Operator, WafRule
@@ -13,6 +13,7 @@ from gatewall.engine.waf.scanning import Scanners
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow
 
 COMPILED_NOW = CompiledNow() if AVAILABLE else None
+_CREDENTIALS = frozenset({"authorization", "proxy-authorization"})
 THRESHOLD = 5
 """The default of ``waf_threshold``."""
 
@@ -29,6 +30,7 @@ def builtin_rules() -> tuple[WafRule, ...]:
             transforms=rule.transforms,
             category=rule.category,
             score=rule.score,
+            action=rule.action,
             builtin=True,
         )
         for number, rule in enumerate(BUILTIN_RULES, 1)
@@ -60,7 +62,7 @@ class Judge:
 def _refuse(found: Iterable[WafRule]) -> bool:
     scores: Counter[str] = Counter()
     for rule in found:
-        scores[rule.category] += rule.score
+        scores[rule.category] += rule.score if rule.action is Action.BLOCK else 0
     return max(scores.values(), default=0) >= THRESHOLD
 
 
@@ -81,7 +83,8 @@ def request_of(
         authority=Authority.parse(host) if host else None,
         method=method.decode("latin-1"),
         uri=uri.decode("latin-1"),
-        headers=named,
+        headers=tuple([each for each in named if each[0] not in _CREDENTIALS]),
         cookies=tuple(cookies),
         body=body,
+        site_credentials=tuple([each for each in named if each[0] in _CREDENTIALS]),
     )

@@ -10,7 +10,7 @@ from functools import lru_cache
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf.body.body_reader import Body
 from gatewall.engine.waf.body.texts import FORM_MARK, UNINSPECTED, field_text
-from gatewall.engine.waf.decoding import MIN_BASE64, base64_decoded, percent_decoded
+from gatewall.engine.waf.decoding import MIN_BASE64, base64_decoded, basic_decoded, percent_decoded
 from gatewall.engine.waf.rules import BodyRegion, Region, Target
 from gatewall.engine.waf.values import Value, Values, add
 
@@ -32,6 +32,17 @@ _SHORT = 256
 FROM_ELSEWHERE = "\x01from elsewhere "
 """Prefix of the value with the argument names of a link from another site."""
 
+ELSEWHERE = "\x01elsewhere "
+"""Prefix of the value with the host of a redirect to another site."""
+_REDIRECTS = frozenset(
+    {
+        "back", "callback", "callback_url", "checkout_url", "continue", "dest", "destination", "forward", "go", "goto",
+        "location", "next", "next_url", "out", "redir", "redirect", "redirect_to", "redirect_uri", "redirect_url",
+        "redirecturl", "relaystate", "ret", "return", "return_path", "return_to", "return_url", "returnto", "returnurl",
+        "success", "target", "to", "uri", "url",
+    }
+)  # fmt: skip
+"""Names of arguments that applications redirect to."""
 _PLAIN_HEADERS = frozenset(
     {
         "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "connection",
@@ -49,6 +60,9 @@ _PLAIN_HEADERS = frozenset(
 
 _IN_PLAIN_HEADERS = bytes(set(range(32, 127)) - set(b"'<>{}$`|\\"))
 
+_IN_ATTACKS = (" ", "\t", "\n", "/*", "${jndi", "<script")
+"""A password with none of them is not inspected: of random ones with punctuation, one in sixty looks like an attack."""
+
 _URI, _PATH, _ARGS, _ARG_NAMES = Target.URI, Target.PATH, Target.ARGS, Target.ARG_NAMES
 _HEADERS, _USER_AGENT, _COOKIES = Target.HEADERS, Target.USER_AGENT, Target.COOKIES
 _REFERER, _BODY = Target.REFERER, Target.BODY  # module constants, because enum look-ups are slow
@@ -64,7 +78,7 @@ def values_of(request: AccessRequest) -> Values:
     path, _, query = uri.partition("?")
     _path(values, path)
     if query:
-        _arguments(values, _ARGS, query)
+        _arguments(values, _ARGS, query, request)
     _headers(values, request)
     if request.cookies:
         _cookies(values, request)
@@ -121,7 +135,8 @@ def _path(values: Values, path: str) -> None:
         add(values, _PATH, None, percent_decoded(inside))
 
 
-def _arguments(values: Values, target: Region, query: str) -> None:
+def _arguments(values: Values, target: Region, query: str, request: AccessRequest | None = None) -> None:
+    """Add the arguments of a query or form; ``request`` if they are its own."""
     if "+" in query:
         query = query.replace("+", " ")
     parts = query.split("&", MAX_SEPARATE)
@@ -139,8 +154,21 @@ def _arguments(values: Values, target: Region, query: str) -> None:
         if value:
             _, value, region = field_text(name, value) if target is _BODY else (name, value, target)
             add(values, region, name, value)
+            if request and (value[:4] == "http" or value[:2] == "//") and name.lower() in _REDIRECTS:
+                _redirect(values, target, name, value, request)
     if rest:
         add(values, target, None, percent_decoded(rest.replace("&", "\f")))
+
+
+def _redirect(values: Values, target: Region, name: str, value: str, request: AccessRequest) -> None:
+    """Mark a URL outside of the domain of the request's host."""
+    own = request.host.name if request.host else ""
+    authority = value.partition("//")[2].replace("\\", "/").partition("/")[0].partition("?")[0].partition("#")[0]
+    host = authority.rpartition("@")[2].partition(":")[0].lower()
+    parent = own.partition(".")[2]
+    is_own = host == own or ("." in parent and (host == parent or host.endswith("." + parent)))
+    if own and host and not is_own:
+        values.append((target, name, ELSEWHERE + host.replace("\n", "\r")))
 
 
 def _headers(values: Values, request: AccessRequest) -> None:
@@ -164,18 +192,23 @@ def _headers(values: Values, request: AccessRequest) -> None:
             _referer(values, request, value)
         elif name != "cookie":
             _header(values, name, value)
+    for name, value in request.site_credentials:
+        _credential(values, name, value[:MAX_HEADER])
 
 
 def _inspected_headers(request: AccessRequest) -> Sequence[tuple[str, str]]:
     """Return all headers but those that browsers fill in, unless they contain what no browser writes there."""
     plain = _PLAIN_HEADERS
     text = "".join([value for name, value in request.headers if name in plain])
-    if "../" not in text and not text.encode("latin-1").translate(None, _IN_PLAIN_HEADERS):
+    if "../" not in text and '" ' not in text and not text.encode("latin-1").translate(None, _IN_PLAIN_HEADERS):
         return [each for each in request.headers if each[0] not in plain]
     return [
         each
         for each in request.headers
-        if each[0] not in plain or "../" in each[1] or each[1].encode("latin-1").translate(None, _IN_PLAIN_HEADERS)
+        if each[0] not in plain
+        or "../" in each[1]
+        or '" ' in each[1]
+        or each[1].encode("latin-1").translate(None, _IN_PLAIN_HEADERS)
     ]
 
 
@@ -187,6 +220,20 @@ def _header(values: Values, name: str, value: str) -> None:
     add(values, _HEADERS, name, f"{name}: {value}", base64=False)
     if len(value) >= MIN_BASE64 and (inside := base64_decoded(value)) is not None:
         add(values, _HEADERS, name, percent_decoded(inside))
+
+
+def _credential(values: Values, name: str, value: str) -> None:
+    """Add the user name and password of Basic, decoded once, or another credential as sent."""
+    scheme, _, encoded = value.partition(" ")
+    decoded = basic_decoded(encoded) if scheme.lower() == "basic" else None
+    if decoded is not None:
+        user, _, password = decoded.partition(":")
+        values.append((_HEADERS, name, user.replace("\n", "\r")))
+        if any(sign in password for sign in _IN_ATTACKS):
+            values.append((_HEADERS, name, password.replace("\n", "\r")))
+        encoded = encoded.rstrip("= ").replace("+", "").replace("/", "")  # lenient servers skip other characters
+    if not _is_token(encoded):
+        add(values, _HEADERS, name, value, base64=False)
 
 
 def _referer(values: Values, request: AccessRequest, value: str) -> None:
@@ -235,7 +282,7 @@ def _body(values: Values, request: AccessRequest) -> None:
     for form in body.forms:
         if "%" in form:
             values.append((BodyRegion.RAW, None, _encoded_otherwise(form)))
-        _arguments(values, _BODY, form)
+        _arguments(values, _BODY, form, request)
 
 
 def _encoded_otherwise(form: str) -> str:

@@ -98,7 +98,7 @@ INJECTION_RULES = (
         "php-variable",
         r"(?i)\$\s*\{?_(?:get|post|request|server|cookies?|files|session|env)\b|\$GLOBALS\b|\$HTTP_(?:RAW_POST_DATA"
         r"|(?:GET|POST|COOKIE|SERVER|ENV)_VARS)|\bphp_?self\b|\$this->|\$\{\s*['\"]?_[^_]|\$\w+\s*\(\s*\$\w+"
-        r"|\$\$\w+\s*=|\$\$\w+\s*[(\[]\s*['\"$\])]|\$[a-z_]\w*\s*=\s*(?:['\"\[$@]|new\s|\w+\s*\()|\bGLOBALS\[|\b_CONF\[path\]|\bGALLERY_BASEDIR\b|\bappserv_root\b|\b(?:path\[docroot|config\[root_dir)\]|\[['\"]?#(?:access_callback|after_build|element_validate|lazy_builder|post_render|pre_render|process|submit|validate|value_callback)['\"]?\]|\\think\\(?:app|request|container|template)\b|\binvokefunction\b|\b_(?:GET|POST"
+        r"|\$\$\w+\s*=|\$\$\w+\s*[(\[]\s*['\"$\])]|\$[a-z_]\w*\s*=\s*(?:['\"\[$@]|new\s|\w+\s*\()|\bGLOBALS\[|\b_CONF\[path\]|\bGALLERY_BASEDIR\b|\bappserv_root\b|\b(?:path\[docroot|config\[root_dir)\]|^__construct$|\[['\"]?#(?:access_callback|after_build|element_validate|lazy_builder|post_render|pre_render|process|submit|validate|value_callback)['\"]?\]|\\think\\(?:app|request|container|template)\b|\binvokefunction\b|\b_(?:GET|POST"
         r"|REQUEST|SERVER|SESSION|COOKIE)\[",
         "a variable of PHP",
     ),
@@ -122,7 +122,7 @@ INJECTION_RULES = (
         r"|bytearrayoutputstream|fileoutputstream|printwriter|runtime\.exec)\s*(?:[(.\[:\"']|$)"
         r"|\b(?:org\.(?:apache\.(?:commons|struts2?|xbean|tomcat|catalina|log4j|velocity)|springframework\.(?:aop|beans|context|core|expression|jndi|util)|codehaus"
         r"|jboss|hibernate|mozilla|omg|python)|com\.(?:sun|opensymphony|mchange|ibm|bea|caucho|alibaba|zaxxer)"
-        r"|sun\.(?:misc|reflect|net))\.\w|\bfreemarker\.template|\b(?:clone|instantiate|invoker|chained|constant"
+        r"|sun\.(?:misc|reflect|net)|ch\.qos\.logback\.core\.(?:db|jndi))\.\w|\bjdbc:h2:[^\r]*;\s*init\s*=|\bfreemarker\.template|\b(?:clone|instantiate|invoker|chained|constant"
         r"|switch|predicate)transformer\b|\b(?:for|while|transformer|switch|chained)closure\b|\b(?:instantiate"
         r"|prototypeclone|prototypeserialization|reflection)factory\b|\b(?:xmldecoder|filewriter|getproperty"
         r"|objectinputstream|groovyshell|elprocessor|nashorn|unicastref|annotatedbeans|cglib|beancomparator"
@@ -142,8 +142,8 @@ INJECTION_RULES = (
     _rule(
         "java-object",
         r"(?i)\xac\xed\x00\x05|\brO0AB|\bKztAAU|\bCs7QAF|\baced0005|<java\b|<(?:void|object)\s+(?:class|method)\s*="
-        r"|\bjava/lang/(?:class|object|process|reflect|runtime|string|system)\b|@type['\"]?\s*:\s*['\"]|^\x00\x01\x00\x00\x00\xff\xff\xff\xff\x01|^\x80[\x02-\x05].{0,64}(?:posix|\bnt\b|builtins|subprocess).{0,16}(?:system|Popen|eval|exec|call)|\bAAEAAAD/////|\bH4sIAAAAA",
-        "a serialised object of Java or .NET",
+        r"|\bjava/lang/(?:class|object|process|reflect|runtime|string|system)\b|@type['\"]?\s*:\s*['\"]|^\x00\x01\x00\x00\x00\xff\xff\xff\xff\x01|^\x80[\x02-\x05].{0,64}(?:posix|\bnt\b|builtins|subprocess).{0,16}(?:system|Popen|eval|exec|call)|(?:^|[(\r])c(?:os|posix|nt|subprocess|builtins|__builtin__)\r+(?:system|p?open|eval|exec|call)\b|!ruby/(?:object|hash):(?:action|active|erb|gem|net|openstruct|sprockets)|\bBAhvOh|\bAAEAAAD/////|\bH4sIAAAAA",
+        "a serialised object of Java, .NET, Python or Ruby",
     ),
     _rule(
         "template",
@@ -161,7 +161,7 @@ INJECTION_RULES = (
         "python-object",
         r"(?i)__(?:class|mro|base|bases|subclasses|globals|builtins|getattribute|reduce)__|__import__\s*\("
         r"|[\w)\]'\"]\s*(?:\.|\[\s*['\"]?)__(?:import|init|dict|code|getitem|loader|doc|self|call|name|file|spec)__|\b(?:func_globals|gi_frame|f_globals|cr_frame|tb_frame"
-        r"|request\.application|c(?:os|posix|nt|subprocess|builtins|__builtin__)\r+(?:system|p?open|eval|exec|call)\b|cycler\.__|joiner\.__|get_flashed_messages|url_for\.__)\b|\['__|\|\s*attr\s*\(",
+        r"|request\.application|cycler\.__|joiner\.__|get_flashed_messages|url_for\.__)\b|\['__|\|\s*attr\s*\(",
         "the way from a Python object to everything else",
         targets=_VALUES_FIRST,
     ),
@@ -227,7 +227,7 @@ INJECTION_RULES = (
     ),
     _rule(
         "graphql-flood",
-        r"(?:\{[^{}]*){20}|(?:\w+\s*:\s*\w+\s*\([^()]*\)\s*\{[^{}]*\}[\s,]*){20}",
+        r"(?:\{[^{}]*){20}|(?:\w+\s*:\s*\w+\s*(?:\([^()]*\)\s*)?\{[^{}]*\}[\s,]*){20}|(?:\w+\s*:\s*__typename[\s,]+){20}",
         "a GraphQL query of very many levels or aliases",
         targets=(Target.BODY, Target.ARGS),
     ),

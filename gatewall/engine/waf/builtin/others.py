@@ -1,5 +1,6 @@
 """Requests made by the server, scanners, and tricks with the protocol."""
 
+from gatewall.engine.model import Action
 from gatewall.engine.waf.builtin.rule import ALL_BUT_REFERER, EVERYTHING_SENT, PATH_AND_ARGUMENTS, BuiltinRule
 from gatewall.engine.waf.rules import Category, Severity, Target
 
@@ -28,7 +29,7 @@ OTHER_RULES = (
         r"(?i)(?:^|[\s'\"=(:@])(?:gopher|dict|ldaps?|ldapi|tftp|sftp|netdoc|jar|jndi|rmi|imaps?|pop3s?|smtps?|telnet"
         r"|nfs|smb|svn(?:\+ssh)?|unc|mailto:\S+\?\w+=|afp|finger|rtsp|redis|mssql|mysql|postgres(?:ql)?|oracle"
         r"|memcached|ssh2?|turn|stun|bzr|cvs|magnet|view-source|glob|local_file):(?://|\w+:)"
-        r"|^@[\w.\-]+/(?:mapi|powershell|ews|ecp)\b",
+        r"|^[\w.\-]*@[\w.\-]+/(?:mapi|powershell|ews|ecp)\b",
         Category.SSRF,
         Severity.HIGH,
         ALL_BUT_REFERER,
@@ -184,8 +185,19 @@ OTHER_RULES = (
         Category.PROTOCOL,
         Severity.LOW,
         (Target.ARGS, Target.BODY, Target.PATH),
-        "an address that leads off the site without looking like it",
+        "an address that leads off the site without looking like it; recorded only",
         2,
+        action=Action.MONITOR,
+    ),
+    BuiltinRule(
+        "protocol-foreign-redirect",
+        r"^\x01elsewhere ",
+        Category.PROTOCOL,
+        Severity.LOW,
+        (Target.ARGS, Target.BODY),
+        "an argument for a redirect that is a URL of another site; recorded only",
+        2,
+        action=Action.MONITOR,
     ),
     BuiltinRule(
         "protocol-odd-header",

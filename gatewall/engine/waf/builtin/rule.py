@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Category, Severity, Target, Transform
 
 ARGUMENTS = (Target.ARGS, Target.ARG_NAMES, Target.BODY)
@@ -28,3 +29,4 @@ class BuiltinRule:
     reason: str
     score: int = 5
     transforms: tuple[Transform, ...] = ()
+    action: Action = Action.BLOCK
