@@ -16,6 +16,7 @@ from gatewall.agent.backtest_runner import BacktestRunner
 from gatewall.agent.host_events import ConfirmationGaps, HostEvents
 from gatewall.agent.list_fetcher import ListFetcher
 from gatewall.agent.log_shipper import LogShipper
+from gatewall.agent.shadow_publisher import ShadowPublisher
 from gatewall.agent.webhook_sender import WebhookSender
 from gatewall.engine.snapshot import Version
 from gatewall.kernel.log_lines import ProblemLog
@@ -27,6 +28,7 @@ from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.files import PolicyFiles, Stamp
 from gatewall.snapshot.notification import AgentLock, Lease, Listener, listening
 from gatewall.snapshot.worker_report import living_workers, workers_folder
+from gatewall.whatif.shadow.documents import try_document
 from policies.history import confirmation
 
 logger = logging.getLogger(__name__)
@@ -41,12 +43,13 @@ class Agent:
     """Publishes the policy of one host.
 
     Each turn: publish, revert unconfirmed changes, report, clean up, sleep until notified or for 500 ms. Threads beside
-    it ship the access log, fetch lists, send webhooks and run backtests.
+    it ship the access log, fetch lists, send webhooks, run backtests and publish the shadow policy.
     """
 
     def __init__(self, files: PolicyFiles, run: Path, node: str, shipper: LogShipper) -> None:
         self._shipper = shipper
-        self._loops = (shipper, ListFetcher(), WebhookSender(), BacktestRunner())
+        shadow = ShadowPublisher(files, run, node, try_document)
+        self._loops = (shipper, ListFetcher(), WebhookSender(), BacktestRunner(), shadow)
         self._files = files
         self._run = run
         self._node = node

@@ -16,14 +16,15 @@ SCOPES = {
         *((f"policy-backtest-{part}", "GET") for part in ("list", "detail")),
         *((name, "POST") for name in ("policy-explain", "waf-rules-test", "policy-backtest-list")),
         *((name, "GET") for name in ("policy-blast-radius", "policy-who-can-enter", "app-profiles", "app-profile")),
-        ("access-rules-suggestions", "GET"),
+        *(("access-rules-suggestions", "GET"), ("policy-shadow", "GET")),
     },
     "policy:write": {
         *((f"{name}-list", "POST") for name in POLICY),
         *((f"{name}-detail", verb) for name in POLICY for verb in ("PUT", "DELETE") if (name, verb) not in NO_PUT_OF),
         *((f"policy-revisions-{verb}", "POST") for verb in ("restore", "confirm")),
         *(("waf-rules-batch", "POST"), ("ip-black-list-unban", "POST"), ("policy-backtest-detail", "DELETE")),
-        ("app-profile-apply", "POST"),
+        *(("app-profile-apply", "POST"), ("policy-shadow-promote", "POST")),
+        *(("policy-shadow", verb) for verb in ("PUT", "DELETE")),
     },
     "logs:read": {
         (name, "GET")

@@ -66,6 +66,8 @@ WHO = {
     **{("policy-backtest-list", verb): ADMIN for verb in ("GET", "POST")},
     **{("policy-backtest-detail", verb): ADMIN for verb in ("GET", "DELETE")},
     ("policy-blast-radius", "GET"): ADMIN,
+    **{("policy-shadow", verb): ADMIN for verb in ("GET", "PUT", "DELETE")},
+    ("policy-shadow-promote", "POST"): ADMIN,
     ("schema", "GET"): ADMIN,
     ("docs", "GET"): ADMIN,
     **{(f"{name}-list", verb): ADMIN for name in MANAGED for verb in ("GET", "POST")},

@@ -1,0 +1,146 @@
+"""API of the shadow policy: set it, show its state, remove it, and put it in force."""
+
+import json
+from typing import Any
+
+from django.http import Http404
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gatewall.api.caller import caller_of
+from gatewall.api.etags import Stale
+from gatewall.api.operations import operation
+from gatewall.api.scopes import POLICY
+from gatewall.api.serializers import FlagField, ShapedField, StrictInput, WholeNumberField
+from gatewall.api.views import ApiView
+from gatewall.models.shadow import ShadowPolicy
+from gatewall.policy import revisions
+from gatewall.whatif.shadow import documents, services
+from gatewall.whatif.shadow.status import State, status_of
+
+_DOCUMENT = {"type": ["string", "object"], "description": "YAML 1.2 or JSON as a text, or a JSON object"}
+
+
+class DocumentField(ShapedField):
+    """A policy document; as a text, in which JSON is YAML."""
+
+    def __init__(self) -> None:
+        super().__init__(_DOCUMENT)
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, str):
+            return data
+        if isinstance(data, dict):
+            return json.dumps(data, ensure_ascii=False)
+        raise serializers.ValidationError("a text or an object")
+
+
+class ShadowInput(StrictInput):
+    """A shadow policy: a policy document, and the percentage of requests that it is tried with."""
+
+    document = DocumentField()
+    percent = WholeNumberField(min_value=1, max_value=100)
+
+
+class ShadowOutput(serializers.Serializer[Any]):
+    """The shadow policy, whether workers evaluate it, and its figures since it was set.
+
+    ``sampled_percent`` and ``cpu_percent`` are of the last ten seconds, null without requests; ``is_throttled`` is true
+    if ``cpu_percent_limit`` makes workers evaluate fewer requests than ``percent``. ``skipped`` requests exceeded the
+    limit, ``behind`` were decided while the policy was being replaced.
+    """
+
+    document = serializers.CharField()
+    percent = serializers.IntegerField()
+    policy_revision = serializers.IntegerField()
+    created_at = serializers.DateTimeField()
+    created_by = serializers.CharField()
+    compiled_at = serializers.DateTimeField(allow_null=True)
+    state = serializers.ChoiceField(choices=[state.value for state in State])
+    problem = serializers.CharField()
+    answers = serializers.IntegerField()
+    selected = serializers.IntegerField()
+    evaluated = serializers.IntegerField()
+    differing = serializers.IntegerField()
+    skipped = serializers.IntegerField()
+    behind = serializers.IntegerField()
+    faults = serializers.IntegerField()
+    sampled_percent = serializers.FloatField(allow_null=True)
+    is_throttled = serializers.BooleanField()
+    cpu_percent = serializers.FloatField(allow_null=True)
+    cpu_percent_limit = serializers.IntegerField()
+
+
+class PromoteInput(StrictInput):
+    """``if_revision``: the revision that the caller knows; 412 if the policy was changed since."""
+
+    if_revision = WholeNumberField(min_value=0, max_value=2**62, required=False, allow_null=True)
+    force = FlagField(required=False)
+
+
+class PromotedOutput(serializers.Serializer[Any]):
+    """The revision in which the document was applied; null if it changed nothing."""
+
+    revision = serializers.IntegerField(allow_null=True)
+    policy_pending = serializers.BooleanField(required=False)
+
+
+class Shadow(ApiView):
+    """The shadow policy."""
+
+    area = POLICY
+
+    @operation(answer=ShadowOutput, refuses={404})
+    def get(self, request: Request) -> Response:
+        """Show the shadow policy and what it did."""
+        shadow = services.current()
+        if shadow is None:
+            raise Http404
+        return Response(_shown(shadow))
+
+    @operation(body=ShadowInput, answer=ShadowOutput, refuses={409})
+    def put(self, request: Request) -> Response:
+        """Set the shadow policy; its figures start anew. No answer changes."""
+        shadow = documents.set_document(actor=str(request.user), **self.body(ShadowInput))
+        return Response(_shown(shadow))
+
+    @operation(refuses={404})
+    def delete(self, request: Request) -> Response:
+        """Remove the shadow policy."""
+        if not services.remove():
+            raise Http404
+        return Response(status=204)
+
+
+class PromoteShadow(ApiView):
+    """Put the shadow policy in force."""
+
+    area = POLICY
+
+    @operation(body=PromoteInput, answer=PromotedOutput, refuses={409, 412})
+    def post(self, request: Request) -> Response:
+        """Apply the document of the shadow policy, in one revision, and remove the shadow policy."""
+        asked = {"if_revision": None, "force": False, **self.body(PromoteInput)}
+        try:
+            made = documents.promote(actor=str(request.user), caller=caller_of(request), **asked)
+        except documents.PolicyMovedOn:
+            raise Stale("the policy was changed since that revision") from None
+        body: dict[str, Any] = {"revision": made.number if made else None}
+        return Response({**body, "policy_pending": True} if revisions.publication_is_pending() else body)
+
+
+def _shown(shadow: ShadowPolicy) -> dict[str, Any]:
+    status = status_of(shadow)
+    counts = {name: int(status.totals[name]) for name in services.COUNTS}
+    own = {name: getattr(shadow, name) for name in ("document", "percent", "created_at", "created_by", "compiled_at")}
+    state = {
+        "policy_revision": shadow.revision,
+        "state": status.state.value,
+        "problem": status.problem,
+        "sampled_percent": status.sampled_percent,
+        "is_throttled": status.is_throttled,
+        "cpu_percent": status.cpu_percent,
+        "cpu_percent_limit": status.cpu_percent_limit,
+    }
+    return dict(ShadowOutput({**own, **counts, **state}).data)

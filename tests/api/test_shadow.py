@@ -1,0 +1,137 @@
+"""The shadow policy over HTTP: set, shown, removed, put in force."""
+
+import pytest
+from django.utils import timezone
+
+from gatewall.models.shadow import ShadowPolicy
+from gatewall.policy import revisions
+from gatewall.whatif.shadow.services import report
+from policies import services
+from policies.models import AuthorizedDomain
+from tests.support.cast import OFFICE
+
+pytestmark = pytest.mark.django_db
+
+CLOSED = f"version: 1\ndomains:\n- name: {OFFICE}\n  access: denied\n"
+
+
+def put(caller, document=CLOSED, percent=10):
+    return caller.put("/policy/shadow", {"document": document, "percent": percent})
+
+
+def test_what_is_set_is_shown_and_changes_no_policy(admin, office):
+    before = revisions.current()
+
+    body = put(admin).json()
+
+    assert (body["document"], body["percent"], body["state"], body["created_by"]) == (CLOSED, 10, "waiting", "alice")
+    assert admin.get("/policy/shadow").json() == body
+    assert (body["sampled_percent"], body["cpu_percent"], body["cpu_percent_limit"]) == (None, None, 25)
+    assert revisions.current() == before
+    office.refresh_from_db()
+    assert office.access == "authenticated"
+
+
+def test_a_document_may_be_an_object(admin, office):
+    document = {"version": 1, "domains": [{"name": OFFICE, "access": "public"}]}
+    assert put(admin, document).status_code == 200
+    assert admin.post("/policy/shadow/promote", {}).json()["revision"] == revisions.current().revision
+    office.refresh_from_db()
+    assert office.access == "public"
+
+
+def test_setting_it_again_starts_anew(admin, office):
+    put(admin)
+    first = ShadowPolicy.objects.get().key
+    put(admin, percent=100)
+
+    assert ShadowPolicy.objects.get().key != first
+    assert admin.get("/policy/shadow").json()["percent"] == 100
+
+
+@pytest.mark.parametrize(
+    ("document", "code"),
+    [
+        ("version: 1\nnonsense: 1\n", "document-refused"),
+        ("version: 1\nversion: 1\n", "document-refused"),
+        ("a: &x 1\nb: *x\n", "document-refused"),
+        ([], "invalid"),
+        (7, "invalid"),
+    ],
+)
+def test_a_bad_document_is_refused(admin, document, code):
+    answer = put(admin, document)
+
+    assert (answer.status_code, answer.json()["code"]) == (400, code)
+    assert admin.get("/policy/shadow").status_code == 404
+
+
+@pytest.mark.parametrize("percent", [0, 101, "many", None])
+def test_a_bad_percentage_is_refused(admin, percent):
+    answer = put(admin, percent=percent)
+
+    assert answer.status_code == 400
+    assert answer.json()["errors"][0]["field"] == "percent"
+
+
+def test_removed_it_is_not_there(admin, office):
+    put(admin)
+
+    assert admin.delete("/policy/shadow").status_code == 204
+    assert admin.get("/policy/shadow").status_code == admin.delete("/policy/shadow").status_code == 404
+    assert admin.post("/policy/shadow/promote", {}).json()["code"] == "no-shadow-policy"
+
+
+def test_promoting_applies_the_document_in_one_revision_and_removes_the_shadow(admin, office):
+    put(admin)
+    before = revisions.current().revision
+
+    answer = admin.post("/policy/shadow/promote", {"if_revision": before})
+
+    assert answer.json()["revision"] == before + 1 == revisions.current().revision
+    assert AuthorizedDomain.objects.get(name=OFFICE).access == "denied"
+    assert admin.get("/policy/shadow").status_code == 404
+
+
+def test_promoting_a_policy_that_moved_on_is_refused(admin, office):
+    put(admin)
+    before = revisions.current().revision
+    services.block_country(actor="bob", country_code="NZ")
+
+    assert admin.post("/policy/shadow/promote", {"if_revision": before}).status_code == 412
+    assert admin.post("/policy/shadow/promote", {"if_revision": before + 5}).status_code == 412
+    assert admin.get("/policy/shadow").status_code == 200
+    assert AuthorizedDomain.objects.get(name=OFFICE).access == "authenticated"
+    assert admin.post("/policy/shadow/promote", {"if_revision": before + 1}).status_code == 200
+
+
+def test_promoting_what_is_in_force_changes_nothing(admin, office):
+    put(admin, f"version: 1\ndomains:\n- name: {OFFICE}\n")
+    before = revisions.current().revision
+
+    assert admin.post("/policy/shadow/promote", {}).json()["revision"] is None
+    assert revisions.current().revision == before
+
+
+def test_the_figures_are_those_that_hosts_report(admin, office):
+    put(admin)
+    key = ShadowPolicy.objects.get().key
+    figures = {
+        "shadow": str(key), "answers": 1000, "selected": 100, "evaluated": 60, "differing": 7, "skipped": 40,
+        "behind": 0, "faults": 0, "answer_seconds": 2.0, "shadow_seconds": 0.4,
+    }  # fmt: skip
+    recent = {"answers": 100, "selected": 10, "evaluated": 6, "answer_seconds": 0.2, "shadow_seconds": 0.05}
+    each = {"figures": figures, "recent": recent, "active": True, "problem": ""}
+    for node in ("one", "two"):
+        report(key, node, timezone.now(), {"1-a": each})
+        report(key, node, timezone.now(), {"1-a": each})
+
+    body = admin.get("/policy/shadow").json()
+
+    assert (body["state"], body["answers"], body["evaluated"], body["differing"]) == ("active", 2000, 120, 14)
+    assert (body["sampled_percent"], body["is_throttled"], body["cpu_percent"]) == (6.0, True, 25.0)
+
+
+def test_who_is_no_admin_may_not_see_it(user):
+    assert user.get("/policy/shadow").status_code == 403
+    assert put(user).status_code == 403
