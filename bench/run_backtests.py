@@ -29,7 +29,7 @@ from gatewall.replay.tally import Tally  # noqa: E402 - needs Django
 from gatewall.snapshot.host_paths import policy_files  # noqa: E402 - needs Django
 from gatewall.whatif.backtest import trial, window  # noqa: E402 - needs Django
 from gatewall.whatif.backtest.drafts import Draft  # noqa: E402 - needs Django
-from gatewall.whatif.replay_record import MAX_REVISIONS  # noqa: E402 - needs Django
+from gatewall.whatif.change_histories import MAX_REVISIONS  # noqa: E402 - needs Django
 from policies.models import AuthorizedDomain  # noqa: E402 - needs Django
 
 _ALL = 100_000_000

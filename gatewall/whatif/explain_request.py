@@ -13,17 +13,22 @@ from gatewall.replay.explanation import MadeUpRequest, explain_request
 from gatewall.replay.redecision import RedecidedStep
 from gatewall.replay.rule_places import RulePlaces
 from gatewall.whatif.access_trace import access_body
-from gatewall.whatif.shapes import placed
+from gatewall.whatif.as_of import AsOf
+from gatewall.whatif.shapes import moment_text, placed
 
 NOT_MATCHED = "not matched"
 
 
-def explain(made_up: MadeUpRequest) -> dict[str, Any]:
-    """Return the answer of ``/auth`` to this request, and the result of every step; records nothing."""
+def explain(made_up: MadeUpRequest, as_of: AsOf | None = None) -> dict[str, Any]:
+    """Return the answer of ``/auth`` to this request, and the result of every step; records nothing.
+
+    The policy and the time are those of now or, with ``as_of``, of its revision.
+    """
     config = settings.CONFIG
     policies, countries = sources_of(config)
     ports = read_only_ports(config, countries)
-    explanation = explain_request(made_up, policies.current(), ports, config.trusted_proxies, time.time())
+    policy, at = (as_of.policy, as_of.at) if as_of else (policies.current(), time.time())
+    explanation = explain_request(made_up, policy, ports, config.trusted_proxies, at)
     record, places = explanation.record, explanation.places
     decision = {
         "status": record.status,
@@ -46,6 +51,8 @@ def explain(made_up: MadeUpRequest) -> dict[str, Any]:
         "visible": record.visible,
         "fault": explanation.fault or None,
         "policy_revision": record.policy_revision,
+        "at": moment_text(at) if as_of else None,
+        "unknown": [each.as_json() for each in as_of.unknown] if as_of else [],
     }
 
 

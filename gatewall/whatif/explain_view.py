@@ -12,12 +12,15 @@ from accounts import selectors as accounts
 from gatewall.api.operations import operation
 from gatewall.api.scopes import POLICY
 from gatewall.api.serializers import ShapedField, StrictInput, TextField, WholeNumberField
+from gatewall.api.translation import translated
 from gatewall.api.views import ApiView
 from gatewall.engine.model import SubjectKind
+from gatewall.kernel.refusals import Gone
 from gatewall.replay.explanation import AssumedSubject, MadeUpRequest
 from gatewall.whatif.access_trace import ACCESS_NEEDED
+from gatewall.whatif.as_of import AsOf, policy_as_of, revision_of
 from gatewall.whatif.explain_request import explain
-from gatewall.whatif.shapes import NUMBER, PLACED_RULES, SCOPE_SOURCES, TEXT, list_of
+from gatewall.whatif.shapes import NUMBER, PLACED_RULES, SCOPE_SOURCES, TEXT, UNKNOWN_LISTS, list_of
 from licensing import selectors as licensing
 
 MAX_URI = 8192
@@ -159,6 +162,19 @@ class ExplainInput(StrictInput):
     scheme = WireField(required=False)
     headers = HeadersField(required=False)
     credential = CredentialInput(required=False, allow_null=True)
+    revision = WholeNumberField(min_value=1, max_value=_MAX_ID, required=False)
+
+    def validate_revision(self, value: int) -> int:
+        try:
+            revision_of(value)
+        except Gone as error:
+            raise serializers.ValidationError(translated(error.message)) from None
+        return value
+
+    def as_of(self) -> AsOf | None:
+        """Return the policy of the revision that is asked for, None for the current one. Raises CannotRestore."""
+        number = self.validated_data.get("revision")
+        return None if number is None else policy_as_of(number)
 
     def made_up(self) -> MadeUpRequest:
         values = self.validated_data
@@ -211,6 +227,8 @@ class ExplanationOutput(serializers.Serializer[Any]):
     visible = serializers.ListField(child=serializers.CharField())
     fault = serializers.CharField(allow_null=True)
     policy_revision = serializers.IntegerField()
+    at = serializers.CharField(allow_null=True)
+    unknown = ShapedField(UNKNOWN_LISTS)
 
 
 class Explain(ApiView):
@@ -218,9 +236,9 @@ class Explain(ApiView):
 
     area = POLICY
 
-    @operation(body=ExplainInput, answer=ExplanationOutput, reads=True)
+    @operation(body=ExplainInput, answer=ExplanationOutput, refuses={409}, reads=True)
     def post(self, request: Request) -> Response:
-        """Explain the answer to a hypothetical request."""
+        """Explain the answer to a hypothetical request, now or as of a revision."""
         form = ExplainInput(data=request.data)
         form.is_valid(raise_exception=True)
-        return Response(explain(form.made_up()))
+        return Response(explain(form.made_up(), form.as_of()))

@@ -23,7 +23,7 @@ from gatewall.replay.comparison import with_rules
 from gatewall.snapshot import codec
 from gatewall.snapshot.assembly import Assembly, SegmentData
 from gatewall.snapshot.files import PolicyFiles
-from gatewall.whatif.replay_record import recent_history
+from gatewall.whatif.change_histories import recent_history
 
 _ATTEMPTS = 5
 
@@ -45,12 +45,12 @@ class Policies:
 class Effect:
     """The effect of a change that was rolled back.
 
-    ``revision`` is the one it was applied to, ``names`` all segments afterwards, ``segments`` the changed ones with
-    their bytes. ``changes`` and ``counts`` are those of its revisions merged, None if they are not recorded.
+    ``revision`` is the one it was applied to, ``names`` all segments afterwards in order, ``segments`` the changed ones
+    with their bytes. ``changes`` and ``counts`` are those of its revisions merged, None if they are not recorded.
     """
 
     revision: int
-    names: frozenset[str]
+    names: tuple[str, ...]
     segments: dict[str, SegmentData]
     changes: list[dict[str, Any]] | None
     counts: list[dict[str, Any]] | None
@@ -98,7 +98,7 @@ def _effect_now(change: Callable[[], object]) -> Effect:
         }
     made = PolicyRevision.objects.filter(number__gt=base).order_by("number")
     changes, counts = _merge(list(made.values_list("changes", "counts")))
-    return Effect(base, frozenset(moment.segments), changed, changes, counts)
+    return Effect(base, tuple(moment.segments), changed, changes, counts)
 
 
 def _with_change(
@@ -116,7 +116,7 @@ def _with_change(
     history.add(version.revision, effect.changes, effect.counts)
     changed = dict(effect.segments)
     rules = changed.pop(Segment.WAF_RULES, None)
-    segments_after = {name: data for name, data in (segments | changed).items() if name in effect.names}
+    segments_after = {name: (segments | changed)[name] for name in effect.names}
     after = assembly.build(version, segments_after)
     if not any(name == Segment.ALLOWED_NETWORKS or source_of(name) is not None for name in changed):
         after = replace(after, lists=before.lists)

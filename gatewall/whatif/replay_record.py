@@ -12,23 +12,21 @@ from gatewall.engine.model import Reason, Verdict
 from gatewall.engine.snapshot import PolicySnapshot
 from gatewall.engine.steps import DECIDING_STEP
 from gatewall.gate.record import row_of
-from gatewall.models import PolicyRevision
 from gatewall.publication.control_plane import sources_of
-from gatewall.replay.change_history import ChangeHistory
 from gatewall.replay.missing import NotRecorded
 from gatewall.replay.recorded_waf import RecordedFacts
 from gatewall.replay.redecision import Redecided, RedecidedStep, Redecider, TraceStep, recorded_request, trace_of
 from gatewall.replay.rule_places import RulePlaces
 from gatewall.replay.scope_sources import scope_sources
 from gatewall.whatif.access_trace import access_body
+from gatewall.whatif.as_of import AsOf
+from gatewall.whatif.change_histories import changes_between
 from gatewall.whatif.explain_request import NOT_MATCHED, step_body
-from gatewall.whatif.shapes import placed
+from gatewall.whatif.shapes import moment_text, placed
 from policies import selectors
 from policies.policy_source import engine_access_rule
 
 _WAF_STEP = DECIDING_STEP[Reason.WAF_RULE].name
-MAX_REVISIONS = 500
-"""Behind more revisions than this, everything counts as changed."""
 
 
 def trace(record: AccessRecord) -> list[dict[str, Any]]:
@@ -39,24 +37,28 @@ def trace(record: AccessRecord) -> list[dict[str, Any]]:
     return [_recorded_step(record, each, places) for each in steps]
 
 
-def decide_again(record: AccessRecord) -> dict[str, Any]:
-    """Return the answer under the current policy and time, or why it cannot be determined."""
+def decide_again(record: AccessRecord, as_of: AsOf | None = None) -> dict[str, Any]:
+    """Return the answer under the current policy and time, or why it cannot be determined.
+
+    With ``as_of``, the policy is that of its revision, and the time that of the record.
+    """
     policies, countries = sources_of(settings.CONFIG)
-    policy = policies.current()
+    policy, at = (as_of.policy, record.at) if as_of else (policies.current(), time.time())
+    unknown = [each.as_json() for each in as_of.unknown] if as_of else []
+    moment = {"at": moment_text(at) if as_of else None, "unknown": unknown}
     if policy is None:
-        return _body(record, Redecided(CANNOT_DECIDE.verdict, None, frozenset()), [], 0)
+        return {**_body(record, Redecided(CANNOT_DECIDE.verdict, None, frozenset()), [], 0), **moment}
     revision = policy.version.revision
-    history = history_since(record.policy_revision, revision)
-    now = time.time()
-    redecider = Redecider(policy, countries=countries, history=history, at=now)
+    history = changes_between(record.policy_revision, revision)
+    redecider = Redecider(policy, countries=countries, history=history, at=at)
     replay = redecider.replay(record)
     decision = replay.decision()
-    places = _places(record, policy, now)
+    places = _places(record, policy, at)
     steps = [_step(each, places) for each in replay.steps()]
     domain = replay.facts.domain_name if replay.facts else None
     scope = scope_sources(redecider.subject_of(record), policy, domain)
     body = _body(record, decision, steps, revision)
-    return {**body, "scope": scope.as_json() if scope else None, "access": _access(replay.facts)}
+    return {**body, "scope": scope.as_json() if scope else None, "access": _access(replay.facts), **moment}
 
 
 def _access(facts: RecordedFacts | None) -> dict[str, Any] | None:
@@ -67,26 +69,6 @@ def _access(facts: RecordedFacts | None) -> dict[str, Any] | None:
         return access_body(facts.access, facts.access_trace())
     except NotRecorded:
         return None
-
-
-def history_since(revision: int, newest: int) -> ChangeHistory:
-    """Return the changes since this revision; if any is unknown, everything counts as changed."""
-    passed = newest - revision
-    return recent_history(newest, passed if 0 <= passed <= MAX_REVISIONS else 0)
-
-
-def recent_history(newest: int, number: int = MAX_REVISIONS) -> ChangeHistory:
-    """Return the changes of the last ``number`` revisions, as far back as no revision is missing."""
-    rows = PolicyRevision.objects.filter(number__gt=newest - number, number__lte=newest).order_by("-number")
-    recent: list[tuple[int, Any, Any]] = []
-    for record in rows.values_list("number", "changes", "counts").iterator(chunk_size=20):
-        if record[0] != newest - len(recent):
-            break
-        recent.append(record)
-    history = ChangeHistory(known_from=newest - len(recent), newest=newest)
-    for record in reversed(recent):
-        history.add(*record)
-    return history
 
 
 def _places(record: AccessRecord, policy: PolicySnapshot | None, at: float) -> RulePlaces:

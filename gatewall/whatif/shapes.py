@@ -1,6 +1,7 @@
 """JSON schemas of the what-if answers, and matched WAF rules as JSON."""
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from gatewall.engine.waf.places import Form
@@ -20,6 +21,8 @@ def list_of(properties: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": object_of(properties)}
 
 
+UNKNOWN_LISTS = list_of({"revision": NUMBER, "resource": TEXT, "source": TEXT})
+"""Imported lists whose entries as of a revision are not recorded."""
 PLACES = list_of(
     {
         "target": {"type": "string", "enum": [*Target]},
@@ -31,6 +34,11 @@ PLACES = list_of(
 SCOPE_SOURCES = object_of({"admin": FLAG, "own": FLAG, "groups": {"type": "array", "items": TEXT}})
 SCOPE_SOURCES["type"] = ["object", "null"]
 PLACED_RULES = list_of({"id": NUMBER, "name": TEXT, "action": TEXT, "places": PLACES})
+
+
+def moment_text(at: float) -> str:
+    """Return seconds since the epoch as the API writes a moment."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def placed(rules: Sequence[Mapping[str, Any]], places: RulePlaces) -> list[dict[str, Any]]:

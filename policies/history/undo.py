@@ -30,6 +30,8 @@ class Past:
     values they had set: a field with another value now was changed later, and is left alone.
     """
 
+    resources = _RESTORED
+
     def __init__(self, head: int, number: int, last: int | None = None) -> None:
         """Undo every revision from the head, or the last, down to the one after ``number``. Raises CannotRestore."""
         self.is_part = last is not None
@@ -48,7 +50,7 @@ class Past:
             raise CannotRestore(_("revision %(number)s is not recorded"), number=_missing(between, head))
         # Revisions of users and tokens are not read, however many there are.
         touching = Q(changes__isnull=True)
-        for resource in _RESTORED:
+        for resource in self.resources:
             touching |= Q(resources__contains=f" {resource} ")
         chosen = between.filter(touching).order_by("-number")
         if chosen.count() > _MAX_REVISIONS:

@@ -225,11 +225,11 @@ def test_an_answer_has_a_tag(admin, log):
 
 
 def test_the_history_of_too_many_changes_is_not_read(admin, visits, monkeypatch):
-    from gatewall.whatif import replay_record  # noqa: PLC0415
+    from gatewall.whatif import change_histories  # noqa: PLC0415
 
     decision_id = visits(cookie="a=b")
     a_rule_row("new", "nothing", "path")
-    monkeypatch.setattr(replay_record, "MAX_REVISIONS", 0)
+    monkeypatch.setattr(change_histories, "MAX_REVISIONS", 0)
 
     assert entry(admin, decision_id, again="true")["again"]["undecidable"] in {None, "waf-rules"}
-    assert not replay_record.history_since(0, 1).row_is_as_of(0, "waf-rules", 1)
+    assert not change_histories.changes_between(0, 1).row_is_as_of(0, "waf-rules", 1)

@@ -18,7 +18,7 @@ from gatewall.kernel.clientip import Caller
 from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
 from gatewall.snapshot.host_paths import policy_files
-from gatewall.whatif import replay_record
+from gatewall.whatif import change_histories
 from gatewall.whatif.backtest import running, runs
 from gatewall.whatif.backtest.models import Backtest, State
 from policies import services
@@ -246,6 +246,6 @@ def test_recent_history_is_known_as_far_as_its_revisions_are_all_there():
         services.block_network(actor="", network=f"203.0.113.{number}")
     PolicyRevision.objects.filter(number=2).delete()
 
-    history = replay_record.recent_history(4)
+    history = change_histories.recent_history(4)
 
     assert (history.known_from, history.newest) == (2, 4)

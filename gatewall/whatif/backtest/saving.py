@@ -14,7 +14,7 @@ from gatewall.policy.resources import Write
 from gatewall.whatif.backtest import runs
 from gatewall.whatif.backtest.drafts import Draft, apply
 from gatewall.whatif.backtest.models import Backtest, State
-from gatewall.whatif.replay_record import MAX_REVISIONS
+from gatewall.whatif.change_histories import MAX_REVISIONS
 
 MONITOR, ENFORCE = "monitor", "enforce"
 

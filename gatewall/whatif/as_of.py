@@ -1,0 +1,167 @@
+"""The policy as of an earlier revision: all changes since are undone in a transaction that is rolled back.
+
+What no revision records is as it is now: passwords, sessions and their ends, and the digests of tokens.
+
+Cost: the revisions since are read before the policy lock is taken; at most 100,000 are undone. The last few policies
+are kept in memory, and share the tables of segments that are equal.
+"""
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+from django.conf import settings
+from django.db import IntegrityError
+
+from gatewall.engine.messages import gettext_noop as _
+from gatewall.engine.snapshot import PolicySnapshot, Version
+from gatewall.engine.waf.patterns import PatternRefused
+from gatewall.kernel.refusals import Gone
+from gatewall.models import PolicyRevision
+from gatewall.policy import revisions
+from gatewall.publication.compiler import consistent_read, segment_bytes
+from gatewall.snapshot.assembly import Assembly, SegmentData, SegmentRefused
+from gatewall.snapshot.host_paths import policy_files
+from gatewall.whatif.as_of_changes import EverythingBefore, Unknown
+from gatewall.whatif.as_of_rows import write_rows
+from gatewall.whatif.hypothetical import effect_of
+from policies.history.undo import CannotRestore
+
+_ATTEMPTS = 5
+_KEPT = 4
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class AsOf:
+    """The policy as of a revision, and the time of that revision in seconds since the epoch.
+
+    ``unknown``: imported lists whose entries of then are not recorded; the policy has those of now.
+    """
+
+    policy: PolicySnapshot
+    at: float
+    unknown: tuple[Unknown, ...]
+
+
+class _Moved(Exception):
+    """The policy was changed between the reading of its revisions and the lock."""
+
+
+class _Kept:
+    """The last policies of one state of the database, by revision."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self._state: object = None
+        self.assembly = Assembly()
+        self.policies: OrderedDict[int, AsOf] = OrderedDict()
+
+    def follow(self, version: Version) -> None:
+        """Forget everything if the database was restored or reloaded, or a session was revoked."""
+        state = version.epoch, version.reloads, version.revocations, settings.CONFIG.home
+        if state != self._state:
+            self._state, self.assembly = state, Assembly(policy_files(settings.CONFIG).patterns)
+            self.policies.clear()
+
+    def keep(self, number: int, policy: AsOf) -> AsOf:
+        if not policy.unknown:  # those depend on the entries of now
+            self.policies[number] = policy
+        while len(self.policies) > _KEPT:
+            self.policies.popitem(last=False)
+        return policy
+
+
+_kept = _Kept()
+
+
+def policy_as_of(number: int) -> AsOf:
+    """Return the policy as of this revision. Raises Gone, CannotRestore."""
+    with _kept.lock:
+        row = revision_of(number)
+        _kept.follow(revisions.current())
+        if number in _kept.policies:
+            _kept.policies.move_to_end(number)
+            return _kept.policies[number]
+        unknown, segments, version = _read(number)
+        try:
+            policy = _kept.assembly.build(version, segments)
+        except (SegmentRefused, PatternRefused) as error:
+            raise CannotRestore(
+                _("the policy of revision %(number)s is not valid any more: %(why)s"), number=number, why=str(error)
+            ) from None
+        return _kept.keep(number, AsOf(policy, row.committed_at.timestamp(), unknown))
+
+
+def revision_of(number: int) -> PolicyRevision:
+    """Return a kept revision. Raises Gone."""
+    row = PolicyRevision.objects.filter(pk=number).first()
+    if row is None or number > revisions.current().revision:
+        raise Gone(_("there is no such revision"))
+    return row
+
+
+@revisions.one_at_a_time
+def _write(past: EverythingBefore, head: int) -> None:
+    if revisions.current().revision != head:
+        raise _Moved
+    try:
+        if segments := write_rows(past):
+            revisions.advance(*segments, actor="as of", changes=[])
+    except IntegrityError:
+        raise CannotRestore(_("the rows of then contradict each other: their record is not complete")) from None
+
+
+def with_rows_as_of(number: int, answer: Callable[[], Answer]) -> tuple[Answer, tuple[Unknown, ...]]:
+    """Call a function in a transaction with the rows as of this revision, and roll back.
+
+    Raises Gone, CannotRestore.
+    """
+    revision_of(number)
+    for _attempt in range(_ATTEMPTS):
+        head, past = _past(number)
+        try:
+            with revisions.rolled_back():
+                _write(past, head)
+                return answer(), tuple(past.unknown.values())
+        except _Moved:
+            continue
+    raise CannotRestore(_("the policy is being changed all the time"))
+
+
+def _past(number: int) -> tuple[int, EverythingBefore]:
+    with consistent_read() as moment:
+        return moment.head.revision, EverythingBefore(moment.head.revision, number)
+
+
+def _read(number: int) -> tuple[tuple[Unknown, ...], dict[str, SegmentData], Version]:
+    """Return the segments as of the revision: those that differ as bytes, the others as of now."""
+    for _attempt in range(_ATTEMPTS):
+        head, past = _past(number)
+        try:
+            effect = effect_of(partial(_write, past, head))
+        except _Moved:
+            continue
+        except ValueError as error:
+            why = str(error)
+            words = _("the policy of revision %(number)s is not valid any more: %(why)s")
+            raise CannotRestore(words, number=number, why=why) from None
+        with consistent_read() as moment:
+            if moment.head.revision != head:
+                continue
+            segments = {
+                name: _by_content(effect.segments[name].read())
+                if name in effect.segments
+                else _by_content(segment_bytes(moment, name))
+                for name in effect.names
+            }
+        return tuple(past.unknown.values()), segments, Version(number, epoch=str(moment.head.epoch))
+    raise CannotRestore(_("the policy is being changed all the time"))
+
+
+def _by_content(data: Any) -> SegmentData:
+    return SegmentData(hashlib.sha256(data).hexdigest(), lambda: data)
