@@ -21,13 +21,15 @@ from gatewall.console.explain.access_rules import access_shown
 from gatewall.console.explain.presentation import MISSING, decision_shown, row_shown, scope_shown, steps_shown
 from gatewall.console.site.pages import OperatorPage
 from gatewall.engine.model import Effect
-from gatewall.kernel.refusals import Refusal
+from gatewall.kernel.refusals import Gone, Refusal
 from gatewall.whatif import exemptions, explain_view
+from gatewall.whatif.as_of import AsOf, policy_as_of
 from gatewall.whatif.explain_request import explain
 from gatewall.whatif.replay_record import decide_again, trace
 
 _FIELDS = ("client_ip", "host", "method", "uri", "scheme")
 _MAX_LINES = 100
+_MAX_DIGITS = 18
 _ASSUMED = {
     "credential": gettext_lazy("what was sent to sign in still proves whom it proved then"),
     "request-rate": gettext_lazy("the address asks as often as it did then"),
@@ -46,7 +48,8 @@ class Explain(OperatorPage):
     def get(self, request: HttpRequest) -> HttpResponse:
         text = request.GET.get("decision_id", "").strip()
         if not text:
-            return self.render(request, values={"method": "GET", "uri": "/", "scheme": "https"})
+            number = request.GET.get("revision", "")[:_MAX_DIGITS]
+            return self.render(request, values={"method": "GET", "uri": "/", "scheme": "https", "revision": number})
         try:
             decision_id = uuid.UUID(text)
         except ValueError:
@@ -57,11 +60,15 @@ class Explain(OperatorPage):
         return redirect("console:explain-receipt", decision_id=decision_id)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        values = {name: request.POST.get(name, "") for name in (*_FIELDS, "headers", "kind", "name", "amr")}
+        values = {name: request.POST.get(name, "") for name in (*_FIELDS, "headers", "kind", "name", "amr", "revision")}
         form = explain_view.ExplainInput(data=_as_sent(values))
         if not form.is_valid():
             return self.render(request, HTTPStatus.BAD_REQUEST, values=values, errors=_errors(form.errors))
-        answer = explain(form.made_up())
+        try:
+            answer = explain(form.made_up(), form.as_of())
+        except Refusal as error:
+            errors = [("revision", text) for text in messages_of(error)]
+            return self.render(request, HTTPStatus.CONFLICT, values=values, errors=errors)
         shown = {"decision": decision_shown(answer["decision"]), "steps": steps_shown(answer["trace"])}
         subject = row_shown(answer["subject"])
         scope = scope_shown(answer["scope"], answer["subject"], answer["domain"] or values["host"])
@@ -74,18 +81,29 @@ class Explain(OperatorPage):
 
 
 class Receipt(OperatorPage):
-    """One recorded decision, its replay under today's policy, and the exemptions for it."""
+    """One recorded decision, its replay under the policy of today or of a revision, and the exemptions for it."""
 
     template = "console/receipt.html"
     title = gettext_lazy("Explain a decision")
 
     def get(self, request: HttpRequest, decision_id: uuid.UUID) -> HttpResponse:
-        again = request.GET.get("again", "0")
+        again, revision = request.GET.get("again", "0"), request.GET.get("revision", "").strip()
         record = _record(decision_id)
-        if again not in {"0", "1"} or set(request.GET) - {"again"}:
-            messages.error(request, _("The only parameter is again=1."))
+        if again not in {"0", "1"} or set(request.GET) - {"again", "revision"}:
+            messages.error(request, _("The only parameters are again=1 and revision, a number."))
             return self._page(request, record, again=False, status=HTTPStatus.BAD_REQUEST)
-        return self._page(request, record, again=again == "1")
+        if not revision:
+            return self._page(request, record, again=again == "1")
+        if not (revision.isascii() and revision.isdigit() and len(revision) <= _MAX_DIGITS):
+            messages.error(request, _("The only parameters are again=1 and revision, a number."))
+            return self._page(request, record, again=False, status=HTTPStatus.BAD_REQUEST)
+        try:
+            as_of = policy_as_of(int(revision))
+        except Refusal as error:
+            messages.error(request, " ".join(messages_of(error)))
+            status = HTTPStatus.NOT_FOUND if isinstance(error, Gone) else HTTPStatus.CONFLICT
+            return self._page(request, record, again=False, status=status)
+        return self._page(request, record, again=True, as_of=as_of)
 
     def post(self, request: HttpRequest, decision_id: uuid.UUID) -> HttpResponse:
         record = _record(decision_id)
@@ -105,9 +123,16 @@ class Receipt(OperatorPage):
         return redirect(reverse("console:explain-receipt", args=[decision_id]) + "?again=1")
 
     def _page(
-        self, request: HttpRequest, record: AccessRecord, *, again: bool, status: HTTPStatus = HTTPStatus.OK
+        self,
+        request: HttpRequest,
+        record: AccessRecord,
+        *,
+        again: bool,
+        as_of: AsOf | None = None,
+        status: HTTPStatus = HTTPStatus.OK,
     ) -> HttpResponse:
         today = decide_again(record)
+        shown = decide_again(record, as_of) if as_of else today
         then = {"status": record.status, "outcome": record.outcome, "reason": record.reason}
         return self.render(
             request,
@@ -116,8 +141,10 @@ class Receipt(OperatorPage):
             subject=row_shown(record.subject),
             decision=decision_shown({**then, "decided_by": record.decided_by}),
             steps=steps_shown(trace(record)),
-            again=_again(today) if again else None,
-            scope=scope_shown(today["scope"], record.subject, record.host or "?"),
+            again=_again(shown) if again else None,
+            as_of=as_of.policy.version.revision if as_of else None,
+            unknown=as_of.unknown if as_of else (),
+            scope=scope_shown(shown["scope"], record.subject, record.host or "?"),
             passes_today=bool(today["decision"]) and today["decision"]["outcome"] == Effect.ALLOW,
             offers=exemptions.offers(record, today),
             lifetimes=_LIFETIMES.items(),
@@ -152,6 +179,9 @@ def _as_sent(values: dict[str, str]) -> dict[str, Any]:
         if line.strip():
             name, _colon, value = line.partition(":")
             headers.setdefault(name.strip(), []).append(value.strip())
+    if revision := values["revision"].strip():
+        is_number = revision.isascii() and revision.isdigit() and len(revision) <= _MAX_DIGITS
+        sent["revision"] = int(revision) if is_number else revision
     if headers:
         sent["headers"] = headers
     if values["kind"]:
