@@ -227,6 +227,14 @@ def block_country(*, actor: str, country_code: str, remark: str = "") -> GeoBloc
     return rule
 
 
+@revisions.one_at_a_time
+def change_country(rule: GeoBlockRule, *, actor: str, remark: str) -> GeoBlockRule:
+    """Change the remark of a blocked country. Raises ValidationError, Gone."""
+    rule = revisions.as_it_is_now(rule)
+    rows.save(rule, Segment.BLOCKED_COUNTRIES, actor=actor, remark=remark)
+    return rule
+
+
 def unblock_country(rule: GeoBlockRule, *, actor: str) -> None:
     """Unblock a country. Raises Gone."""
     rows.delete(rule, Segment.BLOCKED_COUNTRIES, actor=actor)

@@ -1,5 +1,6 @@
 """Apply a policy document: call the services for each difference, in one revision."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -37,12 +38,12 @@ from policies.history.lockout import guard_against_lockout
 from policies.history.rule_lockout import guard_against_rules
 from policies.lists.by_hand import write_entries
 from policies.models import AccessRule
-from policies.services import change_waf_rule
+from policies.services import change_country, change_waf_rule
 
 _RESOURCES = {
     DOMAINS.name: resources.DOMAINS,
     GROUPS.name: resources.GROUPS,
-    COUNTRIES.name: resources.COUNTRIES,
+    COUNTRIES.name: replace(resources.COUNTRIES, update=change_country),  # no page or route changes one
     WAF_RULES.name: resources.WAF_RULES,
     SUBSCRIPTIONS.name: resources.SUBSCRIPTIONS,
 }

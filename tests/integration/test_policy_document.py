@@ -17,7 +17,7 @@ from policies.document.export import export
 from policies.document.reading import read
 from policies.groups.services import create_group
 from policies.lists.subscriptions import subscribe
-from policies.models import AccessRule, AllowlistEntry, BlocklistEntry, Expectation, WafRule
+from policies.models import AccessRule, AllowlistEntry, BlocklistEntry, Expectation, GeoBlockRule, WafRule
 from policies.rules.builtin import seed_waf_rules
 
 pytestmark = pytest.mark.django_db
@@ -171,3 +171,12 @@ def test_rows_move_between_groups_and_domains_that_come_and_go(installed):
     assert (AccessRule.objects.get().pk, WafRule.objects.get(name="own").pk) == ids
     assert AccessRule.objects.get().enabled
     assert PolicyRevision.objects.latest("number") == revision
+
+
+def test_the_remark_of_a_country_changes_and_its_row_stays(installed):
+    apply(read(b"version: 1\ncountries:\n- country_code: NO\n"), actor="carol")
+    before = GeoBlockRule.objects.get().pk
+
+    apply(read(b"version: 1\ncountries:\n- {country_code: NO, remark: spam}\n"), actor="carol")
+
+    assert (GeoBlockRule.objects.get().pk, GeoBlockRule.objects.get().remark) == (before, "spam")
