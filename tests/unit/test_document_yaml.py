@@ -1,0 +1,163 @@
+"""The text of a policy document: what is written is read back as it was, and what is no document is refused."""
+
+import json
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from policies.document.parsing import MAX_BYTES, NotANumber, Place, Unreadable, parse
+from policies.document.writing import yaml_of
+
+HARD = """~|null|NO|yes|1|0x1f|1e3|.5|-|- a|a: b|#a|*a|&a|!a|%a|@a|`a| a|a |a #b|<<|=|?|? a|[|{|2026-01-31|12:30|1_000
+\\d+|it's \\b|203.0.113.0/24|2001:db8::/32|2001:db8::1|::/0|/a/*/b|/a:b|a,b|\u2028|\x85|\ufeff|\U0001f600"""
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=40) | st.sampled_from(
+    ["", "a\nb", *HARD.replace("\n", "|").split("|")]
+)
+PLAIN = st.none() | st.booleans() | st.integers(-(10**17), 10**17) | TEXTS
+VALUES = st.recursive(
+    PLAIN, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4), max_leaves=8
+)
+
+
+@given(st.dictionaries(TEXTS, VALUES, min_size=1, max_size=5))
+def test_what_is_written_is_read_back(values):
+    text = yaml_of(values)
+
+    assert parse(text.encode())[0] == values
+    assert yaml_of(parse(text.encode())[0]) == text
+
+
+@given(st.dictionaries(TEXTS, VALUES, min_size=1, max_size=5))
+def test_json_is_read_as_it_is(values):
+    assert parse(json.dumps(values).encode())[0] == values
+    assert parse(json.dumps({"a": "\u00e9 \U0001f600 \\ud83d"}, ensure_ascii=False).encode())[0] == {
+        "a": "\u00e9 \U0001f600 \\ud83d"
+    }
+
+
+@given(st.dictionaries(st.sampled_from("abc"), TEXTS, min_size=1))
+def test_other_readers_of_yaml_read_the_same_texts(values):
+    assert yaml.safe_load(yaml_of(values)) == values
+
+
+def test_the_layout_is_that_of_a_person():
+    values = {
+        "version": 1,
+        "rows": [
+            {"name": "a b", "paths": [{"match": "prefix", "value": "/a"}], "days": ["mon", "tue"], "end": None},
+            {"pattern": "(?i)\\bit's", "flag": True, "empty": {}, "inner": {"b": [], "a": "NO"}},
+        ],
+        "none": [],
+    }
+
+    assert yaml_of(values) == (
+        "version: 1\n"
+        "rows:\n"
+        "- name: a b\n"
+        "  paths:\n"
+        "  - match: prefix\n"
+        "    value: /a\n"
+        "  days: [mon, tue]\n"
+        "  end: null\n"
+        "- pattern: '(?i)\\bit''s'\n"
+        "  flag: true\n"
+        "  empty: {}\n"
+        "  inner:\n"
+        "    b: []\n"
+        '    a: "NO"\n'
+        "none: []\n"
+    )
+
+
+def test_every_value_has_its_place():
+    values, place = parse(b"version: 1\nrows:\n- {a: x,\n   b: [y]}\n")
+
+    assert values == {"version": 1, "rows": [{"a": "x", "b": ["y"]}]}
+    assert at(place, "rows", 0, "b", 0) == (4, 8)
+    assert (place.keys["rows"].line, place.keys["rows"].column) == (2, 1)
+
+
+def at(place, *path):
+    for part in path:
+        place = place.inner[part]
+    assert isinstance(place, Place)
+    return place.line, place.column
+
+
+SCALARS = {
+    "~": None,
+    "": None,
+    "null": None,
+    "true": True,
+    "False": False,
+    "12": 12,
+    "-3": -3,
+    "007": 7,
+    "NO": "NO",
+    "yes": "yes",
+    "1.5": NotANumber("1.5"),
+    ".inf": NotANumber(".inf"),
+    "1e3": NotANumber("1e3"),
+    "0x1f": "0x1f",
+    "12:30": "12:30",
+    "2026-01-31": "2026-01-31",
+    '"1"': "1",
+    "'true'": "true",
+    "|-\n  a\n  b": "a\nb",
+    "1" * 30: NotANumber("1" * 30),
+}
+
+
+@pytest.mark.parametrize("text", SCALARS)
+def test_a_scalar_is_read_by_the_core_schema(text):
+    assert parse(f"a: {text}\n".encode())[0] == {"a": SCALARS[text]}
+
+
+REFUSED = {
+    "too large": (b"a" * (MAX_BYTES + 1), "more than 8 MiB", 1, 1),
+    "empty": (b"", "empty", 1, 1),
+    "only a comment": (b"# nothing\n", "empty", 1, 1),
+    "two documents": (b"a: 1\n---\nb: 2\n", "second document", 2, 1),
+    "an alias": (b"a: 1\nb: *a\n", "alias", 2, 4),
+    "an anchor": (b"a: &x [1]\n", "anchors", 1, 4),
+    "an alias as a key": (b"? *a\n: 1\n", "alias", 1, 3),
+    "a bomb": (b"a: &a [x,x]\nb: &b [*a,*a]\n", "anchors", 1, 4),
+    "a tag": (b"a: !!python/object:os.system x\n", "tags", 1, 4),
+    "a merge key": (b"a:\n  <<: {b: 1}\n", "merge", 2, 3),
+    "a duplicate key": (b"a: 1\nb: 2\na: 3\n", "twice", 3, 1),
+    "a duplicate key in JSON": (b'{"a": 1, "a": 2}', "twice", 1, 10),
+    "a list as a key": (b"? [a]\n: 1\n", "key is a text", 1, 3),
+    "not UTF-8": (b"a: 1\nb: \xff\n", "UTF-8", 2, 4),
+    "UTF-16": ("a: 1".encode("utf-16"), "UTF-8", 1, 1),
+    "NUL": (b"a: 1\nb: x\0y\n", "U+0000", 2, 5),
+    "a control character": (b"a: \x07\n", "U+0007", 1, 4),
+    "a tab as indentation": (b"a:\n\tb: 1\n", "not YAML", 2, 1),
+    "an open list": (b"a: [1,\n", "not YAML", 2, 1),
+    "nested deeply": (b"a: " + b"[" * 100, "too deeply", 1, 15),
+    "nested very deeply": (b"[" * 1_000_000, "too deeply", 1, 13),
+    "blocks nested deeply": (b"- " * 5_000, "too deeply", 1, 25),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_no_document_is_refused_where_it_is_wrong(case):
+    data, words, line, column = REFUSED[case]
+
+    with pytest.raises(Unreadable) as refused:
+        parse(data)
+
+    assert words in refused.value.message
+    assert (refused.value.line, refused.value.column) == (line, column)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused_at_a_place(data):
+    try:
+        parse(data)
+    except Unreadable as error:
+        refused = error
+    else:
+        return
+    assert min(refused.line, refused.column) >= 1
