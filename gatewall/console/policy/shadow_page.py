@@ -1,0 +1,114 @@
+"""The page of the shadow policy: set it, watch whom it would refuse or let in, put it in force or stop it."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from gatewall.api.caller import caller_of
+from gatewall.api.translation import messages_of, translated
+from gatewall.console.site import links
+from gatewall.console.site.pages import REFRESH_CHOICES, OperatorPage, refresh_labels, refreshed
+from gatewall.kernel.refusals import Refusal
+from gatewall.policy import revisions
+from gatewall.whatif.shadow import documents, services
+from gatewall.whatif.shadow.differences import Direction, Group, differences_since
+from gatewall.whatif.shadow.status import State, status_of
+
+_STATES = {
+    State.WAITING: _("waiting for the agent and the workers"),
+    State.ACTIVE: _("evaluated after the answers"),
+    State.FAILED: _("failed"),
+}
+_DIRECTIONS = {
+    Direction.REFUSED: _("would have been refused"),
+    Direction.LET_IN: _("would have been let in"),
+    Direction.OTHER: _("same outcome, another reason"),
+}
+_TABLES = (
+    ("people", _("Users, git tokens and licenses")),
+    ("hosts", _("Hosts")),
+    ("anonymous", _("Clients that proved nobody")),
+)
+
+
+class ShadowPage(OperatorPage):
+    """The shadow policy, its figures, and the requests that it would have answered differently."""
+
+    template, title = "console/shadow.html", _("Shadow policy")
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Return the page; it reloads itself as often as ``?refresh=`` says."""
+        refresh = request.GET.get("refresh", REFRESH_CHOICES[0])
+        if refresh not in REFRESH_CHOICES:
+            raise Http404
+        return refreshed(self._page(request, refresh=refresh), refresh)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        what = request.POST.get("do", "")
+        if what not in {"set", "promote", "stop"}:
+            raise Http404
+        try:
+            return getattr(self, f"_{what}")(request)  # type: ignore[no-any-return]  # one of the three methods below
+        except documents.PolicyMovedOn:
+            refused = gettext("The policy was changed since this page was shown. Look at the differences again.")
+        except Refusal as refusal:
+            refused = translated(refusal.message)
+        except ValidationError as error:
+            refused = " ".join(messages_of(error))
+        return self._page(request, HTTPStatus.CONFLICT, refused=refused)
+
+    def _set(self, request: HttpRequest) -> HttpResponse:
+        percent = request.POST.get("percent", "")
+        if not (percent.isascii() and percent.isdigit() and 1 <= int(percent[:4]) <= 100):
+            raise ValidationError(gettext("The percentage is a number from 1 to 100."))
+        documents.set_document(document=request.POST.get("document", ""), percent=int(percent), actor=str(request.user))
+        messages.success(request, gettext("The shadow policy is set. No answer changes."))
+        return redirect("console:shadow")
+
+    def _promote(self, request: HttpRequest) -> HttpResponse:
+        shown = request.POST.get("revision", "")
+        if_revision = int(shown) if shown.isascii() and shown.isdigit() and len(shown) < 19 else 0
+        force = request.POST.get("force") == "on"
+        documents.promote(actor=str(request.user), caller=caller_of(request), if_revision=if_revision, force=force)
+        messages.success(request, gettext("The document of the shadow policy is in force."))
+        return redirect("console:history")
+
+    def _stop(self, request: HttpRequest) -> HttpResponse:
+        if services.remove():
+            messages.success(request, gettext("The shadow policy is removed."))
+        return redirect("console:shadow")
+
+    def _page(self, request: HttpRequest, status: HTTPStatus = HTTPStatus.OK, /, **context: Any) -> HttpResponse:
+        shadow = services.current()
+        asked = {name: request.POST.get(name, "") for name in ("document", "percent")}
+        if shadow is not None:
+            state, found = status_of(shadow), differences_since(shadow.created_at)
+            tables = [
+                {"title": title, "has_who": name != "hosts", "rows": [_shown(group) for group in getattr(found, name)]}
+                for name, title in _TABLES
+            ]
+            context |= {"state": state, "state_label": _STATES[state.state], "found": found, "tables": tables}
+            context["log"] = links.log(shadow="differs", start_time=links.moment(shadow.created_at))
+        labels = refresh_labels()
+        return self.render(
+            request,
+            status,
+            shadow=shadow,
+            revision=revisions.current().revision,
+            choices=labels.items(),
+            **{"refresh": REFRESH_CHOICES[0]} | asked | context,
+        )
+
+
+def _shown(group: Group) -> dict[str, Any]:
+    return {
+        "group": group,
+        "direction": _DIRECTIONS[group.direction],
+        "links": [links.explain(each) for each in group.examples],
+    }
