@@ -25,7 +25,7 @@ _PACKED = 256
 """Shorter texts are not inspected as packed bytes."""
 _KINDS_OF_CONTROLS = 8
 _BYTES_A_CONTROL = 25  # packed bytes in UTF-8 have a control character in 13, attacked fields none
-_SHORTEST_PACKED_RUN = 8
+_SHORTEST_PACKED_RUN = 7
 _SCRAMBLED = 512
 _KINDS_OF_PUNCTUATION = 24
 """Of 32. A long text with so many is source code, or scrambled by the script of a page."""

@@ -1,0 +1,123 @@
+"""What a site's parser sees of a body: Django here; PHP, Express (qs, busboy) and Jackson as processes."""
+
+import base64
+import json
+import os
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import django
+from django.core.exceptions import BadRequest, SuspiciousOperation
+from django.http import HttpRequest
+from django.http.multipartparser import MultiPartParserError
+from django.test import RequestFactory
+
+from gatewall.install.launcher import free_port
+from tests.corpora.evasions.table import Evasion
+
+HERE = Path(__file__).parent
+
+
+class Seen(dict[str, bool]):
+    """Whether the site sees the payload, by the name of the evasion; ``versions`` of the parsers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.versions: dict[str, str] = {}
+
+    def note(self, row: Evasion, tree: Any) -> None:
+        self[row.name] = any(row.payload in text for text in texts(tree))
+
+
+def texts(tree: Any) -> Iterator[str]:
+    """Yield the names and texts in what a parser returned."""
+    if isinstance(tree, str):
+        yield tree
+    elif isinstance(tree, dict):
+        for name, value in tree.items():
+            yield name
+            yield from texts(value)
+    elif isinstance(tree, list | tuple):
+        for each in tree:
+            yield from texts(each)
+
+
+def django_sees(rows: Iterable[Evasion]) -> Seen:
+    found = Seen()
+    found.versions["Django"] = django.__version__
+    for row in rows:
+        request = RequestFactory().generic("POST", "/", row.body, content_type=row.kind)
+        found.note(row, _parsed_by_django(request))
+    return found
+
+
+def _parsed_by_django(request: HttpRequest) -> Any:
+    if request.content_type not in {"application/x-www-form-urlencoded", "multipart/form-data"}:
+        try:
+            return json.loads(request.body)
+        except ValueError:
+            return None
+    try:
+        return list(request.POST.lists())
+    except (
+        BadRequest,
+        LookupError,
+        MultiPartParserError,
+        SuspiciousOperation,
+        ValueError,
+    ):  # the site answers 400 or 500
+        return None
+
+
+def php_sees(rows: Iterable[Evasion], php: list[str]) -> Seen:
+    """``php`` is the command; its own server parses bodies as PHP does in any server."""
+    found, port = Seen(), free_port()
+    server = subprocess.Popen([*php, "-S", f"127.0.0.1:{port}", str(HERE / "judge.php")], stderr=subprocess.DEVNULL)
+    try:
+        for row in rows:
+            answer = _asked(f"http://127.0.0.1:{port}/", row)
+            found.versions["PHP"] = answer["version"]
+            found.note(row, answer["post"])
+    finally:
+        server.terminate()
+        server.wait()
+    return found
+
+
+def _asked(url: str, row: Evasion) -> Any:
+    request = urllib.request.Request(url, row.body, {"Content-Type": row.kind})  # noqa: S310 - http
+    for _ in range(50):
+        try:
+            with urllib.request.urlopen(request) as answer:  # noqa: S310
+                return json.loads(answer.read())
+        except urllib.error.URLError:
+            time.sleep(0.1)  # until it listens
+    raise RuntimeError("php does not listen")
+
+
+def express_sees(rows: list[Evasion], modules: Path) -> Seen:
+    """``modules`` is the folder node_modules with qs and busboy."""
+    sent = [json.dumps({"kind": row.kind, "body": base64.b64encode(row.body).decode()}) for row in rows]
+    return _answers(rows, sent, ["node", str(HERE / "judge.js")], NODE_PATH=str(modules))
+
+
+def jackson_sees(rows: list[Evasion], classpath: str) -> Seen:
+    sent = [base64.b64encode(row.body).decode() for row in rows]
+    return _answers(rows, sent, ["java", "-cp", classpath, str(HERE / "Judge.java")])
+
+
+def _answers(rows: list[Evasion], sent: list[str], command: list[str], **env: str) -> Seen:
+    done = subprocess.run(
+        command, input="\n".join(sent) + "\n", env={**os.environ, **env}, stdout=subprocess.PIPE, text=True, check=True
+    )
+    found = Seen()
+    for row, line in zip(rows, done.stdout.splitlines(), strict=True):
+        answer = json.loads(line)
+        found.versions |= answer.get("versions") or {"Jackson": answer["version"]}
+        found.note(row, answer["seen"])
+    return found
