@@ -102,10 +102,14 @@ WITH_PROCESSES = (
 # Locks, transactions, order, filters, what text a database takes. Not what visitors see, and other processes.
 DATABASE_DECIDES = (
     "tests/integration",
-    *ignored(files("tests/integration", "*_page", "account_*", "guard_*", "languages", "return_url", "step_up")),
-    *ignored(files("tests/integration", "*commands", "every_command", "exit_codes", "deploy_checks", "rotate_keys")),
+    *ignored(
+        files("tests/integration", "*_page", "*_pages", "account_*", "guard_*", "languages", "return_url", "step_up")
+    ),
+    *ignored(files("tests/integration", "*commands", "*_command", "exit_codes", "deploy_checks", "rotate_keys")),
+    *ignored(files("tests/integration", "benches", "*_clocks", "list_fetching", "*_refused", "reloads_at_once")),
+    *ignored(files("tests/integration", "sign_in_secrets", "watch_attacks")),
     *files("tests/gate", "freshness", "revisions"),
-    *files("tests/api", "bad_input", "etag", "filters", "lists", "long_lists", "rows", "unavailable"),
+    *files("tests/api", "bad_input", "filters", "lists", "long_lists", "rows", "unavailable"),
     *files("tests/api", "access_log*", "security_event*"),
 )
 # All but what reads headers and no other rows.
@@ -144,6 +148,7 @@ def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
     # A choice of tests covers what it covers.
     measured = ignored(UNMEASURED) if chosen else (*ignored(UNMEASURED), *MEASURED)
     again = ALL_WITH_DATABASE if full else DATABASE_DECIDES
+    with_processes = WITH_PROCESSES if full else (*WITH_PROCESSES, *ignored((CROWDS,)))  # they run on PostgreSQL
     computing = [
         tests.stage("Unit tests, and those of throttling", COMPUTING, *UNIT, *THROTTLING, *measured),
         *([] if chosen else [COVERED]),
@@ -154,7 +159,7 @@ def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
     ]
     waiting = [
         *STATIC,
-        tests.stage("Planes, processes, faults, packages, proxies, pages", WAITING, *BY_MODULE, *WITH_PROCESSES),
+        tests.stage("Planes, processes, faults, packages, proxies, pages", WAITING, *BY_MODULE, *with_processes),
         tests.stage("A full disk", 0, DISK),
         tests.stage("Crowds at the sign-in again, on PostgreSQL", 0, CROWDS, postgresql=True),
     ]

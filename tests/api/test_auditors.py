@@ -96,6 +96,7 @@ def test_the_path_of_a_webhook_is_hidden_from_auditors(admin, auditor):
     assert admin.get("/webhooks", {"search": "secret"}).json()["count"] == 1
 
 
-@pytest.mark.parametrize("name", sorted({name for name, verb in READABLE if verb == "GET"} - {"session"}))
-def test_what_an_auditor_reads_exists(auditor, name):
-    assert status(Api(a_token(auditor)), (name, "GET"), auditor.pk) in {200, 400, 404}, path_of(name, auditor.pk)
+def test_what_an_auditor_reads_exists(auditor):
+    client = Api(a_token(auditor))
+    for name in sorted({name for name, verb in READABLE if verb == "GET"} - {"session"}):
+        assert status(client, (name, "GET"), auditor.pk) in {200, 400, 404}, path_of(name, auditor.pk)

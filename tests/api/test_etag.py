@@ -48,15 +48,15 @@ def test_a_change_gives_the_tag_of_what_is_there_now(admin, kind):
 
 @pytest.mark.django_db
 @CHANGEABLE_KINDS
-@pytest.mark.parametrize("condition", ['"other"', 'W/{tag}, "other"', "", '"', ", ,", '"{inner}', "{inner}"])
-def test_a_change_under_another_tag_changes_nothing(admin, kind, condition):
+def test_a_change_under_another_tag_changes_nothing(admin, kind):
     path, tag = there(admin, kind)
     before = admin.get(path).json()
 
-    response = admin.put(path, kind.change, headers={"If-Match": condition.format(tag=tag, inner=tag.strip('"'))})
+    for condition in ('"other"', 'W/{tag}, "other"', "", '"', ", ,", '"{inner}', "{inner}"):
+        response = admin.put(path, kind.change, headers={"If-Match": condition.format(tag=tag, inner=tag.strip('"'))})
 
-    assert response.json()["code"] == ("stale" if response.status_code == 412 else "invalid")
-    assert response.status_code in {400, 412}
+        assert response.status_code in {400, 412}, condition
+        assert response.json()["code"] == ("stale" if response.status_code == 412 else "invalid"), condition
     assert admin.get(path).json() == before
 
 
@@ -81,13 +81,13 @@ def test_a_condition_that_names_the_tag_holds(admin, condition):
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("condition", ["", "x", '"', '"a" "b"', '"a"b', "W/", 'w/"a"', '*, "a"', '"a\nb"', '"\x7f"'])
-def test_a_condition_that_is_no_list_of_tags_is_refused_and_not_ignored(admin, condition):
+def test_a_condition_that_is_no_list_of_tags_is_refused_and_not_ignored(admin):
     kind = KINDS[1]
     path, _ = there(admin, kind)
 
-    assert fields_refused(admin.put(path, kind.change, headers={"If-Match": condition})) == {"If-Match"}
-    assert fields_refused(admin.delete(path, headers={"If-Match": condition})) == {"If-Match"}
+    for condition in ("", "x", '"', '"a" "b"', '"a"b', "W/", 'w/"a"', '*, "a"', '"a\nb"', '"\x7f"'):
+        assert fields_refused(admin.put(path, kind.change, headers={"If-Match": condition})) == {"If-Match"}, condition
+        assert fields_refused(admin.delete(path, headers={"If-Match": condition})) == {"If-Match"}, condition
     assert admin.get(path).json()["remark"] != "changed"
 
 
@@ -109,13 +109,13 @@ def test_a_write_may_ask_that_nothing_is_there(admin):
 
 @pytest.mark.django_db
 @ALL_KINDS
-@pytest.mark.parametrize("condition", ["{tag}", "*", "W/{tag}", '"a", {tag}'])
-def test_who_has_the_object_already_is_told_so(admin, kind, condition):
+def test_who_has_the_object_already_is_told_so(admin, kind):
     path, tag = there(admin, kind)
 
-    response = admin.get(path, headers={"If-None-Match": condition.format(tag=tag)})
+    for condition in ("{tag}", "*", "W/{tag}", '"a", {tag}'):
+        response = admin.get(path, headers={"If-None-Match": condition.format(tag=tag)})
 
-    assert (response.status_code, response.content, response.headers["ETag"]) == (304, b"", tag)
+        assert (response.status_code, response.content, response.headers["ETag"]) == (304, b"", tag), condition
 
 
 @pytest.mark.django_db

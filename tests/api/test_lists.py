@@ -138,11 +138,11 @@ def test_search_finds_text_in_any_case(admin, kind):
     assert [row["id"] for row in body["results"]] == [made[1]["id"]]
 
 
-@pytest.mark.parametrize("text", ["%", "_", "\\", "'", '"; --', "é", "[a-z]"])
-def test_search_takes_every_character_as_itself(admin, kind, text):
+def test_search_takes_every_character_as_itself(admin, kind):
     make(admin, kind, 1)
+    texts = ["%", "_", "\\", "'", '"; --', "é", "[a-z]"]
 
-    assert admin.get(kind.path, {"search": text}).status_code == 200
+    assert {text: admin.get(kind.path, {"search": text}).status_code for text in texts} == dict.fromkeys(texts, 200)
 
 
 def test_the_number_of_statements_does_not_grow_with_the_rows(admin, kind, django_assert_num_queries):

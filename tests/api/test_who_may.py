@@ -235,11 +235,11 @@ def test_what_is_public_asks_for_nothing(anonymous, alice, route):
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("name", sorted({name for (name, _), who in WHO.items() if who == ADMIN}))
-def test_methods_beside_those_of_the_table_are_not_a_way_around(user, anonymous, bob, name):
-    for verb in ("HEAD", "OPTIONS", "PATCH", "TRACE"):
-        assert status(anonymous, (name, verb), 999_999) == 401, verb
-        assert status(user, (name, verb), 999_999) in {403, 405}, verb
+def test_methods_beside_those_of_the_table_are_not_a_way_around(user, anonymous, bob):
+    for name in sorted({name for (name, _), who in WHO.items() if who == ADMIN}):
+        for verb in ("HEAD", "OPTIONS", "PATCH", "TRACE"):
+            assert status(anonymous, (name, verb), 999_999) == 401, (name, verb)
+            assert status(user, (name, verb), 999_999) in {403, 405}, (name, verb)
 
 
 @pytest.mark.django_db

@@ -86,6 +86,7 @@ def rows(installation):
         return [str(uuid.UUID(id_)) for (id_,) in database.execute("SELECT decision_id FROM audit_accesslog")]
 
 
+@pytest.mark.full  # the next test publishes changes of another host while this agent is stopped, too
 def test_what_another_host_changes_is_in_force_while_the_agent_is_stopped(host, elsewhere, pytestconfig):
     installation, auth, first = host
     question = about(client=CLIENT, Service_Authorization=installation.token)

@@ -113,6 +113,7 @@ def publish(home, *arguments):
     )
 
 
+@pytest.mark.parametrize("worn", [AND_A_CHANGE, pytest.param(ONLY_THE_LOGOUT, marks=pytest.mark.full)], indirect=True)
 def test_agent_refuses_to_publish_the_older_policy_and_says_why(restored):
     with agent(restored.installation.home):
         wait_until(lambda: "policy.rejected" in restored.agent_log, what="the refusal")
@@ -145,6 +146,7 @@ def test_new_changes_that_pass_the_old_numbers_bring_nothing_back(restored, logo
     assert restored.verdict_on(AFTER) == {VALID}
 
 
+@pytest.mark.full  # with an agent, the test above
 @after_a_change
 def test_new_changes_are_refused_to_a_writer_without_an_agent_too(restored):
     answers = change(restored.installation, logouts=1, changes=2)

@@ -54,6 +54,7 @@ def test_damaged_records_are_told_to_the_number_and_set_aside(scene):
     assert damaged == len(list(scene.trail.spool.glob("*.aside")))
 
 
+@pytest.mark.full  # tests/unit/test_spool_sync.py shows the order of the writes
 def test_each_record_is_on_the_disk_first_with_sync(copied):
     home, token = copied()
     with a_scene(home, token, GATEWALL_SPOOL_SYNC="1") as scene:

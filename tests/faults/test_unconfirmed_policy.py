@@ -70,7 +70,7 @@ def hanging(scene):
 @pytest.mark.parametrize(
     ("outage", "mode", "meanwhile"),
     [
-        (gone, "static", VALID),
+        pytest.param(gone, "static", VALID, marks=pytest.mark.full),  # see test_static_stability.py
         (hanging, "strict", CANNOT_DECIDE),
         pytest.param(gone, "strict", CANNOT_DECIDE, marks=pytest.mark.full),
         pytest.param(hanging, "static", VALID, marks=pytest.mark.full),
