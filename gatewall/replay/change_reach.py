@@ -25,7 +25,7 @@ from gatewall.replay.redecision import CHECKED, CREDENTIAL_KINDS, allowlist_appl
 _KEPT = 65_536
 """Maximum number of hosts, clients and requests whose result is cached."""
 _ONE_ANSWER = frozenset({Reason.CANNOT_DECIDE.value, Reason.REQUEST_MALFORMED.value})
-_EVERYWHERE = ("waf_mode", "waf_threshold", "request_rate_per_minute")
+_EVERYWHERE = ("waf_mode", "waf_threshold", "request_rate_per_minute", "stale_policy", "stale_policy_seconds")
 """Settings that concern every request."""
 _RATES = (Resource.ACCESS_RULES, Resource.DOMAINS, Resource.USERS)
 

@@ -17,6 +17,7 @@ from gatewall.replay.change_history import ChangeHistory
 from gatewall.replay.change_reach import ChangeReach, subjects_differ
 from gatewall.replay.changed_rules import ChangedRules
 from gatewall.replay.missing import Missing
+from gatewall.replay.policy_age import PolicyAges, step_settings
 from gatewall.replay.redecision import Assumed, Redecider, Replay, recorded_request
 
 
@@ -68,6 +69,8 @@ class Comparison:
             Redecider(before, countries=countries, history=histories[0], at=at),
             Redecider(after, countries=countries, history=histories[1], at=at),
         )
+        self._ages = PolicyAges(((before, histories[0]), (after, histories[1])))
+        self._settings_differ = step_settings(before.settings) != step_settings(after.settings)
         self._rules = ChangedRules(before.waf, after.waf.rules)
         self._same_access: dict[str | None, bool] = {}
         self._subjects_differ = subjects_differ(before, after)
@@ -87,6 +90,12 @@ class Comparison:
 
     def decided_twice(self, record: AccessRecord) -> Compared | None:
         """Return what ``of`` does, but decide also requests that the change cannot touch."""
+        compared = self._of_steps(record)
+        if (compared is None and not self._ages.differ) or not self._ages.are_needed(record):
+            return compared
+        return Compared(None, None, Missing.POLICY_AGE, frozenset())
+
+    def _of_steps(self, record: AccessRecord) -> Compared | None:
         request = recorded_request(record, self._at)
         replays = [decider.replay_request(record, request) for decider in self._deciders]
         before, after = (replay.decision() for replay in replays)
@@ -110,7 +119,7 @@ class Comparison:
         """True if a step that lacks this has the same result under both policies."""
         host, request = Host(record.host) if record.host else None, recorded_request(record, self._at)
         domain = self._before.domains.match(host)
-        if request is None or self._before.settings != self._after.settings:
+        if request is None or self._settings_differ:
             return False
         if domain != self._after.domains.match(host) or (missing is Missing.CREDENTIAL and self._subjects_differ):
             return False

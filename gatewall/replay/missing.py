@@ -7,6 +7,7 @@ class Missing(StrEnum):
     """What a decision needs and the record lacks."""
 
     REQUEST = "request"
+    POLICY_AGE = "policy-age"
     PATH = "path"
     HEADERS = "headers"
     CREDENTIAL = "credential"

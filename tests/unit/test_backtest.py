@@ -33,7 +33,20 @@ CHANGES = st.one_of(
             )
         }
     ),
-    st.fixed_dictionaries({"authorized_domains_mode": st.sampled_from(["any", "registered"])}),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "authorized_domains_mode": st.sampled_from(["any", "registered"]),
+            "waf_mode": st.sampled_from(["block", "monitor", "off"]),
+            "waf_threshold": st.sampled_from([1, 2, 4, 5, 7, 9]),
+            "geo_mode": st.sampled_from(["block", "monitor", "off"]),
+            "unknown_country": st.sampled_from(["allow", "block"]),
+            "request_rate_per_minute": st.sampled_from([0, 1, 2]),
+            "log_query_strings": st.sampled_from(["masked", "off"]),
+            "audit_mode": st.sampled_from(["best-effort", "strict"]),
+            "stale_policy": st.sampled_from(["static", "strict"]),
+        },
+    ),
     st.fixed_dictionaries(
         {"users": st.sampled_from([[replace(each, all_domains=False, domains=frozenset()) for each in USER_STATES]])}
     ),
@@ -128,6 +141,32 @@ def test_of_a_request_that_cannot_be_read_nothing_is_known():
     before, after = a_policy(domains=DOMAINS), a_policy(version=2, domains=DOMAINS, blocked=("203.0.113.0/24",))
 
     assert a_comparison(before, after).of(a_row(1, reason="cannot-decide")).missing is Missing.REQUEST
+
+
+STRICT = {"stale_policy": "strict"}
+SHORTER = {**STRICT, "stale_policy_seconds": 15}
+AGES = {
+    "a new limit": ({}, STRICT, ALL_CHANGED, Missing.POLICY_AGE),
+    "a shorter limit": (STRICT, SHORTER, UNCHANGED, Missing.POLICY_AGE),
+    "no limit any more": (STRICT, {"stale_policy": "static"}, UNCHANGED, None),
+    "no limit any more, and it was none then": (STRICT, {"stale_policy": "static"}, ALL_CHANGED, Missing.POLICY_AGE),
+    "the same limit, and another list": (STRICT, {"blocked": ("203.0.113.0/24",)}, ALL_CHANGED, None),
+    "the same limit, and the list of the client": (STRICT, {"blocked": (CLIENT,)}, ALL_CHANGED, Missing.POLICY_AGE),
+    "another number without a limit": ({}, {"stale_policy_seconds": 15}, ALL_CHANGED, None),
+    "what the record keeps": ({}, {"log_query_strings": "off", "audit_mode": "strict"}, ALL_CHANGED, None),
+}
+
+
+@pytest.mark.parametrize(("today", "change", "history", "missing"), AGES.values(), ids=AGES)
+def test_how_old_the_policy_was_is_missing_where_a_limit_of_it_may_have_refused(today, change, history, missing):
+    """The credential of the record was not looked at either: only the settings that steps read make a difference."""
+    wiki = [("x-forwarded-for", CLIENT), ("x-forwarded-host", OFFICE), ("x-forwarded-uri", "/wiki")]
+    record = recorded([*wiki, CREDENTIALS["bob"]], ONCE_BLOCKED)
+    before, after = a_policy(domains=DOMAINS, **today), a_policy(version=2, domains=DOMAINS, **{**today, **change})
+
+    compared = a_comparison(before, after, (history, ALL_CHANGED)).of(record)
+
+    assert (compared and compared.missing) == missing
 
 
 @settings(max_examples=600)

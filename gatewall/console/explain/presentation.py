@@ -23,6 +23,7 @@ OUTCOMES = {
 }
 MISSING = {
     "request": _("what was asked is not recorded"),
+    "policy-age": _("how old the policy was is not recorded"),
     "path": _("the path was recorded with masks, or cut"),
     "headers": _("the headers of a CORS preflight are not recorded"),
     "credential": _("what was sent to sign in is not recorded"),
