@@ -38,9 +38,10 @@ class UserInput(StrictInput):
 
 
 class UserScopeInput(ScopeInput):
-    """What a user may enter, as sent: domains and groups."""
+    """What decides about a user, as sent: domains, groups, and whether they can sign in."""
 
     groups = GroupsField(required=False)
+    is_active = FlagField(required=False)
 
 
 class UserOutput(serializers.ModelSerializer[User]):

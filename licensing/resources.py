@@ -6,7 +6,7 @@ from gatewall.engine.model import SubjectKind
 from gatewall.policy.resources import PolicyResource
 from licensing import selectors, services
 from licensing.models import GitToken, License
-from policies.serializers import ScopeInput
+from licensing.serializers import LicenseScopeInput
 
 RESOURCES = (
     PolicyResource(
@@ -15,7 +15,7 @@ RESOURCES = (
         subject=SubjectKind.LICENSE.value,
         selector=selectors.licenses,
         update=services.change_license,
-        draft=ScopeInput,
+        draft=LicenseScopeInput,
         note="",
     ),
     PolicyResource(model=GitToken, title=_("git token"), subject=SubjectKind.GIT_TOKEN.value),

@@ -9,7 +9,7 @@ from gatewall.api.fresh_sign_in import FreshInput
 from gatewall.api.serializers import FlagField, MomentField, TextField
 from licensing import services
 from licensing.models import GitToken, License
-from policies.serializers import RegisteredDomainsField
+from policies.serializers import RegisteredDomainsField, ScopeInput
 
 _SHOWN = ("id", "created_at", "created_by", "name", "prefix", "expires_at")
 
@@ -23,6 +23,13 @@ class LicenseInput(FreshInput):
     all_domains = FlagField(required=False)
     authorized_domains = RegisteredDomainsField(required=False)
     remark = TextField(max_length=500, allow_blank=True, required=False)
+
+
+class LicenseScopeInput(ScopeInput):
+    """What decides about a license, as sent: domains, and whether and until when it is in force."""
+
+    expires_at = MomentField(allow_null=True, required=False)
+    is_active = FlagField(required=False)
 
 
 class LicenseOutput(UsesOutput, serializers.ModelSerializer[License]):

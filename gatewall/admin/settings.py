@@ -6,6 +6,9 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
 
 from gatewall.api.service_admin import ServiceAdmin, actor
 from gatewall.api.translation import translated
@@ -27,6 +30,8 @@ class SystemSettingsAdmin(ServiceAdmin):
         """Return the page, which says where visitors sign in and which hosts the session cookie is for."""
         if request.method == "GET":
             messages.info(request, translated(cookie_reach.in_words()))
+            link = format_html('<a href="{}?kind=system/settings">{}</a>', reverse("console:backtests"), _("Backtest"))
+            messages.info(request, link)
         shown: HttpResponse = super().changeform_view(request, *arguments, **path)
         return shown
 

@@ -135,7 +135,9 @@ class OperationSchema(AutoSchema):
         if body is None:
             return None
         schema = self._part_of(body) if is_partial else self.resolve_serializer(body, "request").ref
-        required = not is_partial and any(field.required for field in body().fields.values())
+        form = body()
+        is_needed = any(field.required for field in form.fields.values()) or bool(getattr(form, "one_of", ()))
+        required = is_needed and not is_partial
         return {"required": required, "content": {"application/json": {"schema": schema}}}
 
     def _part_of(self, body: type[serializers.Serializer[Any]]) -> Schema:
@@ -158,7 +160,8 @@ class OperationSchema(AutoSchema):
         if isinstance(serializer, StrictInput):
             for name, field in serializer.fields.items():
                 schema["properties"][name] |= field.openapi if isinstance(field, TextField) else {}
-            return {**schema, "additionalProperties": False}
+            forms = [{"required": [name]} for name in serializer.one_of]
+            return {**schema, **({"oneOf": forms} if forms else {}), "additionalProperties": False}
         optional = {name for name, each in serializer.fields.items() if not each.required and not each.read_only}
         for each in schema.get("properties", {}).values():
             each.pop("readOnly", None)

@@ -17,8 +17,11 @@ FIRST_YEAR = 1000  # strftime writes earlier years with fewer than four digits
 class StrictInput(serializers.Serializer[Any]):
     """Reject unknown fields.
 
-    Fields ``shown`` in the context may be sent back unchanged, ``volatile`` ones with any value.
+    Fields ``shown`` in the context may be sent back unchanged, ``volatile`` ones with any value. ``one_of``: fields of
+    which exactly one is needed, for the OpenAPI document.
     """
+
+    one_of: tuple[str, ...] = ()
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping):

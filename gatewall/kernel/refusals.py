@@ -18,6 +18,11 @@ class Refusal(Exception):
         self.message = Message(message, **params)
         super().__init__(self.message)
 
+    def put_in(self, template: str, **params: object) -> None:
+        """Put the message into a longer one, as its ``why``: for a service that calls others."""
+        self.message = Message(template, **params, why=self.message)
+        self.args = (self.message,)
+
 
 class Conflict(Refusal):
     """The request is valid but conflicts with the current state."""

@@ -36,7 +36,8 @@ class PolicyResource:
     ``create``, ``update`` and ``delete`` are services, None if not supported. ``guards``: operations that take the
     caller and ``force``, as they may lock the caller out; ``forces``: operations that only take ``force``. ``draft``:
     serializer of a backtest's draft, if drafts are supported; ``note``: field that names a saved row's backtest;
-    ``subject``: the row's kind as a subject in the access log.
+    ``subject``: the row's kind as a subject in the access log. ``is_single``: one row that always exists and has no id
+    in the API; ``update`` takes no row.
     """
 
     model: Any
@@ -50,6 +51,7 @@ class PolicyResource:
     forces: frozenset[Write] = frozenset()
     draft: Any = None
     note: str = "remark"
+    is_single: bool = False
 
     @property
     def name(self) -> Resource:

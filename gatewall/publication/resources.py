@@ -6,7 +6,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts import resources as accounts
+from gatewall.api.settings_input import SettingsInput
 from gatewall.models import SystemSettings
+from gatewall.policy import system_settings
 from gatewall.policy.resources import PolicyResource
 from licensing import resources as licensing
 from policies import resources as policies
@@ -16,7 +18,14 @@ RESOURCES: tuple[PolicyResource, ...] = (
     *policies.RESOURCES,
     *accounts.RESOURCES,
     *licensing.RESOURCES,
-    PolicyResource(model=SystemSettings, title=_("settings")),
+    PolicyResource(
+        model=SystemSettings,
+        title=_("settings"),
+        update=system_settings.change,
+        draft=SettingsInput,
+        note="",
+        is_single=True,
+    ),
     PolicyResource(model=Webhook, title=_("webhook")),
 )
 BY_NAME: Mapping[str, PolicyResource] = {each.name.value: each for each in RESOURCES}

@@ -118,7 +118,8 @@ def _with_change(
     rules = changed.pop(Segment.WAF_RULES, None)
     segments_after = {name: (segments | changed)[name] for name in effect.names}
     after = assembly.build(version, segments_after)
-    if not any(name == Segment.ALLOWED_NETWORKS or source_of(name) is not None for name in changed):
+    differing = [*changed, *(segments.keys() - effect.names)]  # the last entry of a source takes its segment along
+    if not any(name == Segment.ALLOWED_NETWORKS or source_of(name) is not None for name in differing):
         after = replace(after, lists=before.lists)
     if rules is None:
         return after

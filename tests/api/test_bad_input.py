@@ -11,7 +11,7 @@ from django.urls import resolve
 from rest_framework import serializers
 
 from gatewall.api.serializers import FlagField, MomentField, ShapedField, TextField, WholeNumberField
-from gatewall.operations.settings_view import SettingsInput
+from gatewall.api.settings_input import SettingsInput
 from gatewall.policy import revisions
 from policies.serializers import NetworkField, RegisteredDomainField
 from tests.api.resources import KINDS, Kind, make

@@ -9,6 +9,7 @@ from gatewall.policy.resources import Write
 from gatewall.whatif.backtest import running, runs
 from gatewall.whatif.backtest.drafts import Draft
 from gatewall.whatif.backtest.models import State
+from gatewall.whatif.backtest.proposals import Changes
 from tests.support.cast import CLIENT
 
 BLOCK = Draft("ip-black-list", Write.CREATE, None, {"ip": CLIENT})
@@ -16,6 +17,10 @@ BLOCK = Draft("ip-black-list", Write.CREATE, None, {"ip": CLIENT})
 
 def a_draft(resource, change="create", row_id=None, **values):
     return Draft(resource, Write(change), row_id, values)
+
+
+def changes(*drafts, force=False):
+    return Changes(drafts, force)
 
 
 def asked(draft, **values):

@@ -17,14 +17,15 @@ from rest_framework import exceptions
 from gatewall.api.caller import caller_of
 from gatewall.api.translation import messages_of
 from gatewall.console.backtest.blast_radius import radius_of
-from gatewall.console.backtest.forms import FORMS, DraftForm
+from gatewall.console.backtest.forms import DraftForm
+from gatewall.console.backtest.proposal_forms import PROPOSAL_FORMS
+from gatewall.console.backtest.proposal_words import in_words
 from gatewall.console.site import links
 from gatewall.console.site.pages import OperatorPage
 from gatewall.engine.model import SubjectKind
 from gatewall.kernel.changes import Resource
 from gatewall.kernel.refusals import Refusal
 from gatewall.models import Node
-from gatewall.policy.resources import Write
 from gatewall.publication.resources import title_of
 from gatewall.whatif.backtest import runs, saving
 from gatewall.whatif.backtest.models import Backtest, State
@@ -45,7 +46,6 @@ _STATES = {
     State.FINISHED.value: _("finished"),
     State.FAILED.value: _("failed"),
 }
-_CHANGES = {Write.CREATE.value: _("create"), Write.UPDATE.value: _("update"), Write.DELETE.value: _("delete")}
 _WAYS = {saving.MONITOR: _("monitor"), saving.ENFORCE: _("enforce")}
 _SAVED = {saving.MONITOR: _("The draft is saved as monitor."), saving.ENFORCE: _("The draft is enforced.")}
 
@@ -57,7 +57,7 @@ class BacktestsPage(OperatorPage):
     post_reads = True
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        kind = _kind(request.GET.get("kind", next(iter(FORMS))))
+        kind = _kind(request.GET.get("kind", next(iter(PROPOSAL_FORMS))))
         first = {name: request.GET[name] for name in kind.base_fields if name in request.GET}
         return self._page(request, kind(initial=first))
 
@@ -65,9 +65,9 @@ class BacktestsPage(OperatorPage):
         """Queue a backtest and redirect to it, or return the form with errors."""
         form = _kind(request.POST.get("kind", ""))(request.POST)
         try:
-            draft_and_window = form.draft_and_window() if form.is_valid() else None
-            if draft_and_window is not None:
-                run = runs.queue(**draft_and_window, actor=str(request.user), caller=caller_of(request))
+            proposal_and_window = form.proposal_and_window() if form.is_valid() else None
+            if proposal_and_window is not None:
+                run = runs.queue(**proposal_and_window, actor=str(request.user), caller=caller_of(request))
                 return redirect("console:backtest", run.pk)
         except (Refusal, ValidationError) as error:
             form.refuse(error)
@@ -77,11 +77,12 @@ class BacktestsPage(OperatorPage):
         return self._page(request, form, _BAD)
 
     def _page(self, request: HttpRequest, form: DraftForm, status: HTTPStatus = HTTPStatus.OK) -> HttpResponse:
+        chosen = next(name for name, each in PROPOSAL_FORMS.items() if type(form) is each)
         kinds = [
-            {"resource": name, "title": each.title, "chosen": name == form.resource} for name, each in FORMS.items()
+            {"resource": name, "title": each.title, "chosen": name == chosen} for name, each in PROPOSAL_FORMS.items()
         ]
         queued = [_context(run) for run in Backtest.objects.defer("result")]
-        return self.render(request, status, form=form, kind=form.resource.value, kinds=kinds, runs=queued)
+        return self.render(request, status, form=form, kind=chosen, kinds=kinds, runs=queued)
 
 
 class BacktestPage(OperatorPage):
@@ -119,15 +120,13 @@ class BacktestPage(OperatorPage):
     def _page(
         self, request: HttpRequest, run: Backtest, status: HTTPStatus = HTTPStatus.OK, **context: Any
     ) -> HttpResponse:
-        draft = runs.draft_of(run)
         return self.render(
             request,
             status,
             run=_context(run),
-            values=sorted(draft.values.items()),
             tables=list(_tables(run.result)) if run.result else [],
             access=_access(run.result or {}),
-            may_monitor=saving.may_monitor(draft),
+            may_monitor=saving.may_monitor(runs.proposal_of(run)),
             has_agent=Node.objects.filter(seen_at__gte=timezone.now() - _AGENT_SILENT).exists(),
             # Not on pages that reload: the search may read many rows.
             **({} if context["is_open"] else _radius(run)),
@@ -139,9 +138,9 @@ _SHUTS_OUT = {Resource.BLOCKLIST.value: ("network", "ip"), Resource.COUNTRIES.va
 
 
 def _kind(name: str) -> type[DraftForm]:
-    if name not in FORMS:
+    if name not in PROPOSAL_FORMS:
         raise Http404
-    return FORMS[name]
+    return PROPOSAL_FORMS[name]
 
 
 def _backtest(pk: int) -> Backtest:
@@ -149,13 +148,9 @@ def _backtest(pk: int) -> Backtest:
 
 
 def _context(run: Backtest) -> dict[str, Any]:
-    values = run.draft["values"]
-    about = next((values[name] for name in ("name", "ip", "country_code") if name in values), "")
     return {
         "row": run,
-        "title": FORMS[run.resource].title if run.resource in FORMS else title_of(run.resource),
-        "about": about or (f"#{run.draft['id']}" if run.draft["id"] else ""),
-        "change": _CHANGES[run.draft["change"]],
+        **in_words(runs.proposal_of(run)),
         "state": _STATES[run.state],
         "saved": _WAYS.get((run.saved or {}).get("how", ""), ""),
     }
@@ -203,7 +198,7 @@ def _labels(row: dict[str, Any]) -> dict[str, Any]:
 def _radius(run: Backtest) -> dict[str, Any]:
     """Return the blast radius of a draft that blocks a network or country."""
     parameter, field = _SHUTS_OUT.get(run.resource, ("", ""))
-    value = run.draft["values"].get(field)
+    value = run.draft["values"].get(field) if parameter else None
     try:
         return radius_of(**{parameter: str(value)}) if value else {}
     except ValueError:

@@ -76,19 +76,17 @@ class DraftForm(forms.Form):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         words = {Write.CREATE: _("a new one"), Write.UPDATE: _("one is changed"), Write.DELETE: _("one is removed")}
-        self.fields["change"].choices = [(each.value, words[each]) for each in self.changes]  # type: ignore[attr-defined]  # a ChoiceField
+        if "change" in self.fields:
+            self.fields["change"].choices = [(each.value, words[each]) for each in self.changes]  # type: ignore[attr-defined]  # a ChoiceField
         last = [name for name in ("change", "id", "window", "force") if name in self.fields]
         self.order_fields([*(name for name in self.fields if name not in _COMMON), *last])
 
-    def draft_and_window(self) -> dict[str, Any] | None:
-        """Return the draft and the window; None if the API's serializer refuses them, with errors on the form."""
+    def proposal_and_window(self) -> dict[str, Any] | None:
+        """Return the proposal and the window; None if the API's serializer refuses them, with errors on the form."""
         values, end = self.cleaned_data, timezone.now()
         data = {
-            "resource": self.resource.value,
-            "change": values["change"],
-            "id": values["id"],
+            **self.proposal(),
             "force": values["force"],
-            "values": {} if values["change"] == Write.DELETE else self.values(),
             "start_time": (end - timedelta(hours=int(values["window"]))).isoformat(),
             "end_time": end.isoformat(),
         }
@@ -97,6 +95,16 @@ class DraftForm(forms.Form):
             return dict(form.validated_data)
         self._add_errors(form.errors)
         return None
+
+    def proposal(self) -> dict[str, Any]:
+        """Return the proposal under the names of the API."""
+        change = self.cleaned_data["change"]
+        return {
+            "resource": self.resource.value,
+            "change": change,
+            "id": self.cleaned_data.get("id"),
+            "values": {} if change == Write.DELETE else self.values(),
+        }
 
     def refuse(self, error: Refusal | ValidationError) -> None:
         if isinstance(error, ValidationError) and hasattr(error, "error_dict"):

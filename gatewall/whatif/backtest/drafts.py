@@ -1,4 +1,4 @@
-"""Draft of a change to one policy row, validated and applied by the resource's own serializer and services.
+"""Draft of a change to one policy row or to the settings, applied by the resource's own serializer and services.
 
 A draft is refused where the change itself would be, with the same error.
 """
@@ -33,6 +33,24 @@ KINDS: Mapping[str, PolicyResource] = {name: each for name, each in BY_NAME.item
 """The resources that a draft may change, by name."""
 
 
+def from_values(
+    resource: str, change: str | None, row_id: int | None, values: Mapping[str, Any], *, force: bool
+) -> Draft:
+    """Return the draft of these input values; ``change`` None is the default. Raises the serializer's ValidationError.
+
+    A ``force`` among the values holds for this trial only: saving the draft later needs a new confirmation.
+    """
+    is_single = KINDS[resource].is_single
+    write = Write(change or (Write.UPDATE if is_single else Write.CREATE))
+    if is_single and row_id is not None:
+        raise serializers.ValidationError({"id": _("%(resource)s have no id") % {"resource": resource}})
+    if not is_single and (row_id is None) != (write is Write.CREATE):
+        words = "a new row has none yet" if write is Write.CREATE else "which row is meant"
+        raise serializers.ValidationError({"id": words})
+    others = {name: value for name, value in values.items() if name != "force"}
+    return Draft(resource, write, row_id, others, force=force or values.get("force") is True)
+
+
 def read(draft: Draft) -> dict[str, Any]:
     """Return the values for the service. Raises the serializer's ValidationError."""
     kind = KINDS[draft.resource]
@@ -56,7 +74,7 @@ def apply(draft: Draft, *, actor: str, caller: Caller | None, note: str = "", **
     """
     kind, values = KINDS[draft.resource], {**read(draft), **other}
     values.pop("force", None)  # only the force of the current caller counts
-    row = None if draft.change is Write.CREATE else row_of(draft)
+    row = None if draft.change is Write.CREATE or kind.is_single else row_of(draft)
     if note and kind.note and draft.change is not Write.DELETE:
         before = values.get(kind.note, getattr(row, kind.note, ""))
         values[kind.note] = _append_note(before, note, 1000 if kind.note == "description" else 500)

@@ -1,4 +1,4 @@
-"""Backtests: their drafts, progress and results."""
+"""Backtests: their proposals, progress and results."""
 
 from django.db import models
 
@@ -16,13 +16,15 @@ class State(models.TextChoices):
 
 
 class Backtest(Record):
-    """A draft (``drafts.Draft``) replayed on the recorded requests of a window; ``result`` is from a tally.
+    """A proposal replayed on the recorded requests of a window; ``result`` is from a tally.
 
+    ``draft`` is the proposal as ``proposals.as_json`` writes it, of this ``kind``; ``resource`` is that of one row.
     ``claim`` is the process that runs it, ``beat_at`` its heartbeat. Across all hosts, one backtest runs at a time.
     ``failure_message`` has the template and the parameters of ``failure``.
     """
 
-    resource = models.CharField(max_length=32)
+    kind = models.CharField(max_length=16, default="row", db_default="row")
+    resource = models.CharField(max_length=32, blank=True)
     draft = models.JSONField()
     start_time = models.DateTimeField()
     end_time = models.DateTimeField()

@@ -59,7 +59,7 @@ def run(backtest: Backtest) -> bool:
 
 def _result_of(backtest: Backtest, claim: uuid.UUID) -> dict[str, Any]:
     began = time.monotonic()
-    policies = trial.policies_of(runs.draft_of(backtest), policy_files(settings.CONFIG))
+    policies = trial.policies_of(runs.proposal_of(backtest), policy_files(settings.CONFIG))
     _beat(claim)
     span = backtest.start_time, backtest.end_time
     total = window.number_of(*span, MAX_ROWS)

@@ -11,10 +11,10 @@ from gatewall.engine.messages import MAX_STORED, Message
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
-from gatewall.policy.resources import Write
-from gatewall.whatif.backtest import trial
+from gatewall.whatif.backtest import proposals, trial
 from gatewall.whatif.backtest.drafts import Draft
 from gatewall.whatif.backtest.models import Backtest, State
+from gatewall.whatif.backtest.proposals import Proposal
 
 KEPT = 20
 """Number of backtests to keep; the oldest finished ones are deleted."""
@@ -34,19 +34,23 @@ class NotFinished(Conflict):
     code = "backtest-not-finished"
 
 
-def draft_of(run: Backtest) -> Draft:
-    """Return the draft of a backtest."""
-    kept = run.draft
-    return Draft(run.resource, Write(kept["change"]), kept["id"], kept["values"], kept["force"])
+def proposal_of(run: Backtest) -> Proposal:
+    """Return the proposal of a backtest."""
+    return proposals.from_json(run.kind, run.resource, run.draft)
 
 
-def queue(draft: Draft, *, start: datetime, end: datetime, actor: str, caller: Caller | None) -> Backtest:
-    """Queue a backtest of a draft that could be saved now. Raises the errors of the change itself, TooManyBacktests."""
-    trial.try_out(draft, actor=actor, caller=caller)
+def queue(proposal: Proposal, *, start: datetime, end: datetime, actor: str, caller: Caller | None) -> Backtest:
+    """Queue a backtest of a proposal that could be saved now. Raises the errors of the change, TooManyBacktests."""
+    trial.try_out(proposal, actor=actor, caller=caller)
     with transaction.atomic():
         _delete_oldest()
         return Backtest.objects.create(
-            created_by=actor, resource=draft.resource, draft=draft.as_json(), start_time=start, end_time=end
+            created_by=actor,
+            kind=proposals.kind_of(proposal).value,
+            resource=proposal.resource if isinstance(proposal, Draft) else "",
+            draft=proposals.as_json(proposal),
+            start_time=start,
+            end_time=end,
         )
 
 

@@ -1,5 +1,6 @@
 """Serializers of backtests."""
 
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -8,9 +9,11 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from gatewall.api.serializers import FlagField, MomentField, ShapedField, StrictInput, WholeNumberField
+from gatewall.models import PolicyRevision
 from gatewall.policy.resources import Write
-from gatewall.whatif.backtest.drafts import KINDS, Draft, read
+from gatewall.whatif.backtest.drafts import KINDS, from_values, read
 from gatewall.whatif.backtest.models import Backtest, State
+from gatewall.whatif.backtest.proposals import MAX_CHANGES, Changes, Kind, Proposal, Restore
 from gatewall.whatif.shapes import FLAG, NUMBER, TEXT, list_of, object_of
 
 DEFAULT_SPAN = timedelta(hours=24)
@@ -18,16 +21,13 @@ MAX_SPAN = timedelta(days=366)
 _MAX_ID = 2**63 - 1
 
 
-class BacktestInput(StrictInput):
-    """A draft and a window, as sent. ``values`` are those of the resource's own API."""
+class DraftInput(StrictInput):
+    """A change of one row or of the settings, as sent. ``values`` are those of the resource's own API."""
 
     resource = serializers.ChoiceField(choices=[*KINDS])
     change = serializers.ChoiceField(choices=[*Write], required=False)
     id = WholeNumberField(min_value=1, max_value=_MAX_ID, required=False, allow_null=True)
     values = ShapedField({"type": "object"}, required=False)
-    force = FlagField(required=False)
-    start_time = MomentField(required=False)
-    end_time = MomentField(required=False)
 
     def validate_values(self, value: Any) -> Any:
         if not isinstance(value, dict):
@@ -35,17 +35,59 @@ class BacktestInput(StrictInput):
         return value
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        change = Write(attrs.get("change", Write.CREATE))
-        if (attrs.get("id") is None) != (change is Write.CREATE):
-            words = "a new row has none yet" if change is Write.CREATE else "which row is meant"
-            raise serializers.ValidationError({"id": words})
         values = attrs.get("values", {})
-        read(Draft(attrs["resource"], change, attrs.get("id"), values))
-        # Not stored with the values: saving the draft later needs a new confirmation.
-        force = attrs.get("force", False) or values.get("force", False)
-        others = {name: value for name, value in values.items() if name != "force"}
-        draft = Draft(attrs["resource"], change, attrs.get("id"), others, force=force)
-        return {"draft": draft, **_window(attrs.get("start_time"), attrs.get("end_time"))}
+        draft = from_values(attrs["resource"], attrs.get("change"), attrs.get("id"), values, force=False)
+        return {"draft": draft}
+
+
+class BacktestInput(DraftInput):
+    """A proposal and a window, as sent. A proposal is one draft, a list of drafts, or a revision to restore."""
+
+    one_of = ("resource", "changes", "restore")
+
+    resource = serializers.ChoiceField(choices=[*KINDS], required=False)
+    changes = serializers.ListField(child=DraftInput(), min_length=1, max_length=MAX_CHANGES, required=False)
+    restore = WholeNumberField(min_value=1, max_value=_MAX_ID, required=False)
+    force = FlagField(required=False)
+    start_time = MomentField(required=False)
+    end_time = MomentField(required=False)
+
+    def validate_restore(self, value: int) -> int:
+        if not PolicyRevision.objects.filter(pk=value).exists():
+            raise serializers.ValidationError(_("there is no such revision"))
+        return value
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        _refuse_several_kinds(attrs)
+        window = _window(attrs.get("start_time"), attrs.get("end_time"))
+        return {"proposal": _proposal(attrs), **window}
+
+
+def _refuse_several_kinds(attrs: dict[str, Any]) -> None:
+    given = [name for name in BacktestInput.one_of if name in attrs]
+    if not given:
+        words = _("one of %(names)s is needed") % {"names": ", ".join(BacktestInput.one_of)}
+        raise serializers.ValidationError({"resource": words})
+    besides = given[1:] if given[0] == "resource" else [*given[1:], *(each for each in _OF_A_DRAFT if each in attrs)]
+    if besides:
+        words = _("not together with %(name)s") % {"name": given[0]}
+        raise serializers.ValidationError(dict.fromkeys(besides, words))
+
+
+_OF_A_DRAFT = ("change", "id", "values")
+
+
+def _proposal(attrs: dict[str, Any]) -> Proposal:
+    """Return the proposal of a body. Raises the errors of a draft; those of a list come when it is tried."""
+    force = attrs.get("force", False)
+    if "changes" in attrs:
+        drafts = tuple(each["draft"] for each in attrs["changes"])
+        return Changes(drafts, force or any(each.force for each in drafts))
+    if "restore" in attrs:
+        return Restore(attrs["restore"], force)
+    draft = from_values(attrs["resource"], attrs.get("change"), attrs.get("id"), attrs.get("values", {}), force=force)
+    read(draft)
+    return draft
 
 
 def _window(start: datetime | None, end: datetime | None) -> dict[str, datetime]:
@@ -100,28 +142,43 @@ _RESULT = object_of(
     }
 )
 _RESULT["required"].remove("access")  # a result of an earlier release has none
-_DRAFT = object_of(
-    {
-        "change": {"type": "string", "enum": [*Write]},
-        "id": {"type": ["integer", "null"]},
-        "values": {"type": "object"},
-        "force": FLAG,
-    }
-)
+_DRAFT_FIELDS = {
+    "change": {"type": "string", "enum": [*Write]},
+    "id": {"type": ["integer", "null"]},
+    "values": {"type": "object"},
+}
+_DRAFT = dict(object_of({**_DRAFT_FIELDS, "force": FLAG}), type=["object", "null"])
+_CHANGES = dict(list_of({"resource": TEXT, **_DRAFT_FIELDS}), type=["array", "null"])
+
+
+class _PartField(ShapedField):
+    """A part of the proposals of one kind; null for others."""
+
+    def __init__(self, kind: Kind, part: Callable[[Backtest], Any], shape: Mapping[str, Any]) -> None:
+        super().__init__(shape, read_only=True)
+        self._kind, self._part = kind, part
+
+    def get_attribute(self, instance: Backtest) -> Any:
+        """Return the part, None for another kind of proposal."""
+        return self._part(instance) if instance.kind == self._kind else None
 
 
 class BacktestOutput(serializers.ModelSerializer[Backtest]):
-    """A backtest in a list."""
+    """A backtest in a list. Of ``draft``, ``changes`` and ``restore``, the one of its ``kind`` is not null."""
 
+    kind = serializers.ChoiceField(choices=[*Kind])
+    resource = _PartField(Kind.ROW, lambda run: run.resource, {"type": ["string", "null"]})
+    draft = _PartField(Kind.ROW, lambda run: run.draft, _DRAFT)
+    changes = _PartField(Kind.CHANGES, lambda run: run.draft["changes"], _CHANGES)
+    restore = _PartField(Kind.RESTORE, lambda run: run.draft["restore"], {"type": ["integer", "null"]})
     state = serializers.ChoiceField(choices=State.values)
-    draft = ShapedField(_DRAFT)
     progress = serializers.SerializerMethodField()
 
     class Meta:
         model = Backtest
         fields: tuple[str, ...] = (
-            *("id", "created_at", "created_by", "resource", "draft", "start_time", "end_time"),
-            *("state", "progress", "started_at", "finished_at", "failure"),
+            *("id", "created_at", "created_by", "kind", "resource", "draft", "changes", "restore"),
+            *("start_time", "end_time", "state", "progress", "started_at", "finished_at", "failure"),
         )
 
     def get_progress(self, run: Backtest) -> dict[str, Any]:
@@ -130,7 +187,7 @@ class BacktestOutput(serializers.ModelSerializer[Backtest]):
 
 
 class BacktestWithResult(BacktestOutput):
-    """A backtest with its result, null until it is finished; ``saved`` says how the draft was saved."""
+    """A backtest with its result, null until it is finished; ``saved`` says how the proposal was saved."""
 
     result = ShapedField(dict(_RESULT, type=["object", "null"]), allow_null=True)
     saved = ShapedField({"type": ["object", "null"]}, allow_null=True)

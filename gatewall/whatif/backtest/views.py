@@ -26,7 +26,7 @@ _PARAMETERS = {
 
 
 class Backtests(Resource):
-    """Replays of recorded requests under a change of policy."""
+    """Replays of recorded requests under a proposed change of policy."""
 
     area = POLICY
     input, output = BacktestInput, BacktestOutput

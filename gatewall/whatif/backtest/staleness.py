@@ -1,0 +1,102 @@
+"""Detect whether something that a proposal changes was changed since a revision."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from django.db.models import Q
+
+from gatewall.kernel.changes import Resource
+from gatewall.models import PolicyRevision
+from gatewall.policy import revisions
+from gatewall.whatif.backtest.drafts import KINDS, Draft
+from gatewall.whatif.backtest.proposals import Changes, Proposal, Restore
+from gatewall.whatif.change_histories import MAX_REVISIONS
+from policies.models import MANUAL, RESTORABLE, BlocklistEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """What a proposal changes: rows by resource and id, and resources as a whole."""
+
+    rows: frozenset[tuple[str, int | None]] = frozenset()
+    resources: frozenset[str] = frozenset()
+
+    @property
+    def all_resources(self) -> frozenset[str]:
+        return self.resources | {resource for resource, _ in self.rows}
+
+    def has(self, change: Mapping[str, Any]) -> bool:
+        """Return whether a change of a revision is about this."""
+        key = change["resource"], None if _is_single(change["resource"]) else change["id"]
+        if key in self.rows:
+            return True
+        return change["resource"] in self.resources and not _is_automatic(_source_of(change))
+
+    def may_have(self, counts: list[dict[str, Any]] | None) -> bool:
+        """Return whether a revision of these counts, whose changes are not listed, may be about this."""
+        if counts is None:
+            return True
+        named = {each["resource"] for each in counts if not _is_automatic(each.get("source"))}
+        return not named.isdisjoint(self.resources) or any(each["resource"] in self._row_resources for each in counts)
+
+    @property
+    def _row_resources(self) -> frozenset[str]:
+        return frozenset(resource for resource, _ in self.rows)
+
+
+def touched_by(proposal: Proposal) -> Touched:
+    """Return what a proposal changes. A new row is nothing that was there."""
+    match proposal:
+        case Draft():
+            return Touched(rows=frozenset(_rows((proposal,))))
+        case Changes():
+            return Touched(rows=frozenset(_rows(proposal.drafts)))
+        case Restore():
+            return Touched(resources=frozenset({Resource.SETTINGS, *(each.recorded.resource for each in RESTORABLE)}))
+        case _:
+            assert_never(proposal)
+
+
+def may_have_changed(proposal: Proposal, revision: int) -> bool:
+    """Return whether something that the proposal changes may have changed since this revision.
+
+    Automatic bans and downloads of lists change no row that an operator has made, and are left out for whole resources.
+    """
+    touched = touched_by(proposal)
+    if not touched.all_resources:
+        return False
+    since = PolicyRevision.objects.filter(number__gt=revision)
+    passed = revisions.current().revision - revision
+    if passed > MAX_REVISIONS or since.count() != passed:
+        return True
+    about = Q(counts__isnull=True)
+    for resource in touched.all_resources:
+        about |= Q(resources__contains=f" {resource} ")
+    return any(
+        touched.may_have(counts) if changes is None else any(map(touched.has, changes))
+        for changes, counts in since.filter(about).values_list("changes", "counts").iterator(chunk_size=20)
+    )
+
+
+def _rows(drafts: tuple[Draft, ...]) -> Iterator[tuple[str, int | None]]:
+    for draft in drafts:
+        if draft.id is not None or _is_single(draft.resource):
+            yield draft.resource, draft.id
+
+
+def _is_single(resource: str) -> bool:
+    return resource in KINDS and KINDS[resource].is_single
+
+
+def _source_of(change: Mapping[str, Any]) -> str | None:
+    """Return the source of a blocklist entry, None for others. A changed one names only the fields that differ."""
+    named: str | None = change["after"].get("source") or change["before"].get("source")
+    if named or change["resource"] != Resource.BLOCKLIST:
+        return named
+    return BlocklistEntry.objects.filter(pk=change["id"]).values_list("source", flat=True).first()
+
+
+def _is_automatic(source: str | None) -> bool:
+    """Return whether entries of this source come and go by themselves: bans and those of lists."""
+    return source not in {None, "", MANUAL}
