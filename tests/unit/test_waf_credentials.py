@@ -49,6 +49,7 @@ def refused(value, name="authorization"):
         'Digest username="x\' or 1=1--", realm="a"',
         "Basic x' or 1=1--",
         "x' or 1=1--",
+        "Bearer ../../etc/passwd",
     ],
 )
 def test_attack_in_a_credential_for_the_site_is_refused(name, value):
@@ -61,6 +62,7 @@ def test_attack_in_a_credential_for_the_site_is_refused(name, value):
         basic("alice:correct horse battery staple"),
         basic("alice@example.org:pass"),
         "Basic =",
+        "Basic abcde",
         "Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln",
         "Bearer " + "aZ09-._~+/" * 20 + "==",
         'Digest username="alice", realm="a@b", nonce="dcd98b7102dd2f0e8b11d0", uri="/dir/index.html", qop=auth',
@@ -70,6 +72,12 @@ def test_attack_in_a_credential_for_the_site_is_refused(name, value):
 )  # fmt: skip
 def test_usual_credential_is_not_refused(value):
     assert not refused(value)
+
+
+def test_long_token_is_let_in_and_another_long_credential_is_refused():
+    assert not refused("Negotiate " + "YII/+a" * 5_000)
+    assert refused("Digest " + "a=b, " * 5_000)
+    assert refused(basic("a" * 20_000 + ":b"))
 
 
 def test_password_of_random_characters_is_not_refused():

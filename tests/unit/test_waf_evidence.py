@@ -1,5 +1,6 @@
 """A single weak sign refuses nothing: an English word, a file name, a keyword, the path of a product."""
 
+import json
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -50,6 +51,11 @@ def refusing(uri):
     return [rule.name for rule in JUDGE.refusing(request_of(b"GET", uri.encode(), BROWSER))]
 
 
+def refusing_a_body(kind, body):
+    headers = [*BROWSER, (b"content-type", kind.encode())]
+    return JUDGE.refusing(request_of(b"POST", b"/", headers, body.encode()))
+
+
 def refusing_a_search_for(text):
     return refusing(f"/search?q={quote_plus(text)}")
 
@@ -57,6 +63,19 @@ def refusing_a_search_for(text):
 @pytest.mark.parametrize("text", TEXTS)
 def test_weak_sign_alone_is_not_refused(text):
     assert refusing_a_search_for(text) == []
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_weak_sign_in_a_body_is_not_refused(text):
+    parts = f'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n{text}\r\n--b--\r\n'
+    bodies = {
+        "application/x-www-form-urlencoded": f"q={quote_plus(text)}",
+        "application/json": json.dumps({"title": text}),
+        "multipart/form-data; boundary=b": parts,
+        "text/plain": text,
+    }
+
+    assert [kind for kind, body in bodies.items() if refusing_a_body(kind, body)] == []
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -112,10 +131,10 @@ IDENTIFIERS = st.from_regex(r"[a-z]{3,8}([A-Z][a-z]{2,6})?", fullmatch=True)
 PACKAGES = st.sampled_from(["java.lang", "java.util", "java.io", "org.springframework.boot", "org.springframework.web"])
 CODE = st.one_of(
     st.builds(
-        "{}.{}.{}Exception".format,
+        "{}.{}{}Exception".format,
         st.sampled_from(["java.lang", "org.springframework.boot", "java.util"]),
-        NOUNS,
-        IDENTIFIERS,
+        NOUNS.map(str.capitalize),
+        IDENTIFIERS.map(str.capitalize),
     ),
     st.builds("{}.{}".format, IDENTIFIERS, IDENTIFIERS),
     st.builds("{}::{}".format, IDENTIFIERS, IDENTIFIERS),
@@ -141,8 +160,9 @@ SEGMENTS = st.one_of(
 
 @settings(max_examples=300, derandomize=True, deadline=None)
 @given(st.one_of(PHRASES, CODE))
-def test_english_and_code_in_a_search_are_not_refused(text):
+def test_english_and_code_are_not_refused(text):
     assert refusing_a_search_for(text) == []
+    assert not refusing_a_body("application/json", json.dumps({"title": text}))
 
 
 @settings(max_examples=300, derandomize=True, deadline=None)

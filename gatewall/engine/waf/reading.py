@@ -193,7 +193,7 @@ def _headers(values: Values, request: AccessRequest) -> None:
         elif name != "cookie":
             _header(values, name, value)
     for name, value in request.site_credentials:
-        _credential(values, name, value[:MAX_HEADER])
+        _credential(values, name, value)
 
 
 def _inspected_headers(request: AccessRequest) -> Sequence[tuple[str, str]]:
@@ -223,17 +223,19 @@ def _header(values: Values, name: str, value: str) -> None:
 
 
 def _credential(values: Values, name: str, value: str) -> None:
-    """Add the user name and password of Basic, decoded once, or another credential as sent."""
+    """Add the user name and password of Basic, decoded once, or another credential as sent unless it is opaque."""
     scheme, _, encoded = value.partition(" ")
-    decoded = basic_decoded(encoded) if scheme.lower() == "basic" else None
+    decoded = basic_decoded(encoded[:MAX_HEADER]) if scheme.lower() == "basic" else None
     if decoded is not None:
         user, _, password = decoded.partition(":")
         values.append((_HEADERS, name, user.replace("\n", "\r")))
         if any(sign in password for sign in _IN_ATTACKS):
             values.append((_HEADERS, name, password.replace("\n", "\r")))
-        encoded = encoded.rstrip("= ").replace("+", "").replace("/", "")  # lenient servers skip other characters
-    if not _is_token(encoded):
-        add(values, _HEADERS, name, value, base64=False)
+    is_opaque = _is_token(encoded.rstrip("= ").replace("+", "").replace("/", "")) and ".." not in encoded
+    if len(value) > MAX_HEADER and (decoded is not None or not is_opaque):
+        values.append((_HEADERS, name, UNINSPECTED + "header"))
+    if not is_opaque:  # lenient servers skip what is not base64
+        add(values, _HEADERS, name, value[:MAX_HEADER], base64=False)
 
 
 def _referer(values: Values, request: AccessRequest, value: str) -> None:
