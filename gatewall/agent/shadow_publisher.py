@@ -5,7 +5,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from django.core.exceptions import ValidationError
 from django.utils import timezone
+from rest_framework.exceptions import APIException
 
 from gatewall.agent.loop import Loop
 from gatewall.gate.shadow_follower import read_reports, reports_folder
@@ -27,7 +29,8 @@ _SHARE = 10
 """Compiling waits this many times as long as it took, because applying a change holds the policy lock."""
 _LEAST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 """Seconds between two compilations; a document that cannot be compiled is tried again after the longest."""
-_REFUSED = (Refusal, ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
+_REFUSED = (Refusal, ValidationError, APIException, ValueError)
+_BUGS = (TypeError, LookupError, ArithmeticError, AttributeError, AssertionError)
 Change = Callable[[str], object]
 
 
@@ -47,7 +50,8 @@ class ShadowPublisher(Loop):
         self._node = node
         self._change = change
         self._next_at = float("-inf")
-        self._failed_key = ""
+        self._tried = ""
+        self._has_failed = False
 
     def _work(self) -> None:
         shadow = services.current()
@@ -69,11 +73,12 @@ class ShadowPublisher(Loop):
                 self._write(Overlay(overlay.id, *limits, overlay.segments, overlay.removed))
             return
         began = time.monotonic()
-        if began >= self._next_at or self._failed_key not in {"", str(shadow.key)}:
+        if began >= self._next_at or self._tried != str(shadow.key):
+            self._tried = str(shadow.key)
             self._compile(shadow, limits)
             now = time.monotonic()
             pause = max(_SHARE * (now - began), _LEAST_PAUSE)
-            self._next_at = now + (_LONGEST_PAUSE if self._failed_key else min(pause, _LONGEST_PAUSE))
+            self._next_at = now + (_LONGEST_PAUSE if self._has_failed else min(pause, _LONGEST_PAUSE))
 
     def _compile(self, shadow: ShadowPolicy, limits: tuple[int, int]) -> None:
         """Apply the document in a transaction that is rolled back, and publish the segments that it changes."""
@@ -91,13 +96,13 @@ class ShadowPublisher(Loop):
             if overlay is None:
                 return  # the live policy is being published: the next turn compiles again
             self._write(overlay)
-        except _REFUSED as error:
-            problem = f"it cannot be compiled: {error}"
-            if not isinstance(error, Refusal | ValueError):
+        except (*_REFUSED, *_BUGS) as error:
+            problem = f"it cannot be compiled: {error or type(error).__name__}"
+            if isinstance(error, _BUGS):
                 logger.exception("shadow policy: a bug")
             with self._files.publishing():
                 self._files.publish_overlay(None)
-        self._failed_key = str(shadow.key) if problem else ""
+        self._has_failed = bool(problem)
         services.compiled(shadow.key, timezone.now(), problem, self._node)
 
     def _overlay_of(

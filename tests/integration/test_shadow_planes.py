@@ -2,6 +2,7 @@
 
 import pytest
 from django.conf import settings
+from django.core.exceptions import ValidationError
 
 from accounts import services as accounts
 from audit.models import AccessLog, SecurityEvent
@@ -15,6 +16,7 @@ from gatewall.whatif.shadow import services as shadows
 from gatewall.whatif.shadow.status import State, status_of
 from policies import services
 from policies.models import AuthorizedDomain
+from policies.rows import Duplicate
 from tests.support.cast import CLIENT, OFFICE, a_ports, a_request
 from tests.support.proxies import a_token
 
@@ -25,8 +27,12 @@ def close_office(_document):
     services.change_domain(AuthorizedDomain.objects.get(name=OFFICE), actor="shadow", access="denied", force=True)
 
 
-def refuse(_document):
-    raise ValueError("line 1: not a policy")
+FAULTS = {
+    "not a policy": ValueError("not a policy"),
+    "['no such country']": ValidationError("no such country"),
+    "'a bug'": KeyError("a bug"),
+    "the name is taken": Duplicate("the name is taken"),
+}
 
 
 @pytest.fixture
@@ -148,8 +154,12 @@ def test_a_removed_shadow_is_removed_from_workers(planes, publisher, visit):
     assert not shadows.remove()
 
 
-def test_a_document_that_does_not_compile_is_an_event_and_no_error(planes, visit):
+@pytest.mark.parametrize("problem", FAULTS)
+def test_a_document_that_does_not_compile_is_an_event_and_no_error(planes, visit, problem):
     from tests.support.shadows import a_publisher  # noqa: PLC0415 - as above
+
+    def refuse(_document):
+        raise FAULTS[problem]
 
     publisher = a_publisher(refuse)
     start(publisher, planes, visit)
@@ -157,7 +167,7 @@ def test_a_document_that_does_not_compile_is_an_event_and_no_error(planes, visit
 
     assert [plane(visit()).verdict for plane in planes] == [(401, "credential-missing")] * 2
     status = status_of(shadows.current())
-    assert (status.state, status.problem) == (State.FAILED, "it cannot be compiled: line 1: not a policy")
+    assert (status.state, status.problem) == (State.FAILED, f"it cannot be compiled: {problem}")
     (event,) = SecurityEvent.objects.filter(kind="shadow.failed")
     assert event.detail == {"node": "node-1", "problem": status.problem}
 
