@@ -12,6 +12,8 @@ from gatewall.engine.waf.rules import BodyRegion
 MAX_PARTS = 256
 """Further parts form one value."""
 _MAX_HEAD = 8_192
+_USUAL_HEAD = "Content-Disposition: form-data; "
+"""Left out of the raw text of further parts, where it would look like an injected header."""
 _MARK = BodyText(None, BODY_MARK)
 
 
@@ -24,7 +26,7 @@ def read(text: str, media_type: HeaderValue) -> list[BodyText]:
     first, *parts = ("\n" + text).split("\n" + delimiter, MAX_PARTS + 1)
     found = raw(first[1:]) if first.strip() else []
     if len(parts) > MAX_PARTS:
-        found += raw(parts.pop())
+        found += raw(parts.pop().replace(_USUAL_HEAD, ""))
     is_odd = False
     for part in parts:
         rest_of_line, _, content = part.partition("\n")
