@@ -7,7 +7,7 @@ from django.db import transaction
 from gatewall.kernel.changes import describe
 from gatewall.policy import system_settings
 from policies.document.document import Document, Rows
-from policies.document.sections import BUILTIN_WAF_RULES, SECTIONS, SETTINGS, Section
+from policies.document.sections import SECTIONS, SETTINGS, Section
 
 ALL = frozenset({SETTINGS, *(section.name for section in SECTIONS)})
 
@@ -25,7 +25,4 @@ def export(sections: Iterable[str] = ALL) -> Document:
 
 def rows_of(section: Section) -> Rows:
     """Return the rows of a section by their key; of built-in rules only those that were changed."""
-    rows = {section.key_of(row): row for row in map(section.row_of, section.queryset())}
-    if section is BUILTIN_WAF_RULES:
-        return {key: row for key, row in rows.items() if len(section.shown(row)) > len(section.key)}
-    return rows
+    return section.listed({section.key_of(row): row for row in map(section.row_of, section.queryset())})

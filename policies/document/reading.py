@@ -55,7 +55,10 @@ class _Reading:
         if self._errors:
             self._errors.sort(key=lambda error: (error.line, error.column))
             raise DocumentRefused(self._errors[:MAX_ERRORS])
-        plain = {name: {key: row for key, (row, _path) in rows.items()} for name, rows in tables.items()}
+        plain = {
+            name: BY_NAME[name].listed({key: row for key, (row, _path) in rows.items()})
+            for name, rows in tables.items()
+        }
         return Document(settings, plain)
 
     def _check_version(self) -> None:

@@ -97,6 +97,12 @@ class Section:
         shown = {name: row[name] for name in self.fields if name not in defaults or row[name] != defaults[name]}
         return {name: shown_request(value) if name == "request" else _sorted(value) for name, value in shown.items()}
 
+    def listed(self, rows: Mapping[Any, Mapping[str, Any]]) -> Mapping[Any, Mapping[str, Any]]:
+        """Return the rows that a document lists: of built-in rules those that differ from how they come."""
+        if self.defaults_of is None:
+            return rows
+        return {key: row for key, row in rows.items() if len(self.shown(row)) > len(self.key)}
+
     def queryset(self) -> QuerySet[Any]:
         """Return the rows that belong to the section."""
         found: QuerySet[Any] = self.model.objects.filter(self.rows)

@@ -173,6 +173,14 @@ def test_rows_move_between_groups_and_domains_that_come_and_go(installed):
     assert PolicyRevision.objects.latest("number") == revision
 
 
+def test_a_built_in_rule_that_is_listed_as_it_comes_is_left_out(installed):
+    seed_waf_rules(actor="seed")
+    document = read(b"version: 1\nbuiltin_waf_rules:\n- key: xss-script-tag\n")
+
+    assert apply(document, actor="carol") is None
+    assert document.canonical() == b"version: 1\nbuiltin_waf_rules: []\n"
+
+
 def test_the_remark_of_a_country_changes_and_its_row_stays(installed):
     apply(read(b"version: 1\ncountries:\n- country_code: NO\n"), actor="carol")
     before = GeoBlockRule.objects.get().pk
