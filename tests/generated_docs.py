@@ -132,8 +132,19 @@ def written(page: str) -> str:
     return text
 
 
+POLICY_SCHEMA = "policy.schema.json"
+
+
+def policy_schema() -> str:
+    """Return the JSON Schema of policy documents."""
+    from policies.document.schema import schema  # noqa: PLC0415 - after django.setup()
+
+    return json.dumps(schema(), indent=2) + "\n"
+
+
 def main() -> None:
     """Write all pages."""
+    (DOCS / POLICY_SCHEMA).write_text(policy_schema())
     for page in {place for place, *_ in PARTS.values()}:
         (DOCS / page).write_text(written(page))
 

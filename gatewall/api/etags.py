@@ -62,12 +62,12 @@ def refuse_stale(request: Request, tag: str) -> None:
         raise Stale("it is there, and If-None-Match says that it must not be")
 
 
-def conditional_response(request: Request, content: Mapping[str, Any], tag: str) -> Response:
+def conditional_response(request: Request, content: Any, tag: str) -> Response:
     """Return the response to a GET of one object: 304 if the caller's copy is current.
 
     The browsable page is another representation, without a tag.
     """
-    if getattr(request.accepted_renderer, "format", "json") != "json":
+    if getattr(request.accepted_renderer, "format", "json") == "api":
         return Response(content)
     if _is_none_match(request, tag):
         return Response(status=status.HTTP_304_NOT_MODIFIED, headers={"ETag": tag})

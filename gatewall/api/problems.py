@@ -74,10 +74,10 @@ def _response(error: Exception) -> Response | None:
 
 
 def _refusal(refusal: Refusal) -> Response:
-    status, message = status_of(type(refusal)), str(refusal)
-    response = problem(status, refusal.code, message)
+    status = status_of(type(refusal))
+    response = problem(status, refusal.code, str(refusal))
     if isinstance(refusal, Invalid):
-        response.data["errors"] = [{"field": refusal.field, "code": refusal.code, "message": message}]
+        response.data["errors"] = refusal.details()
     if status == HTTPStatus.UNAUTHORIZED:
         response["WWW-Authenticate"] = _CHALLENGE
     if isinstance(refusal, TooMany):

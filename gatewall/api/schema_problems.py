@@ -30,7 +30,8 @@ def headers(*names: str) -> Schema:
 def _any_problem() -> Schema:
     text = {"type": "string"}
     names = ["field", "code", "message"]
-    errors = {"type": "object", "properties": dict.fromkeys(names, text), "required": names}
+    place = {"line": {"type": "integer"}, "column": {"type": "integer"}, "pointer": text}  # of a policy document
+    errors = {"type": "object", "properties": {**dict.fromkeys(names, text), **place}, "required": names}
     members = {"type": text, "title": text, "status": {"type": "integer"}, "detail": text}
     code = {"type": "string", "enum": sorted(PROBLEM_CODES)}
     properties = {**members, "code": code, "errors": {"type": "array", "items": errors}}

@@ -4,7 +4,7 @@ Each refusal is defined beside the function that raises it and has a code; ``gat
 class to a status.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from gatewall.engine.messages import Message
 
@@ -32,6 +32,10 @@ class Invalid(Refusal):
     """A value is invalid; ``field`` says which."""
 
     field: ClassVar[str]
+
+    def details(self) -> list[dict[str, Any]]:
+        """Return every error, each with its field, code and message."""
+        return [{"field": self.field, "code": self.code, "message": str(self)}]
 
 
 class Gone(Refusal):

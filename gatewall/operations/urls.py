@@ -7,7 +7,14 @@ from gatewall.health import dashboard_view, health, metrics_view
 from gatewall.operations import settings_view
 from gatewall.operations.revisions_view import PolicyRevisions
 from gatewall.publication import reload_view
-from gatewall.whatif import access_log_view, explain_view, rule_suggestions_view, rule_trial_view, who_can_enter_view
+from gatewall.whatif import (
+    access_log_view,
+    document_view,
+    explain_view,
+    rule_suggestions_view,
+    rule_trial_view,
+    who_can_enter_view,
+)
 
 _REVISION = rf"^policy/revisions/(?P<pk>{PolicyRevisions.lookup_value_regex})"
 
@@ -19,6 +26,8 @@ urlpatterns = [
     path("dashboard/stats", dashboard_view.DashboardStats.as_view(), name="dashboard-stats"),
     path("access-logs/<uuid:decision_id>", access_log_view.AccessLogEntry.as_view(), name="access-log"),
     path("policy/explain", explain_view.Explain.as_view(), name="policy-explain"),
+    path("policy/document", document_view.PolicyDocument.as_view(), name="policy-document"),
+    path("policy/schema", document_view.PolicySchema.as_view(), name="policy-schema"),
     path("policy/who-can-enter", who_can_enter_view.WhoCanEnter.as_view(), name="policy-who-can-enter"),
     path(
         "access-rules/suggestions",

@@ -45,6 +45,20 @@ class DocumentRefused(Invalid):
             problem=first.message,
         )
 
+    def details(self) -> list[dict[str, Any]]:
+        """Return every error with its line, column (from 1) and JSON Pointer."""
+        return [
+            {
+                "field": self.field,
+                "code": self.code,
+                "message": str(each.message),
+                "line": each.line,
+                "column": each.column,
+                "pointer": each.pointer,
+            }
+            for each in self.errors
+        ]
+
 
 @dataclass(frozen=True, slots=True)
 class Document:

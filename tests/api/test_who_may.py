@@ -68,6 +68,8 @@ WHO = {
     ("policy-blast-radius", "GET"): ADMIN,
     **{("policy-shadow", verb): ADMIN for verb in ("GET", "PUT", "DELETE")},
     ("policy-shadow-promote", "POST"): ADMIN,
+    ("policy-document", "GET"): ADMIN,
+    ("policy-schema", "GET"): ADMIN,
     ("schema", "GET"): ADMIN,
     ("docs", "GET"): ADMIN,
     **{(f"{name}-list", verb): ADMIN for name in MANAGED for verb in ("GET", "POST")},

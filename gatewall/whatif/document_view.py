@@ -1,0 +1,83 @@
+"""API: the policy document, now or as of a revision, and its JSON Schema."""
+
+from typing import Any
+
+from django.http import Http404
+from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gatewall.api import etags
+from gatewall.api.operations import operation
+from gatewall.api.queries import refuse_unknown_parameters, whole_number_in
+from gatewall.api.scopes import POLICY
+from gatewall.api.views import ApiView
+from gatewall.kernel.refusals import Gone
+from gatewall.whatif.as_of import with_rows_as_of
+from policies.document.document import Document
+from policies.document.export import export
+from policies.document.schema import schema
+
+_MAX_REVISION = 10**18 - 1
+_YAML = "yaml"
+_REVISION = {"revision": {"type": "integer", "minimum": 1, "maximum": _MAX_REVISION}}
+
+
+class YamlRenderer(BaseRenderer):
+    """Render a text that is YAML (RFC 9512)."""
+
+    media_type = "application/yaml"
+    format = _YAML
+    charset = None
+
+    def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None) -> bytes:
+        """Return the bytes of the text."""
+        return str(data or "").encode()
+
+
+class PolicyDocument(ApiView):
+    """The policy document."""
+
+    area = POLICY
+    renderer_classes = [YamlRenderer, JSONRenderer]
+
+    @operation(
+        answer={"type": "string"},
+        media_type=YamlRenderer.media_type,
+        exports=(JSONRenderer.media_type,),
+        parameters=_REVISION,
+        refuses={404, 406, 409},
+        is_tagged=True,
+    )
+    def get(self, request: Request) -> Response:
+        """Export the policy as one document: canonical YAML, or JSON by ``Accept``.
+
+        With ``revision``, as it was after that revision.
+        """
+        refuse_unknown_parameters(request, _REVISION)
+        number = whole_number_in(request, "revision", 1, _MAX_REVISION)
+        document = _as_of(number) if number is not None else export()
+        form, values = str(request.accepted_renderer.format), document.values()
+        content: Any = document.canonical().decode() if form == _YAML else values
+        return etags.conditional_response(request, content, etags.tag_of({"format": form, "document": values}))
+
+
+def _as_of(number: int) -> Document:
+    """Return the document as of a revision. Raises Http404, CannotRestore."""
+    try:
+        document, _unknown = with_rows_as_of(number, export)  # it has no entries of imported lists
+    except Gone:
+        raise Http404 from None
+    return document
+
+
+class PolicySchema(ApiView):
+    """The JSON Schema of policy documents."""
+
+    area = POLICY
+
+    @operation(answer={"type": "object", "required": ["$schema"]}, is_tagged=True)
+    def get(self, request: Request) -> Response:
+        """Show the JSON Schema (2020-12) of policy documents, for editors and pipelines."""
+        found = schema()
+        return etags.conditional_response(request, found, etags.tag_of(found))
