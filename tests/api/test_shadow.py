@@ -7,8 +7,11 @@ from gatewall.models.shadow import ShadowPolicy
 from gatewall.policy import revisions
 from gatewall.whatif.shadow.services import report
 from policies import services
+from policies.history import confirmation
 from policies.models import AuthorizedDomain
+from tests.api.test_lock_out import ME
 from tests.support.cast import OFFICE
+from tests.support.proxies import Api, a_token
 
 pytestmark = pytest.mark.django_db
 
@@ -111,6 +114,19 @@ def test_promoting_what_is_in_force_changes_nothing(admin, office):
 
     assert admin.post("/policy/shadow/promote", {}).json()["revision"] is None
     assert revisions.current().revision == before
+
+
+def test_promoting_what_locks_its_maker_out_must_be_forced_and_confirmed(alice, office):
+    me = Api(a_token(alice), **{"X-Forwarded-For": ME, "Host": OFFICE})
+    put(me, f"version: 1\nblocklist:\n- ip: {ME}\n")
+    refused = me.post("/policy/shadow/promote", {})
+
+    assert (refused.status_code, refused.json()["code"]) == (409, "would-lock-you-out")
+    assert me.get("/policy/shadow").status_code == 200
+    forced = me.post("/policy/shadow/promote", {"force": True}).json()
+    (waiting,) = confirmation.pending()
+    assert forced["revision"] == waiting.revision == revisions.current().revision
+    assert forced["confirm_by"] == f"{waiting.deadline:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def test_the_figures_are_those_that_hosts_report(admin, office):

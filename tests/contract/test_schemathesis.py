@@ -82,6 +82,7 @@ MEANT = {
     "country",
     "country_code",
     "cursor",
+    "document",
     "domain",
     "email",
     "end_time",

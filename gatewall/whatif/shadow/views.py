@@ -84,6 +84,7 @@ class PromotedOutput(serializers.Serializer[Any]):
 
     revision = serializers.IntegerField(allow_null=True)
     policy_pending = serializers.BooleanField(required=False)
+    confirm_by = serializers.DateTimeField(required=False)
 
 
 class Shadow(ApiView):
@@ -127,7 +128,11 @@ class PromoteShadow(ApiView):
         except documents.PolicyMovedOn:
             raise Stale("the policy was changed since that revision") from None
         body: dict[str, Any] = {"revision": made.number if made else None}
-        return Response({**body, "policy_pending": True} if revisions.publication_is_pending() else body)
+        if revisions.publication_is_pending():
+            body["policy_pending"] = True
+        if (deadline := revisions.confirm_by()) is not None:
+            body["confirm_by"] = deadline
+        return Response(PromotedOutput(body).data)
 
 
 def _shown(shadow: ShadowPolicy) -> dict[str, Any]:
