@@ -49,4 +49,5 @@ class EventKind(StrEnum):
     WEBHOOK_DISABLED = "webhook.disabled", EventSeverity.HIGH
     POLICY_UNCONFIRMED = "policy.unconfirmed", EventSeverity.HIGH
     LOG_SHORTENED = "log.shortened", EventSeverity.MEDIUM
+    POLICY_REVERTED = "policy.reverted", EventSeverity.HIGH
     SHADOW_FAILED = "shadow.failed", EventSeverity.MEDIUM

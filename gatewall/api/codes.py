@@ -25,9 +25,9 @@ REFUSAL_CODES = frozenset({
     "last-admin", "list-changed", "matches-everything", "network-too-large", "no-monitor", "no-shadow-policy",
     "not-offered", "nothing-to-confirm", "outbox-full", "profile-applied", "reauthentication-failed",
     "reauthentication-required", "recovery-local-only", "recovery-refused", "scope-missing", "session-required",
-    "target-refused", "too-busy", "too-many-access-rules", "too-many-api-tokens", "too-many-attempts",
-    "too-many-backtests", "too-many-git-tokens", "too-many-groups", "too-many-waf-rules", "too-many-webhooks",
-    "totp-enabled", "totp-not-set-up", "user-removed", "webhook-disabled", "would-lock-you-out",
+    "target-refused", "too-busy", "too-large-to-revert", "too-many-access-rules", "too-many-api-tokens",
+    "too-many-attempts", "too-many-backtests", "too-many-git-tokens", "too-many-groups", "too-many-waf-rules",
+    "too-many-webhooks", "totp-enabled", "totp-not-set-up", "user-removed", "webhook-disabled", "would-lock-you-out",
 })  # fmt: skip
 """Codes of services; each is the ``code`` of a ``gatewall.kernel.refusals.Refusal``, or the
 ``problem_code`` of an exception of DRF."""

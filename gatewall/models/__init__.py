@@ -17,6 +17,7 @@ __all__ = [
     "PolicyRevocation",
     "PolicySegment",
     "Record",
+    "RefusalWatch",
     "ShadowPolicy",
     "ShadowReport",
     "SystemSettings",
@@ -80,18 +81,21 @@ class PolicyRevision(models.Model):
 
 
 class PendingConfirmation(models.Model):
-    """A forced change that locks out the address it was made from: reverted unless its maker confirms it.
+    """A change that is reverted unless somebody confirms it: it locks out its author, or they asked for it.
 
-    It is what the revisions after ``previous`` up to ``revision`` did. ``outcome`` is empty until it was kept or
-    reverted; ``problem`` says why the last try to revert it failed, ``problem_message`` is its template and parameters.
+    It is what the revisions after ``previous`` up to ``revision`` did. ``address``: where it was made, empty for a
+    command. ``outcome`` is empty until it was kept or reverted; ``problem`` says why the last try to revert it failed,
+    ``problem_message`` is its template and parameters.
     """
 
     KEPT, REVERTED = "kept", "reverted"
+    LOCK_OUT, ASKED = "lock-out", "asked"
 
     revision = models.PositiveBigIntegerField(primary_key=True)
     previous = models.PositiveBigIntegerField()
     actor = models.CharField(max_length=64, blank=True)
-    address = models.CharField(max_length=45)
+    address = models.CharField(max_length=45, blank=True)
+    cause = models.CharField(max_length=8, default=LOCK_OUT, db_default=LOCK_OUT)
     made_at = models.DateTimeField(default=timezone.now)
     deadline = models.DateTimeField()
     tried_at = models.DateTimeField(null=True)
@@ -107,6 +111,31 @@ class PendingConfirmation(models.Model):
     def why_not_reverted(self) -> str:
         """Return ``problem`` as a message that a page can translate."""
         return stored_message(self.problem_message, self.problem)
+
+
+class RefusalWatch(models.Model):
+    """A change that is reverted if it refuses too many people who were let in before (``whatif/refusal_watch.py``).
+
+    It is what the revisions after ``previous`` up to ``revision`` did. ``people``: how many it may refuse; ``refused``:
+    those found so far, with their host and a decision. ``outcome`` is empty until the change was kept or reverted;
+    ``problem`` says why the last try failed.
+    """
+
+    KEPT, REVERTED = "kept", "reverted"
+
+    revision = models.PositiveBigIntegerField(primary_key=True)
+    previous = models.PositiveBigIntegerField()
+    actor = models.CharField(max_length=64, blank=True)
+    people = models.PositiveIntegerField()
+    made_at = models.DateTimeField(default=timezone.now)
+    until = models.DateTimeField()
+    refused = models.JSONField(default=list)
+    problem = models.CharField(max_length=500, blank=True)
+    outcome = models.CharField(max_length=8, blank=True)
+    settled_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["outcome", "until"], name="refusal_watch_by_end")]
 
 
 class PolicyRevocation(models.Model):

@@ -1,6 +1,7 @@
-"""Confirm or revert changes that lock out their own author (like a commit-confirm on a router)."""
+"""Confirm or revert changes, like a commit-confirm on a router: lock-outs of the own address, and those that ask."""
 
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
@@ -9,6 +10,8 @@ from django.utils import timezone
 from gatewall.api.translation import message_of
 from gatewall.engine.messages import MAX_STORED
 from gatewall.engine.messages import gettext_noop as _
+from gatewall.kernel.changes import MAX_CHANGES
+from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict, Gone, Refusal
 from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.policy import revisions
@@ -22,6 +25,76 @@ class NothingToConfirm(Conflict):
     """The revision has no pending confirmation: it never had one, or it was confirmed or reverted."""
 
     code = "nothing-to-confirm"
+
+
+class TooLargeToRevert(Conflict):
+    """The change has more objects than a revision records, so that it could not be reverted."""
+
+    code = "too-large-to-revert"
+
+
+def await_confirmation(before: int, caller: Caller | None, *, seconds: int) -> None:
+    """Revert the revisions after ``before`` in so many seconds unless confirmed, because they lock out the caller.
+
+    Without effect if their changes are not fully recorded. Inside ``as_one_revision()``, this waits for its revision;
+    there is nothing to confirm if there is none.
+    """
+    revisions.once_written(partial(_await_lock_out, before, caller, seconds))
+
+
+def ask_for_confirmation(before: int, caller: Caller | None, *, seconds: int) -> None:
+    """Revert the revisions after ``before`` in so many seconds unless confirmed, because their author asked for it.
+
+    For a service that holds the policy lock. A lock-out that waits already keeps its cause, and the earlier deadline.
+    Inside ``as_one_revision()``, this waits for its revision. Raises TooLargeToRevert.
+    """
+    revisions.once_written(partial(_await_asked, before, caller, seconds))
+
+
+def refuse_irrevertible(before: int) -> None:
+    """Raise TooLargeToRevert if the revisions after ``before`` are not fully recorded."""
+    if not _is_recorded(before):
+        raise TooLargeToRevert(
+            _("more than %(number)s objects change, too many to be reverted: apply it in parts, or unconditionally"),
+            number=f"{MAX_CHANGES:,}",
+        )
+
+
+def _await_lock_out(before: int, caller: Caller | None, seconds: int) -> None:
+    if _is_recorded(before):
+        _await(before, caller, seconds, PendingConfirmation.LOCK_OUT)
+
+
+def _await_asked(before: int, caller: Caller | None, seconds: int) -> None:
+    refuse_irrevertible(before)
+    _await(before, caller, seconds, PendingConfirmation.ASKED)
+
+
+def _is_recorded(before: int) -> bool:
+    return not PolicyRevision.objects.filter(number__gt=before, changes__isnull=True).exists()
+
+
+def _await(before: int, caller: Caller | None, seconds: int, cause: str) -> None:
+    last, now = PolicyRevision.objects.filter(number__gt=before).order_by("number").last(), timezone.now()
+    if last is None:
+        return
+    deadline = now + timedelta(seconds=seconds)
+    waiting = pending().filter(pk=last.number).first()
+    if waiting is not None:
+        deadline = min(deadline, waiting.deadline)
+        cause = PendingConfirmation.LOCK_OUT if PendingConfirmation.LOCK_OUT in {cause, waiting.cause} else cause
+    PendingConfirmation.objects.update_or_create(
+        revision=last.number,
+        defaults={
+            "previous": before,
+            "actor": last.actor,
+            "address": str(caller.address) if caller else "",
+            "cause": cause,
+            "made_at": now,
+            "deadline": deadline,
+        },
+    )
+    revisions.expect_confirmation(deadline)
 
 
 def pending() -> QuerySet[PendingConfirmation]:

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import timedelta
-from functools import partial
 from ipaddress import IPv4Network, IPv6Network
 from typing import TypeVar
 
@@ -16,9 +14,10 @@ from gatewall.engine.lists import Standing
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
-from gatewall.models import PendingConfirmation, PolicyRevision
+from gatewall.models import PendingConfirmation
 from gatewall.policy import revisions
 from policies import policy_source
+from policies.history.confirmation import await_confirmation
 from policies.history.rollback import take_back
 
 _MAX_PENDING = 100
@@ -51,34 +50,7 @@ def guard_against_lockout(caller: Caller | None, *, force: bool) -> Iterator[Non
         raise WouldLockYouOut(
             _("your own address %(address)s would be refused; send force: true if you mean it"), address=caller.address
         )
-    await_confirmation(caller, before)
-
-
-def await_confirmation(caller: Caller, before: int) -> None:
-    """Create a pending confirmation of the revisions after ``before``, unless their changes are not fully recorded.
-
-    Inside ``as_one_revision()``, this waits for its revision; there is nothing to confirm if there is none.
-    """
-    revisions.once_written(partial(_await_confirmation, caller, before))
-
-
-def _await_confirmation(caller: Caller, before: int) -> None:
-    made = PolicyRevision.objects.filter(number__gt=before)
-    last, now = made.order_by("number").last(), timezone.now()
-    if last is None or made.filter(changes__isnull=True).exists():
-        return
-    deadline = now + timedelta(seconds=settings.GATEWALL_CONFIRM_SECONDS)
-    PendingConfirmation.objects.update_or_create(
-        revision=last.number,
-        defaults={
-            "previous": before,
-            "actor": last.actor,
-            "address": str(caller.address),
-            "made_at": now,
-            "deadline": deadline,
-        },
-    )
-    revisions.expect_confirmation(deadline)
+    await_confirmation(before, caller, seconds=settings.GATEWALL_CONFIRM_SECONDS)
 
 
 def refuse_blocking_loopback(caller: Caller | None, network: str, *, force: bool) -> None:

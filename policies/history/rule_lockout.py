@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 
@@ -26,7 +27,8 @@ from gatewall.engine.waf.matcher import RuleSet
 from gatewall.kernel.clientip import Caller
 from gatewall.policy import revisions, system_settings
 from policies import geo, policy_source
-from policies.history.lockout import WouldLockYouOut, await_confirmation, without_pending
+from policies.history.confirmation import await_confirmation
+from policies.history.lockout import WouldLockYouOut, without_pending
 from policies.models import AccessRule
 
 _VISIBLE = frozenset({"for", "host", "proto", "method", "uri"})
@@ -53,7 +55,7 @@ def guard_against_rules(caller: Caller | None, *, force: bool) -> Iterator[None]
     if not force:
         words = _("the rule %(rule)s would refuse you at %(host)s; send force: true if you mean it")
         raise WouldLockYouOut(words, rule=_name_of(found[1]), host=found[0])
-    await_confirmation(caller, before)
+    await_confirmation(before, caller, seconds=settings.GATEWALL_CONFIRM_SECONDS)
 
 
 def refused_of(let_in: set[str], caller: Caller) -> tuple[str, int] | None:
