@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from urllib.parse import unquote_plus
 
+from bench import waf_worst
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf import decoding, reading
 from gatewall.engine.waf.judge import THRESHOLD, builtin_rules, request_of
@@ -69,7 +70,6 @@ _PATHS = (
     "/api/v1/items?filter=price%3E10&fields=id,name", "/wiki/Main_Page", "/users/alice@example.com/settings",
     "/files/Quarterly%20report%20(final).pdf", "/repo.git/info/refs?service=git-upload-pack", "/calendar?from=2024",
 )  # fmt: skip
-_WORDS = "union select ' or 1=1 <script>alert(1) ../../etc/passwd ;cat "
 _NINE, _BUILTIN = "nine patterns of re", "built-in rules"
 Engine = Callable[[AccessRequest], object]
 
@@ -122,19 +122,8 @@ def hostile_request(size: int) -> AccessRequest:
 
 
 def worst_requests() -> dict[str, AccessRequest]:
-    """Return requests of the greatest size that are made of what costs most to decode or scan."""
-    found: dict[str, AccessRequest] = {}
-    for name, unit in {"escapes": "\\u003c", "entities": "&#60;", "comments": "/**/", "attack words": _WORDS}.items():
-        body = b'{"a":"' + (unit.replace("\\", "\\\\") * 65_536).encode()[:65_500] + b'"}'
-        found[f"64 KiB of JSON, {name}"] = _request(
-            "/api", _BROWSER | {"Content-Type": "application/json"}, "POST", body
-        )
-        found[f"15 KiB of URI, {name}"] = _request("/?a=" + (unit * 15_000)[:15_000], _BROWSER)
-        headers = {f"X-A{number}": (unit * 8_000)[:7_900] for number in range(7)}
-        found[f"55 KiB of headers, {name}"] = _request("/", _BROWSER | headers)
-        many = {f"X-A{number}": (unit * 50)[:50] for number in range(1000)}
-        found[f"1,000 headers, {name}"] = _request("/", _BROWSER | many)
-    return found
+    """Return requests of the greatest size that are made of what costs most."""
+    return waf_worst.worst_requests(_BROWSER)
 
 
 def custom_rules(count: int) -> list[WafRule]:
@@ -217,10 +206,11 @@ def _table(costs: dict[str, list[float]]) -> None:
 
 
 def _worst(engine: Engine, benign: float, rounds: int) -> None:
+    """Print the costliest first: the middle of each one's rounds."""
     _print("\n| Worst cases | us | to a harmless request |\n|---|---|---|")
     requests = worst_requests()
     costs = measure({"it": engine}, list(requests.values()), rounds)["it"]
-    for name, cost in zip(requests, costs, strict=True):
+    for cost, name in sorted(zip(costs, requests, strict=True), reverse=True):
         _print(f"| {name} | {cost:.0f} | {cost / benign:.0f} |")
 
 

@@ -45,6 +45,7 @@ class PatternCache:
         self._key = key
         self._known: OrderedDict[str, Scanner] = OrderedDict()
         self._lock = Lock()
+        self._is_warned = False
         self._failed: deque[str] = deque(maxlen=_KEPT_FILES)
 
     @property
@@ -57,7 +58,9 @@ class PatternCache:
     def want(self, patterns: Sequence[bytes], ready: Callable[[Scanner], None]) -> None:
         """Call ``ready`` with a scanner for the patterns: at once if it is in memory, else from a thread."""
         if not AVAILABLE:
-            logger.warning("WAF: %s", NO_ENGINE)
+            if not self._is_warned:
+                self._is_warned = True
+                logger.warning("WAF: %s", NO_ENGINE)
             return
         name = name_of(patterns)
         if (scanner := self._in_memory(name)) is not None:

@@ -152,7 +152,7 @@ def test_hostile_body_has_an_answer_in_bounded_time(body, kind):
 
 
 def test_documents_of_very_many_elements_are_read_as_raw_text_from_there_on():
-    few = xml_reader.read("<a>" + "<b/>" * 1_000 + "<c>some words</c></a>")
+    few = xml_reader.read("<a>" + "<b/>" * 200 + "<c>some words</c></a>")
     many = xml_reader.read("<a>" + "<b/>" * 3_000 + "<c>some words</c></a>")
 
     assert few == [BodyText("a/c", "some words")]

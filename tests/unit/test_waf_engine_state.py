@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from gatewall.engine.waf import builtin_matcher, canaries
-from gatewall.engine.waf.builtin_matcher import PATTERNS
+from gatewall.engine.waf.builtin_matcher import PATTERNS, TEXT_PATTERNS
 from gatewall.engine.waf.judge import builtin_rules
 from gatewall.engine.waf.matcher import DISTRUSTED, WAITING, RuleSet
 from gatewall.engine.waf.patterns import PatternRefused
@@ -112,8 +112,16 @@ def test_engine_that_breaks_later_is_given_up():
     sound = Blind()
     sound.scan = scanner.scan
     later.wanted[0](sound)
+    later.wanted[1](texts := Blind())
+    assert waf_checks(policy_of(rules)) == {"waf": DISTRUSTED, "waf_engine": "hyperscan"}
+    texts.scan = OneByOne(TEXT_PATTERNS).scan
+    rules = RuleSet(builtin_rules(), later := Later())
+    later.wanted[0](sound)
+    later.wanted[1](texts)
     assert waf_checks(policy_of(rules)) == {"waf": "ok", "waf_engine": "hyperscan"}
 
+    texts.scan = Blind().scan
+    assert waf_checks(policy_of(rules)) == {"waf": DISTRUSTED, "waf_engine": "hyperscan"}
     sound.scan = Blind().scan
     assert not rules.inspect(ATTACK, None)
     assert waf_checks(policy_of(rules)) == {"waf": DISTRUSTED, "waf_engine": "re2"}

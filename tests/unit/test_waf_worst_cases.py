@@ -7,6 +7,8 @@ import pytest
 from bench.waf import browser_requests, worst_requests
 from gatewall.engine.waf.judge import THRESHOLD, builtin_rules, request_of
 from gatewall.engine.waf.matcher import RuleSet
+from gatewall.engine.waf.places import Places
+from gatewall.engine.waf.rules import Target
 from gatewall.engine.waf.values import MAX_SIGNS
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow
 from tests.support.cast import a_request
@@ -35,6 +37,11 @@ def calls(request):
     finally:
         sys.setprofile(None)
     return count
+
+
+def places(**parts):
+    rule = next(rule for rule in builtin_rules() if rule.name == "xss-script-tag")
+    return Places(a_request(**parts), None).of(rule)
 
 
 def matched(**parts):
@@ -85,10 +92,37 @@ def test_full_width_letters_are_read_as_ascii():
 
 
 def test_beginning_of_a_long_body_that_suffices_is_enough():
-    body = (f'{{"a":"{ATTACK}' + "b c " * 10_000 + '../../etc/passwd"}').encode()
+    body = (f'{{"a":"{ATTACK}' + "b c " * 3_500 + '../../etc/passwd"}').encode()
     request = request_of(b"POST", b"/", [(b"content-type", b"application/json")], body)
     names = {rule.name for rule in RULES.inspect(request, None, THRESHOLD)}
 
     assert {NOTE, "xss-script-tag"} <= names
     assert "traversal-in-text" not in names
     assert "traversal-in-text" in {rule.name for rule in RULES.inspect(request, None)}
+
+
+def test_rule_that_hits_what_it_does_not_target_is_looked_for_where_it_does():
+    referer = "https://cloud.example/?q=1 union select 1"
+    both = matched(uri="/?q=1%20union%20select%201", headers={"referer": referer})
+
+    assert "sqli-select-list" not in matched(headers={"referer": referer})
+    assert both >= matched(uri="/?q=1%20union%20select%201")
+
+
+@pytest.mark.parametrize("name", WORST)
+def test_worst_case_is_decided_the_same_by_both_engines_and_noted_or_refused(name):
+    by_re2 = RuleSet(builtin_rules()).inspect(WORST[name], None)
+
+    assert set(RULES.inspect(WORST[name], None)) == set(by_re2)
+    assert by_re2 or name.endswith("words")
+
+
+def test_rest_of_a_long_value_is_inspected_as_text_and_keeps_its_name():
+    padding = "some words " * 800
+    found = {(place.target, place.name) for place in places(uri=f"/?q={padding}{ATTACK}")}
+    of_cookie = {(place.target, place.name) for place in places(cookies={"c": f"{padding[:7000]} {ATTACK}"})}
+    of_header = {(place.target, place.name) for place in places(headers={"x-a": f"{padding[:7000]} {ATTACK}"})}
+
+    assert found == {(Target.URI, "q")}
+    assert of_cookie == {(Target.COOKIES, "c")}
+    assert of_header == {(Target.HEADERS, "x-a")}

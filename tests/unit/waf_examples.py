@@ -241,7 +241,7 @@ NAMED = {
     ),
     "protocol-not-inspected": (
         [path("/?a=" + "x" * 33_000), header("y" * 9_000)],
-        [path("/?a=" + "x" * 30_000), header("y" * 8_000)],
+        [path("/?a=" + "x" * 3_000), header("y" * 3_000)],
     ),
     "injection-graphql-flood": (
         [

@@ -6,27 +6,30 @@ RE2 tests the rule's other values one by one.
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from gatewall.engine.model import AccessRequest, Action
 from gatewall.engine.waf import transforms
 from gatewall.engine.waf.builtin import BUILTIN_RULES
-from gatewall.engine.waf.builtin.regions import regions_of
-from gatewall.engine.waf.canaries import passes_canaries
+from gatewall.engine.waf.builtin.regions import IN_TEXT, regions_of
+from gatewall.engine.waf.canaries import misread, passes_canaries
 from gatewall.engine.waf.lines import on_one_line
 from gatewall.engine.waf.patterns import PatternRefused, Placed
 from gatewall.engine.waf.reading import CUT, beginning_of, raw_uri, values_of
-from gatewall.engine.waf.rules import Category, Operator, Target, WafRule
+from gatewall.engine.waf.rules import BodyRegion, Category, Operator, Region, Target, WafRule
 from gatewall.engine.waf.scanning import OneByOne, Scanner, Scanners
 from gatewall.engine.waf.scope import Scope
 from gatewall.engine.waf.values import Value
 
 PATTERNS = tuple([on_one_line(rule.pattern).encode("ascii") for rule in BUILTIN_RULES])
 """All patterns in one database, whichever rules are on."""
+TEXT_PATTERNS = tuple([PATTERNS[number] for number in IN_TEXT])
+"""The patterns for texts and files: a quarter of the cost of all."""
 LONG_TEXT = 8_192
-BEGINNING_OF_TEXT = 2_048
-"""Of values that are longer in all, this much is scanned first: attacks that suffice there cost no more."""
+BEGINNING_OF_TEXT = 4_096
+"""Of longer texts, this much is scanned first."""
+_EVERY = range(len(PATTERNS))
 SHORT_URI = 512
 """For longer URIs, RE2 on the few patterns for the raw URI is cheaper than one scan for all patterns."""
 _BLOCK = Action.BLOCK  # an enum look-up would be the most expensive part of handling a match
@@ -40,10 +43,12 @@ class BuiltinMatcher:
     def __init__(self, rules: Iterable[tuple[int, WafRule]], scanners: Scanners | None) -> None:
         """``rules`` with their positions. Raises PatternRefused, also if RE2 fails the canaries."""
         self.scanner: Scanner = OneByOne(PATTERNS)
+        self.text_scanner: Scanner = OneByOne(TEXT_PATTERNS)
         self.is_distrusted = False
         self._by_number: dict[int, list[Placed]] = {}
         self._others: list[Placed] = []
         self._of_uri: list[tuple[int | None, Placed]] = []
+        self._of_forms: list[Placed] = []
         for position, rule in rules:
             placed = Placed.of(position, rule, regions_of(rule))
             number = _NUMBERS.get(rule.pattern)
@@ -53,12 +58,15 @@ class BuiltinMatcher:
                 self._others.append(placed)  # edited by the operator, or of another release
             else:
                 self._by_number.setdefault(number, []).append(placed)
+                if BodyRegion.RAW in placed.targets:
+                    self._of_forms.append(placed)
             if Target.URI in rule.targets:
                 self._of_uri.append((number, placed))
         if not passes_canaries(self.scanner):
             raise PatternRefused("RE2 failed the WAF self-test: unexpected behavior of this RE2 version")
         if scanners is not None:
             scanners.want(PATTERNS, self._use)
+            scanners.want(TEXT_PATTERNS, self._use_for_texts)
 
     def _use(self, scanner: Scanner) -> None:
         """Switch to the scanner if it passes the canaries, else keep the current one."""
@@ -67,35 +75,78 @@ class BuiltinMatcher:
         else:
             self.is_distrusted = True
 
+    def _use_for_texts(self, scanner: Scanner) -> None:
+        if _reads_as_re2(scanner):
+            self.text_scanner = scanner
+        else:
+            self.is_distrusted = True
+
     def check(self) -> None:
-        """Fall back to RE2 if the scanner fails the canaries."""
+        """Fall back to RE2 if a scanner fails the canaries."""
         if not (isinstance(self.scanner, OneByOne) or passes_canaries(self.scanner)):
             self.scanner = OneByOne(PATTERNS)
             self.is_distrusted = True
+        if not (isinstance(self.text_scanner, OneByOne) or _reads_as_re2(self.text_scanner)):
+            self.text_scanner = OneByOne(TEXT_PATTERNS)
+            self.is_distrusted = True
 
     def matches(self, request: AccessRequest, domain: str | None, stop_at: int = 0) -> list[Placed]:
-        """Return the matching rules, unordered; with ``stop_at``, those of the beginning of a long text if enough."""
+        """Return the matching rules, unordered; with ``stop_at``, only those outside of texts if they suffice."""
         values = values_of(request)
-        text = "\n".join([value for _, _, value in values]).encode("latin-1")
-        if stop_at and len(text) > LONG_TEXT:
-            early = self._enough(values, text[:BEGINNING_OF_TEXT], Scope(request, domain), stop_at)
-            if early:
-                return early
-        hits = self.scanner.scan(text)
+        singles, texts = _split(values) if values.has_texts else (values, {})
         uri = raw_uri(request)
-        if not (hits or uri or self._others):
-            return []
         scope = Scope(request, domain)
-        found = self._matches_of_uri(uri.encode("latin-1"), scope) if uri else []
-        ends = _ends(values)
-        found += [
-            placed
-            for number, end in hits
-            for placed in self._by_number.get(number, ())
-            if scope.covers(placed.rule) and _holds(placed, values, bisect_left(ends, end), scope)
-        ]
-        found += [each for each in self._others if scope.covers(each.rule) and _holds(each, values, None, scope)]
+        found = self._found(self.scanner, _EVERY, singles, scope)
+        if uri:
+            found += self._matches_of_uri(uri.encode("latin-1"), scope)
+        for region, group in texts.items():
+            if stop_at and self._suffices(found, stop_at):
+                found += self._marks(scope)
+                break
+            if region is BodyRegion.RAW:
+                found += [each for each in self._of_forms if scope.covers(each.rule) and _holds(each, group, scope)]
+                continue
+            if stop_at and sum([len(text) for _, _, text in group]) > LONG_TEXT:
+                found += self._in_beginning(group, scope)
+                if self._suffices(found, stop_at):
+                    found += self._marks(scope)
+                    break
+            found += self._found(self.text_scanner, IN_TEXT, group, scope)
+        found += [each for each in self._others if scope.covers(each.rule) and _holds(each, values, scope)]
         return list({each.position: each for each in found}.values())
+
+    def _found(self, scanner: Scanner, numbers: Sequence[int], values: list[Value], scope: Scope) -> list[Placed]:
+        """Return the rules that match one of the values, by one scan; by one more of each target if there is doubt."""
+        hits = scanner.scan("\n".join([value for _, _, value in values]).encode("latin-1"))
+        if not hits:
+            return []
+        ends = _ends(values)
+        found: list[Placed] = []
+        doubtful: list[Placed] = []
+        for number, end in hits:
+            for placed in self._by_number.get(numbers[number], ()):
+                if scope.covers(placed.rule):
+                    is_found = _is_target(placed, values[bisect_left(ends, end)], scope)
+                    (found if is_found else doubtful).append(placed)
+        return found + self._confirmed(scanner, numbers, values, doubtful, scope) if doubtful else found
+
+    def _confirmed(
+        self, scanner: Scanner, numbers: Sequence[int], values: list[Value], doubtful: list[Placed], scope: Scope
+    ) -> list[Placed]:
+        """Return the rules that match a value which they target: the hit of the scan was in another value."""
+        found = [each for each in doubtful if each.rule.exclusions and _holds(each, values, scope)]
+        waiting = {each for each in doubtful if not each.rule.exclusions}
+        by_region: dict[Region, list[str]] = {}
+        for region, _, text in values:
+            by_region.setdefault(region, []).append(text)
+        for region, texts in by_region.items():
+            if len(by_region) > 1 and any(region in each.targets for each in waiting):
+                hits = scanner.scan("\n".join(texts).encode("latin-1"))
+                matching = {each for number, _ in hits for each in self._by_number.get(numbers[number], ())}
+                now = {each for each in waiting if region in each.targets and each in matching}
+                found += now
+                waiting -= now
+        return found
 
     def refused_at_once(self, request: AccessRequest, domain: str | None, threshold: int) -> list[Placed]:
         """Return rules that match the beginning of a long URI if they suffice to refuse, else none.
@@ -108,22 +159,40 @@ class BuiltinMatcher:
 
     def _enough(self, values: list[Value], text: bytes, scope: Scope, threshold: int) -> list[Placed]:
         """Return the rules that match a cut text of values if they reach the threshold, with a mark, else none."""
+        found = self._in_cut(self.scanner, _EVERY, values, text, scope)
+        return found + self._marks(scope) if self._suffices(found, threshold) else []
+
+    def _in_beginning(self, values: list[Value], scope: Scope) -> list[Placed]:
+        """Return the rules that match the beginning of long texts: attacks that suffice there cost no more."""
+        text = "\n".join([value for _, _, value in values])[:BEGINNING_OF_TEXT].encode("latin-1")
+        return self._in_cut(self.text_scanner, IN_TEXT, values, text, scope)
+
+    def _in_cut(
+        self, scanner: Scanner, numbers: Sequence[int], values: list[Value], text: bytes, scope: Scope
+    ) -> list[Placed]:
+        """Return the rules that match the joined values, cut to this text, before its last characters."""
         ends = _ends(values)
-        found = [
+        return [
             placed
-            for number, end in self.scanner.scan(text)
+            for number, end in scanner.scan(text)
             if end <= len(text) - CUT
-            for placed in self._by_number.get(number, ())
+            for placed in self._by_number.get(numbers[number], ())
             if scope.covers(placed.rule) and _is_target(placed, values[bisect_left(ends, end)], scope)
         ]
+
+    @staticmethod
+    def _suffices(found: list[Placed], threshold: int) -> bool:
+        """True if the scores of enforced rules of one category reach the threshold."""
         scores: Counter[Category] = Counter()
         for placed in found:
             scores[placed.rule.category] += placed.rule.score if placed.rule.action is _BLOCK else 0
-        if max(scores.values(), default=0) < threshold:
-            return []
+        return max(scores.values(), default=0) >= threshold
+
+    def _marks(self, scope: Scope) -> list[Placed]:
+        """Return the rules that mark a request that was not inspected as a whole."""
         rest: Value = (Target.URI, None, "")
         marks = self._by_number.get(_NOT_INSPECTED, ())
-        return found + [each for each in marks if scope.covers(each.rule) and _is_target(each, rest, scope)]
+        return [each for each in marks if scope.covers(each.rule) and _is_target(each, rest, scope)]
 
     def _matches_of_uri(self, uri: bytes, scope: Scope) -> list[Placed]:
         if not self._of_uri:
@@ -143,20 +212,34 @@ class BuiltinMatcher:
         ]
 
 
+def _reads_as_re2(scanner: Scanner) -> bool:
+    """True if a scanner of the patterns for texts reads the canaries as RE2 does."""
+    return not (scanner.left_out or misread(scanner, TEXT_PATTERNS))
+
+
 def _ends(values: list[Value]) -> list[int]:
     """Return the end offset of each value in the joined text."""
     return list(accumulate([len(value) + 1 for _, _, value in values], initial=-1))[1:]
 
 
-def _holds(placed: Placed, values: list[Value], hit: int | None, scope: Scope) -> bool:
-    """True if any targeted value matches; the one at index ``hit`` does."""
-    if hit is not None and _is_target(placed, values[hit], scope):
-        return True
+def _split(values: Sequence[Value]) -> tuple[list[Value], dict[Region, list[Value]]]:
+    """Return the values that are inspected by all rules, and the texts by region."""
+    singles: list[Value] = []
+    texts: dict[Region, list[Value]] = {}
+    for value in values:
+        if value[0].__class__ is BodyRegion:
+            texts.setdefault(value[0], []).append(value)
+        else:
+            singles.append(value)
+    return singles, texts
+
+
+def _holds(placed: Placed, values: list[Value], scope: Scope) -> bool:
+    """True if any targeted value matches."""
     return any(
-        index != hit
-        and _is_target(placed, value, scope)
+        _is_target(placed, value, scope)
         and placed.test(transforms.apply(placed.rule.transforms, value[2].encode("latin-1")))
-        for index, value in enumerate(values)
+        for value in values
     )
 
 

@@ -54,7 +54,7 @@ class RuleSet:
     def _is_waiting(self) -> bool:
         """True if a requested scanner is not there yet."""
         builtin, custom = self._builtin, self._custom
-        if builtin and isinstance(builtin.scanner, OneByOne):
+        if builtin and (isinstance(builtin.scanner, OneByOne) or isinstance(builtin.text_scanner, OneByOne)):
             return True
         return custom is not None and custom.is_worth_a_scan and custom.scanner is None
 

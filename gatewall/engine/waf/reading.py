@@ -1,7 +1,6 @@
 """Values that the built-in rules inspect: the request's parts, decoded as an attacked application would. No I/O.
 
-Each value is percent-decoded; further forms are added where they differ: without entities, escapes and comments;
-without shell quotes; decoded from base64 or JSON. No value contains a line feed, which joins values for the scan.
+Each value is percent-decoded; ``values.py`` adds its further forms. No value contains a line feed, which joins values.
 """
 
 from collections.abc import Sequence
@@ -18,14 +17,16 @@ MAX_URI = 32_768
 MAX_HEADER = 8_192
 MAX_HEADERS = 65_536
 MAX_BODY = 65_536
-MAX_SEPARATE = 256
+"""A longer form is refused."""
+MAX_READ = 20_480
+"""Bytes of a body that are inspected."""
+MAX_SEPARATE = 40
 """Arguments and cookies that are matched one by one; further ones form one value."""
-LONG_URI = 1_024
-"""Only for longer URIs is the beginning inspected first."""
+LONG_URI = 1_024  # only of longer URIs is the beginning inspected first
 BEGINNING = 256
 CUT = 32
 """Characters at the end of a cut value that may decode differently: half an escape, three times decoded."""
-_MOST_HEADERS = 64
+_MOST_HEADERS = 32
 """Unusual headers that are matched one by one; further ones form one value."""
 _LONG_NAME = 16  # longer names may be base64
 _SHORT = 256
@@ -56,8 +57,6 @@ _PLAIN_HEADERS = frozenset(
         "via", "x-real-ip", "x-request-id", "x-requested-with",
     }
 )  # fmt: skip
-
-
 _IN_PLAIN_HEADERS = bytes(set(range(32, 127)) - set(b"'<>{}$`|\\"))
 
 _IN_ATTACKS = (" ", "\t", "\n", "/*", "${jndi", "<script")
@@ -83,7 +82,9 @@ def values_of(request: AccessRequest) -> Values:
     if request.cookies:
         _cookies(values, request)
     if request.body or not request.body_is_whole:
+        values.begin_body()
         _body(values, request)
+    values.finish()
     return values
 
 
@@ -157,7 +158,9 @@ def _arguments(values: Values, target: Region, query: str, request: AccessReques
             if request and (value[:4] == "http" or value[:2] == "//") and name.lower() in _REDIRECTS:
                 _redirect(values, target, name, value, request)
     if rest:
-        add(values, target, None, percent_decoded(rest.replace("&", "\f")))
+        values.note(target, None, "arguments")
+        region = BodyRegion.TEXT if target is _BODY else BodyRegion.HEAD
+        add(values, region, None, percent_decoded(rest.replace("&", "\f")), base64=False)
 
 
 def _redirect(values: Values, target: Region, name: str, value: str, request: AccessRequest) -> None:
@@ -185,7 +188,7 @@ def _headers(values: Values, request: AccessRequest) -> None:
             value = value[:MAX_HEADER] if left > 0 else ""  # noqa: PLW2901 - cut to what is looked at
         if name == "user-agent":
             if value.startswith("Mozilla/"):
-                values.append((_USER_AGENT, None, value.replace("\n", "\r") if "\n" in value else value))
+                values.put(_USER_AGENT, None, value.replace("\n", "\r") if "\n" in value else value)
             else:
                 add(values, _USER_AGENT, None, percent_decoded(value))
         elif name == "referer":
@@ -228,9 +231,9 @@ def _credential(values: Values, name: str, value: str) -> None:
     decoded = basic_decoded(encoded[:MAX_HEADER]) if scheme.lower() == "basic" else None
     if decoded is not None:
         user, _, password = decoded.partition(":")
-        values.append((_HEADERS, name, user.replace("\n", "\r")))
+        values.put(_HEADERS, name, user.replace("\n", "\r"))
         if any(sign in password for sign in _IN_ATTACKS):
-            values.append((_HEADERS, name, password.replace("\n", "\r")))
+            values.put(_HEADERS, name, password.replace("\n", "\r"))
     is_opaque = _is_token(encoded.rstrip("= ").replace("+", "").replace("/", "")) and ".." not in encoded
     if len(value) > MAX_HEADER and (decoded is not None or not is_opaque):
         values.append((_HEADERS, name, UNINSPECTED + "header"))
@@ -240,10 +243,11 @@ def _credential(values: Values, name: str, value: str) -> None:
 
 def _referer(values: Values, request: AccessRequest, value: str) -> None:
     host, found = _short_referer_values(value) if len(value) <= _SHORT else _referer_values(value)
-    values += found
+    for each in found:
+        values.put(*each)
     if host and request.host is not None and host != request.host.name and "?" in request.uri:
         names = [part.partition("=")[0] for part in request.uri.partition("?")[2].split("&", MAX_SEPARATE)]
-        values.append((_ARG_NAMES, None, FROM_ELSEWHERE + " ".join(names).replace("\n", "\r")))
+        values.put(_ARG_NAMES, None, FROM_ELSEWHERE + " ".join(names).replace("\n", "\r"))
 
 
 def _referer_values(value: str) -> tuple[str, tuple[Value, ...]]:
@@ -278,12 +282,14 @@ def _body(values: Values, request: AccessRequest) -> None:
     is_whole = request.body_is_whole and len(data) <= MAX_BODY
     if not is_whole and len(data) < MAX_BODY and request.header("content-encoding"):
         values.append((_BODY, None, FORM_MARK))  # packed in a way that the site may unpack
-    body = Body(data[:MAX_BODY], request.header("content-type"), request.method, is_whole=is_whole)
+    is_cut = len(data) > MAX_READ
+    body = Body(data[:MAX_READ], request.header("content-type"), request.method, is_whole=is_whole, is_cut=is_cut)
     for name, text, region in body.texts:
         add(values, region, name, percent_decoded(text) if region is _BODY and "%" in text else text)
     for form in body.forms:
         if "%" in form:
-            values.append((BodyRegion.RAW, None, _encoded_otherwise(form)))
+            values.has_texts = True
+            values.append((BodyRegion.RAW, None, _encoded_otherwise(form[:MAX_HEADER])))
         _arguments(values, _BODY, form, request)
 
 

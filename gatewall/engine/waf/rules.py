@@ -36,7 +36,7 @@ class Target(StrEnum):
 
 
 class BodyRegion(StrEnum):
-    """Text in a request body that is no single value; fewer built-in rules inspect it (``builtin/regions.py``)."""
+    """Text, mostly in a body, that is no single value; fewer built-in rules inspect it (``builtin/regions.py``)."""
 
     TEXT = "text"
     """Several lines in a field: prose, markup of an editor, source code."""
@@ -44,6 +44,8 @@ class BodyRegion(StrEnum):
     """The content of a file."""
     RAW = "raw"
     """A form as sent, for rules on encoding tricks."""
+    HEAD = "head"
+    """What exceeds the bounds of a URI, its arguments, cookies or headers; inspected as ``TEXT``."""
 
     __hash__ = str.__hash__
 

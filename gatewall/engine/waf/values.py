@@ -19,13 +19,26 @@ from gatewall.engine.waf.rules import BodyRegion, Region, Target
 Value = tuple[Region, str | None, str]
 """Target or region of the body, name of the argument, header or cookie, and text (latin-1)."""
 
-MAX_SIGNS = 512
+MAX_SIGNS = 128
 """Entities, escapes and comments of a request that are decoded; a value with more is inspected as sent behind them."""
+MAX_INSPECTED = 3_072
+"""Characters of the URI and headers, and again of the body, that all rules inspect; the rest is inspected as text."""
+MAX_TEXT = 16_384
+"""Characters of texts and files, the rest of other values included, that are inspected."""
+MAX_FORMED = 16
+"""Values whose further forms are inspected one by one; those of further values are inspected as one text."""
+MAX_FORMED_LENGTH = 6_144
+"""Characters of all values whose further forms are inspected."""
+_MAX_TOGETHER = 4_096
+_MAX_CODED = 32  # values that are decoded from base64 or JSON
+_VALUE = 16  # what a value costs besides its characters
+_OVERLAP = 256  # of what all rules inspect and the rest, for attacks at the border
 _MAX_DEPTH = 3  # base64 in JSON in base64
 _MAX_JSON_DEPTH = 6  # JSON in a string of JSON doubles its backslashes, so each level is shorter
 _TRIGGERS = ("'", '"', "\\", "&", "/*", "$", "`", "^", "\x00", "\xef", "\xa0")
 _FORMLESS = bytes(set(range(32, 127)) - set(b"'\"\\&*$`^{["))
 """Text of these bytes only contains no trigger, no line feed and no JSON, but possibly base64."""
+_JOINT = "\f"
 _IN_TOKENS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
 _BODY = Target.BODY
 _NOTED_AS: dict[Region, Target] = {
@@ -36,23 +49,86 @@ _NOTED_AS: dict[Region, Target] = {
 
 
 class Values(list[Value]):
-    """The values of a request, and how many entities, escapes and comments may still be decoded."""
+    """The values of a request within bounds, so that a hostile request costs little more than an ordinary one.
 
-    __slots__ = ("signs_left",)
+    ``left``: characters that all rules may still inspect; ``begin_body`` starts anew. ``has_texts`` if some values are
+    inspected by fewer rules.
+    """
+
+    __slots__ = (
+        "_is_noted", "_unformed", "coded_left", "formed_left", "formed_length_left", "has_texts", "left",
+        "signs_left", "text_left",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         super().__init__()
+        self.left = MAX_INSPECTED
+        self.text_left = MAX_TEXT
         self.signs_left = MAX_SIGNS
+        self.formed_left = MAX_FORMED
+        self.formed_length_left = MAX_FORMED_LENGTH
+        self.coded_left = _MAX_CODED
+        self._unformed: list[str] = []
+        self._is_noted = False
+        self.has_texts = False
+
+    def begin_body(self) -> None:
+        self.left = MAX_INSPECTED
+        self._is_noted = False
+
+    def put(self, target: Region, name: str | None, text: str) -> None:
+        """Append a value without line feeds; what exceeds the bounds as text, and behind those not at all."""
+        if target.__class__ is Target:
+            self.left -= len(text) + _VALUE
+            if self.left >= 0:
+                self.append((target, name, text))
+                return
+            self.note(target, name, "rest")
+            room = max(len(text) + self.left, 0)
+            self.left = 0
+            if room:
+                self.append((target, name, text[:room]))
+            text = text[max(room - _OVERLAP, 0) :]
+            target = BodyRegion.TEXT if target is _BODY else BodyRegion.HEAD
+        if len(text) > self.text_left:
+            self.note(target, name, "rest")
+            text = text[: self.text_left]
+        self.text_left -= len(text)
+        self.has_texts = True
+        if text:
+            self.append((target, name, text))
+
+    def note(self, target: Region, name: str | None, what: str) -> None:
+        """Append the mark that something is not inspected as it should be; once for the head and once for the body."""
+        if not self._is_noted:
+            self._is_noted = True
+            self.append((_NOTED_AS.get(target, _BODY), name, UNINSPECTED + what))
+
+    def may_form(self, target: Region, name: str | None, text: str) -> bool:
+        """True if the further forms of a value are inspected separately; else they are with those of others."""
+        if self.formed_left > 0:
+            self.formed_left -= 1
+            return True
+        self.note(target, name, "forms")
+        self._unformed.append(text)
+        return False
+
+    def finish(self) -> None:
+        """Append the further forms of the values beyond ``MAX_FORMED``, as one text."""
+        if self._unformed:
+            text = _JOINT.join(self._unformed)[:_MAX_TOGETHER]
+            self.put(BodyRegion.TEXT, None, loosened(split_at_signs(text, MAX_SIGNS)[0]).replace("\n", "\r"))
 
 
 def add(values: Values, target: Region, name: str | None, text: str, *, base64: bool = True, depth: int = 0) -> None:
     """Add a value and its further forms."""
     if not text.encode("latin-1").translate(None, _FORMLESS):
-        values.append((target, name, text))
+        values.put(target, name, text)
         if base64 and len(text) >= MIN_BASE64:
             _look_through(values, target, name, text, depth)
         return
-    if text[:1] in {"{", "["} and _is_of_body(target) and depth < _MAX_JSON_DEPTH:
+    if text[:1] in {"{", "["} and _is_of_body(target) and depth < _MAX_JSON_DEPTH and values.coded_left > 0:
+        values.coded_left -= 1
         found = json_reader.read(text)
         if found is not None:  # only structure is between its strings
             for each in found:
@@ -60,39 +136,49 @@ def add(values: Values, target: Region, name: str | None, text: str, *, base64: 
             return
     if "\n" in text:
         text = text.replace("\n", "\r")
-    values.append((target, name, text))
-    if any(trigger in text for trigger in _TRIGGERS):
+    values.put(target, name, text)
+    is_file = target is BodyRegion.FILE  # a site that runs it does not decode it before
+    if not is_file and any(trigger in text for trigger in _TRIGGERS) and values.may_form(target, name, text):
         _other_forms(values, target, name, text)
     if base64:
         _look_through(values, target, name, text, depth)
 
 
 def _other_forms(values: Values, target: Region, name: str | None, text: str) -> None:
+    length = values.formed_length_left
+    if len(text) > length:
+        text = text[:length]
+        values.note(target, name, "forms")
+    values.formed_length_left -= len(text)
     signs = signs_in(text)
     if signs > values.signs_left:
         text, _ = split_at_signs(text, values.signs_left)  # what is behind is inspected as sent
         signs = values.signs_left
-        if target is not BodyRegion.FILE:
-            values.append((_NOTED_AS.get(target, _BODY), name, UNINSPECTED + "escapes"))
+        values.note(target, name, "escapes")
     values.signs_left -= signs
     loose = loosened(text).replace("\n", "\r")
     if loose != text:
-        values.append((target, name, loose))
+        values.put(target, name, loose)
     bare = unquoted(loose)
     if bare != loose:
-        values.append((target, name, bare))
+        values.put(target, name, bare)
 
 
 def _look_through(values: Values, target: Region, name: str | None, text: str, depth: int) -> None:
     """Add values decoded from base64, JSON, or a token (JWT)."""
     if depth >= _MAX_DEPTH or target is BodyRegion.FILE or (len(text) < MIN_BASE64 and text[:1] not in {"{", "["}):
         return
+    if values.coded_left <= 0:
+        values.note(target, name, "layers")
+        return
     if text[:3] == "eyJ" and text.count(".") == 2 and not text.encode("latin-1").translate(None, _IN_TOKENS):
         for part in text.split(".")[:2]:
             _look_through(values, target, name, part, depth)
     elif (inside := base64_decoded(_pluses_restored(text))) is not None:
+        values.coded_left -= 1
         _add_decoded(values, target, name, inside, depth + 1)
     elif text[:1] in {"{", "["}:
+        values.coded_left -= 1
         for each in json_reader.read(text) or ():
             _add_inside(values, target, name, each, depth + 1)
 

@@ -18,27 +18,31 @@ _STORED = (
 _OBJECTS = ("\xac\xed\x00\x05", "\x00\x01\x00\x00\x00\xff\xff\xff\xff", *(f"\x80{chr(each)}" for each in range(2, 6)))
 """How serialized objects of Java, .NET and Python begin."""
 _HEAD = 256
+_MAX_TYPES = 2  # media types of one body as which it is read
+_MAX_RECODED = 8_192
 _BOM = "\xef\xbb\xbf"
 
 
 class Body:
     """A request body as one or more readings: texts, and forms whose arguments the caller splits."""
 
-    def __init__(self, data: bytes, header: str, method: str, *, is_whole: bool) -> None:
-        """``header`` is the Content-Type."""
+    def __init__(self, data: bytes, header: str, method: str, *, is_whole: bool, is_cut: bool = False) -> None:
+        """``header`` is the Content-Type; ``is_cut`` if the body goes on, within the bounds for a form."""
         self._text = data.decode("latin-1")
         self._types = content_type.media_types(header)
         self._is_file = method == "PUT"
-        self._is_whole = is_whole
+        self._is_whole = is_whole and not is_cut
         self.texts: list[BodyText] = []
         self.forms: list[str] = []
         kinds = {each.value: each for each in self._types}
-        for media_type in kinds.values() or (HeaderValue("", {}),):
+        if len(kinds) > 1:
+            self._text, everything = self._text[: len(self._text) // 2], self._text
+        for media_type in [*kinds.values()][: _MAX_TYPES if len(kinds) <= _MAX_TYPES else 1] or (HeaderValue("", {}),):
             self._read(media_type)
         if len(kinds) > 1:
-            self.texts += multipart.raw(self._text)
-        if not is_whole:
-            self.texts.append(BodyText(None, FORM_MARK if self.forms else BODY_MARK))
+            self.texts += (multipart.raw if len(kinds) <= _MAX_TYPES else multipart.raw_text)(everything)
+        if not self._is_whole:
+            self.texts.append(BodyText(None, FORM_MARK if self.forms and not is_whole else BODY_MARK))
 
     def _read(self, media_type: HeaderValue) -> None:
         text, kind = self._text, media_type.value
@@ -58,8 +62,9 @@ class Body:
 
     def _other_charset(self, charset: str) -> None:
         """Read the body once more in its charset, decoded before and after."""
-        raw = unquote_to_bytes(self._text.encode("latin-1").replace(b"+", b" ")).decode("latin-1")
-        for text in (self._text, raw):
+        begin = self._text[:_MAX_RECODED]
+        raw = unquote_to_bytes(begin.encode("latin-1").replace(b"+", b" ")).decode("latin-1")
+        for text in (begin, raw):
             decoded = charsets.decoded(text, charset)
             if decoded is not None:
                 self.texts.append(BodyText(None, decoded))

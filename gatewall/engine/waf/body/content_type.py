@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 MAX_PARAMETERS = 32
 """Further parameters are not read."""
-MAX_LENGTH = 4_096
+MAX_LENGTH = 1_024
 """Quoted strings are parsed in shorter values."""
 
 

@@ -8,12 +8,17 @@ import json
 
 from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, as_wire, field_text
 from gatewall.engine.waf.decoding import MIN_BASE64
+from gatewall.engine.waf.rules import BodyRegion, Target
 
-MAX_VALUES = 512
+MAX_VALUES = 64
 """Strings that are inspected one by one; further ones form one value."""
 _MAX_PATH = 128
+_OVERLAP = 256
 _ESCAPE = len(r"\uXXXX")
-_MAX_STRINGS = 2_048  # of a text that is not JSON; what follows is not decoded
+_MAX_STRINGS = 128  # of a text that is read loosely; what follows is not decoded
+_MAX_MEMBERS = 1_024  # quotes and separators of a text that is parsed
+_MAX_ESCAPES = 2_048  # of a text that is parsed
+_MAX_LOOSE = 8_192  # characters of a longer text that are read loosely
 _JOINT = "\f"
 _decode_at = json.JSONDecoder(strict=False).raw_decode
 """Decode the value that begins at an offset; return it and the offset behind it."""
@@ -25,7 +30,9 @@ class _Object(list[tuple[str, object]]):
 
 
 def read(text: str) -> list[BodyText] | None:
-    """Return names and strings in a JSON text (latin-1); None if it is not JSON."""
+    """Return names and strings in a JSON text (latin-1); None if it is not JSON, or too much of it."""
+    if is_much(text):
+        return None
     try:
         return _texts(_parsed(_decoded(text)))
     except (ValueError, RecursionError):
@@ -47,9 +54,16 @@ def _parsed(text: str) -> object:
     return json.loads(text, object_pairs_hook=_Object, parse_int=bool, parse_float=bool, parse_constant=bool)
 
 
+def is_much(text: str) -> bool:
+    """True if a text has more members than are parsed."""
+    members = sum([text.count(each) for each in ('"', ",", "{", "[")])
+    return members > _MAX_MEMBERS or text.count("\\") > _MAX_ESCAPES
+
+
 def read_loosely(text: str) -> list[BodyText]:
     """Return the strings in a text that begins like JSON, and what is between them unless it is only structure."""
     text = _decoded(text)
+    text, behind = text[:_MAX_LOOSE], text[max(_MAX_LOOSE - _OVERLAP, 0) :] if len(text) > _MAX_LOOSE else ""
     strings = _Found()
     between: list[str] = []
     at = 0
@@ -66,9 +80,16 @@ def read_loosely(text: str) -> list[BodyText]:
         strings.add(None, string)
     between.append(text[at:])
     found = strings.result()
+    if len(between) > _MAX_STRINGS:
+        behind = between.pop() + behind
+    if behind:
+        string, _, more = behind.replace('\\"', "\\u0022").partition('"')  # what was cut may begin within a string
+        text = field_text(None, as_wire(_cut(f'"{string}') or string)).text
+        found += [BodyText(None, each, BodyRegion.TEXT) for each in (text, as_wire(more)) if each]
+        found.append(BodyText(None, BODY_MARK))
     rest = as_wire(" ".join(between))
     if rest.encode("latin-1").translate(None, _STRUCTURE):
-        found.append(BodyText(None, rest))
+        found.append(BodyText(None, rest, BodyRegion.TEXT if behind else Target.BODY))
     return found
 
 
@@ -135,4 +156,4 @@ class _Found:
         if not self._rest:
             return self._texts
         rest = as_wire(_JOINT.join(self._rest))
-        return [*self._texts, field_text(None, rest), BodyText(None, BODY_MARK)]
+        return [*self._texts, BodyText(None, rest, BodyRegion.TEXT), BodyText(None, BODY_MARK)]

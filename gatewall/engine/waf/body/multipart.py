@@ -9,11 +9,9 @@ from gatewall.engine.waf.body.content_type import HeaderValue
 from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, field_text, readable
 from gatewall.engine.waf.rules import BodyRegion
 
-MAX_PARTS = 256
+MAX_PARTS = 20
 """Further parts form one value."""
-_MAX_HEAD = 8_192
-_USUAL_HEAD = "Content-Disposition: form-data; "
-"""Left out of the raw text of further parts, where it would look like an injected header."""
+_MAX_HEAD = 2_048
 _MARK = BodyText(None, BODY_MARK)
 
 
@@ -26,7 +24,7 @@ def read(text: str, media_type: HeaderValue) -> list[BodyText]:
     first, *parts = ("\n" + text).split("\n" + delimiter, MAX_PARTS + 1)
     found = raw(first[1:]) if first.strip() else []
     if len(parts) > MAX_PARTS:
-        found += raw(parts.pop().replace(_USUAL_HEAD, ""))
+        found += raw_text(parts.pop())
     is_odd = False
     for part in parts:
         rest_of_line, _, content = part.partition("\n")
@@ -41,6 +39,11 @@ def read(text: str, media_type: HeaderValue) -> list[BodyText]:
 def raw(text: str) -> list[BodyText]:
     """Return text that could not be parsed, and the mark that says so."""
     return [BodyText(None, readable(text)), _MARK]
+
+
+def raw_text(text: str) -> list[BodyText]:
+    """Return what exceeds the bounds, and the mark that says so."""
+    return [BodyText(None, readable(text), BodyRegion.TEXT), _MARK]
 
 
 def _part(part: str) -> list[BodyText]:

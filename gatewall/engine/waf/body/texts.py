@@ -39,10 +39,7 @@ _FORMATTING = frozenset(_ELEMENTS.split())
 """Elements of HTML from editors. Their event handlers, and URLs and styles with scripts, are found in text as well."""
 _SHORTEST_RUN = 24  # shorter ones occur by chance, as in compressed files or palettes
 _READABLE = bytes([9, *range(32, 127)])
-_UNREADABLE_ENDS_RUN = bytes.maketrans(
-    bytes(each for each in range(256) if each not in _READABLE),
-    b"\n" * (256 - len(_READABLE)),
-)
+_KINDS = bytes([b"\n."[each in _READABLE] for each in range(256)])
 _BETWEEN_RUNS = "\x02"  # in no pattern, and not white space
 _CONTROLS = bytes([*range(9), 11, *range(14, 32), 127])
 _CONTROL_SET = frozenset(_CONTROLS.decode("latin-1"))
@@ -159,5 +156,11 @@ def readable(text: str) -> str:
 
 def _runs(text: str, shortest: int) -> str:
     data = text.encode("latin-1")
-    runs = [run for run in data.translate(_UNREADABLE_ENDS_RUN).split(b"\n") if len(run) >= shortest]
-    return _BETWEEN_RUNS.join([run.decode("ascii") for run in runs])
+    kinds, run = data.translate(_KINDS), b"." * shortest
+    runs: list[bytes] = []
+    at = kinds.find(run)
+    while at >= 0:
+        end = kinds.find(b"\n", at)
+        runs.append(data[at : end if end >= 0 else len(data)])
+        at = kinds.find(run, end) if end >= 0 else -1
+    return _BETWEEN_RUNS.join([each.decode("ascii") for each in runs])

@@ -10,9 +10,9 @@ from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, as_wire, region_
 from gatewall.engine.waf.decoding import MIN_BASE64
 from gatewall.engine.waf.rules import BodyRegion
 
-MAX_VALUES = 512
+MAX_VALUES = 64
 """Texts and attributes that are inspected one by one; what follows is inspected as raw text."""
-_MAX_ELEMENTS = 2_048
+_MAX_ELEMENTS = 256
 _MAX_PATH = 128
 _MAX_DEPTH = 256
 _KNOWN_DTDS = ("http://www.apple.com/DTDs/", "http://www.w3.org/")

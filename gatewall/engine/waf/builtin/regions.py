@@ -37,11 +37,16 @@ def _regions(key: str) -> frozenset[Region]:
         BodyRegion.TEXT: key not in _NOT_IN_TEXT,
         BodyRegion.FILE: key in _IN_FILES,
         BodyRegion.RAW: key in _IN_FORMS,
+        BodyRegion.HEAD: key not in _NOT_IN_TEXT,
     }
     return frozenset(region for region, yes in inspects.items() if yes)
 
 
 _REGIONS = {rule.pattern: _regions(rule.key) for rule in BUILTIN_RULES}
+
+
+IN_TEXT = tuple([number for number, rule in enumerate(BUILTIN_RULES) if rule.key not in _NOT_IN_TEXT])
+"""Numbers of the rules that inspect texts; those that inspect files are among them."""
 
 
 def regions_of(rule: WafRule) -> frozenset[Region]:

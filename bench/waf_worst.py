@@ -1,0 +1,92 @@
+"""Requests of the greatest size that are made of what costs the WAF most to read, decode or scan."""
+
+import json
+from base64 import b64encode
+from urllib.parse import quote
+from xml.sax.saxutils import escape, quoteattr
+
+from gatewall.engine.model import AccessRequest
+from gatewall.engine.waf.judge import request_of
+
+_WORDS = "union select ' or 1=1 <script>alert(1) ../../etc/passwd ;cat "
+_UNITS = {"escapes": "\\u003c", "entities": "&#60;", "comments": "/**/", "attack words": _WORDS}
+_VALUES = {
+    "attacks": "' or 1=1 --",
+    "near misses": "';ca /etc/passw <scrip unio selec",
+    "escapes": "\\u003cscript",
+    "entities": "&#60;b&#62;",
+    "base64": b64encode(b'{"a":"%27 or 1=1"}').decode(),
+    "words": "some ordinary words",
+}
+_SIZE = 65_000
+_FORM = "application/x-www-form-urlencoded"
+_MULTIPART = "multipart/form-data; boundary=b"
+_PART = '--b\r\nContent-Disposition: form-data; name="a"'
+
+
+def worst_requests(browser: dict[str, str]) -> dict[str, AccessRequest]:
+    """Return the requests by name; ``browser`` are the headers that each has besides its own."""
+    found: dict[str, AccessRequest] = {}
+    for name, unit in _UNITS.items():
+        body = '{"a":"' + (unit.replace("\\", "\\\\") * 65_536)[:65_500] + '"}'
+        found[f"64 KiB of JSON, {name}"] = _post(browser, "application/json", body)
+        found[f"64 KiB of text, {name}"] = _post(browser, "text/plain", (unit * 65_536)[:_SIZE])
+        found[f"15 KiB of URI, {name}"] = _request("/?a=" + (unit * 15_000)[:15_000], browser)
+        headers = {f"X-A{number}": (unit * 8_000)[:7_900] for number in range(7)}
+        found[f"55 KiB of headers, {name}"] = _request("/", browser | headers)
+        many = {f"X-A{number}": (unit * 50)[:50] for number in range(1000)}
+        found[f"1,000 headers, {name}"] = _request("/", browser | many)
+    for name, unit in _VALUES.items():
+        found |= {f"{kind}, {name}": request for kind, request in _of_many_values(browser, unit).items()}
+    return found | _odd(browser)
+
+
+def _of_many_values(browser: dict[str, str], unit: str) -> dict[str, AccessRequest]:
+    strings = ",".join([json.dumps(unit + str(number)) for number in range(_SIZE // (len(unit) + 8))])
+    part, file = (f"{_PART}{more}\r\n\r\n{unit}\r\n" for more in ("", '; filename="x.php"'))
+    element = f"<a b={quoteattr(unit)}>{escape(unit)}</a>"
+    form = "&".join([f"a={quote(unit)}"] * 4_000)
+    nested = unit
+    for _ in range(10):
+        nested = quote(nested)
+    return {
+        "list of JSON strings": _post(browser, "application/json", f"[{strings[:_SIZE].rpartition(',')[0]}]"),
+        "multipart of many fields": _post(browser, _MULTIPART, part * (_SIZE // len(part)) + "--b--\r\n"),
+        "multipart of many files": _post(browser, _MULTIPART, file * (_SIZE // len(file)) + "--b--\r\n"),
+        "XML of many elements": _post(browser, "text/xml", f"<r>{element * (_SIZE // len(element))}</r>"),
+        "form of many arguments": _post(browser, _FORM, form[:_SIZE]),
+        "many arguments": _request(f"/?{form[:15_000]}", browser),
+        "many cookies": _request("/", browser | {"Cookie": "; ".join([f"a={unit.replace(';', '')}"] * 256)}),
+        "lines of text": _post(browser, "text/plain", f"{unit}\n" * (_SIZE // len(unit))),
+        "ten nested encodings": _post(browser, _FORM, ("a=" + nested * 1_000)[:_SIZE]),
+    }
+
+
+def _odd(browser: dict[str, str]) -> dict[str, AccessRequest]:
+    types = f"{_FORM},application/json,text/xml,{_MULTIPART}," + ",".join([f"a/b{each}" for each in range(40)])
+    coded = f"{_PART}\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n"
+    return {
+        "45 media types": _post(browser, types, '{"a":"' + "' or 1=1 &" * 6_000),
+        "text in UTF-7": _post(browser, "text/plain; charset=utf-7", "+ADw-script+AD4-" * 4_000),
+        "nested JSON": _post(browser, "application/json", "[" * 30_000 + "]" * 30_000),
+        "numbers of JSON": _post(browser, "application/json", "[" + "1," * 32_000 + "1]"),
+        "objects of JSON": _post(browser, "application/json", "[" + "{}," * 20_000 + "{}]"),
+        "names of JSON": _post(
+            browser, "application/json", str({f"a b {n}": 1 for n in range(4_000)}).replace("'", '"')
+        ),
+        "quoted-printable": _post(browser, _MULTIPART, coded + "=3Cscript" * 7_000 + "\r\n--b--\r\n"),
+        "boundaries alone": _post(browser, _MULTIPART, "--b\r\n" * 13_000),
+        "invalid UTF-8": _post(browser, "application/json", '{"a":"' + "\xff\xfe'" * 21_000 + '"}'),
+        "full-width letters": _post(browser, "application/json", '{"a":"' + "\xef\xbc\x9c" * 21_000 + '"}'),
+        "binary": _post(browser, "application/octet-stream", "".join(map(chr, range(256))) * 255),
+    }
+
+
+def _post(browser: dict[str, str], media_type: str, body: str) -> AccessRequest:
+    return _request("/api", browser | {"Content-Type": media_type}, body)
+
+
+def _request(uri: str, headers: dict[str, str], body: str | None = None) -> AccessRequest:
+    lines = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+    method = b"POST" if body else b"GET"
+    return request_of(method, uri.encode("latin-1"), lines, body.encode("latin-1")[:65_536] if body else None)
