@@ -34,6 +34,7 @@ WRONG = {
     **dict.fromkeys(("credential_kind", "credential_state", "amr", "visible", "rule_action"), ("x", "\U0001f600")),
     **dict.fromkeys(("latency_us", "latency_us_min", "latency_us_max"), ("", "x", "-1", "1.5")),
     "policy_revision": ("", "x"),
+    **dict.fromkeys(("shadow", "shadow_effect", "shadow_reason"), ("x", "same", "DENY")),
     **dict.fromkeys(("path", "query", "user_agent", "subject_name", "node"), ("x" * 2049, "*a" * 9)),
     **dict.fromkeys(
         ("start_time", "end_time"),
@@ -109,9 +110,11 @@ def test_every_filter_with_an_exclusion_parts_the_rows_in_two(admin, log):
         "visible": ["uri"],
         "latency_us": 1,
         "policy_revision": 6,
+        "shadow": {"effect": "deny", "reason": "access-denied", "decided_by": None},
     }
     more = [each.name for each in RECORDED if each.kind is Kind.TEXT and not getattr(a_record(), each.name)]
-    one = a_record(1, decided_by={"kind": "waf-rules", "id": 7}, **dict.fromkeys(more, "x"))
+    shadow = {"effect": "allow", "reason": "path-public", "decided_by": None}
+    one = a_record(1, decided_by={"kind": "waf-rules", "id": 7}, shadow=shadow, **dict.fromkeys(more, "x"))
     log(
         one,
         a_record(2, **nothing, rules=[], visible=[], query="", user_agent=""),
@@ -132,10 +135,12 @@ def test_every_filter_with_an_exclusion_parts_the_rows_in_two(admin, log):
         "subject_kind": "user",
         "subject_id": "2",
         "subject_name": "Bob",
+        "shadow_effect": "allow",
+        "shadow_reason": "path-public",
         "node": "node-1",
     }
     del values["made_by_page"]  # is no column: only detectors read it
-    assert {name for name, each in FILTERS.items() if each.excludes} == set(values)
+    assert {name for name, each in FILTERS.items() if each.excludes} == {*values, "shadow"}
 
     for name, value in values.items():
         chosen, others = numbers(listed(admin, **{name: value})), numbers(listed(admin, **{f"exclude_{name}": value}))
@@ -144,3 +149,6 @@ def test_every_filter_with_an_exclusion_parts_the_rows_in_two(admin, log):
         if FILTERS[name].empty is not None and name != "node":
             assert numbers(listed(admin, **{name: ""})) == [2], name
             assert sorted(numbers(listed(admin, **{f"exclude_{name}": ""}))) == [1, 3], name
+    differing, others = ({"shadow": "differs"}, {"exclude_shadow": ""}), ({"shadow": ""}, {"exclude_shadow": "differs"})
+    assert [sorted(numbers(listed(admin, **each))) for each in differing] == [[1, 3]] * 2
+    assert [numbers(listed(admin, **each)) for each in others] == [[2]] * 2
