@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from audit.figures import statistics
 from audit.figures.statistics import Window
-from audit.figures.used_resources import UsedResource
+from audit.figures.used_resources import UsedResource, hits_of
 from gatewall.api.operations import operation
 from gatewall.api.own_origins import public_urls
 from gatewall.api.resources import Resource
@@ -155,8 +155,11 @@ class WafRules(_PolicyView, UsedResource):
     output_on_create = output_on_change = Warned
     volatile = ("hits", "last_hit_at")
     filterset_class = filters.WafRuleFilters
-    ordering_fields = ("id", "created_at", "priority", "name", "category", "severity", "score")
-    order_by = {"severity": Case(*_SEVERITY_RANKS, output_field=IntegerField())}
+    ordering_fields = ("id", "created_at", "priority", "name", "category", "severity", "score", "hits")
+    order_by = {
+        "severity": Case(*_SEVERITY_RANKS, output_field=IntegerField()),
+        "hits": hits_of(resources.WAF_RULES.logged_as),
+    }
     search_fields = ("name", "pattern", "description")
 
     def created(self, row: Any) -> dict[str, Any]:

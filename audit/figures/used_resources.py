@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
+from django.db.models import OuterRef, Subquery, Value
+from django.db.models.functions import Coalesce
 from rest_framework import serializers
 
 from audit.models import UseCount
@@ -23,6 +25,11 @@ def uses_of(kind: str, row_ids: Collection[int]) -> dict[int, Use]:
     """Return the uses of these rows, without unused rows, in one query."""
     rows = UseCount.objects.filter(kind=kind, row_id__in=row_ids).values_list("row_id", "count", "last_at")
     return {row_id: Use(count, last_at) for row_id, count, last_at in rows}
+
+
+def hits_of(kind: str) -> Coalesce:
+    """Return the expression of a row's hits, for ordering lists of rows of a kind by them."""
+    return Coalesce(Subquery(UseCount.objects.filter(kind=kind, row_id=OuterRef("pk")).values("count")), Value(0))
 
 
 class UsedResource(Resource):

@@ -205,3 +205,18 @@ def test_a_host_that_belongs_to_nobody_hits_nothing(gate):
     gate(x_forwarded_host=OFFICE)
 
     assert not UseCount.objects.exists()
+
+
+def test_waf_rules_are_ordered_by_their_hits(admin):
+    few, none, many = (
+        admin.post("/waf-rules", {"name": name, "pattern": name}).json()["id"] for name in ("few", "none", "many")
+    )
+    use("waf-rules", few, count=2)
+    use("waf-rules", many, count=30)
+
+    most = [row["id"] for row in admin.get("/waf-rules?ordering=-hits").json()["results"][:2]]
+    least = [row["hits"] for row in admin.get("/waf-rules?ordering=hits&all=true").json()["results"]]
+
+    assert most == [many, few]
+    assert least == sorted(least)
+    assert none not in most
