@@ -7,8 +7,9 @@ YAML 1.2, so ``NO`` is a text.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -18,7 +19,8 @@ from gatewall.engine.messages import gettext_noop as _
 
 MAX_BYTES = 8 * 1024 * 1024
 MAX_DEPTH = 12
-_MAX_NODES = 2_000_000
+MAX_VALUES = 1_000_000
+"""Maximum number of values and keys: each is kept with its place."""
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INTEGER = re.compile(r"[-+]?[0-9]{1,18}", re.ASCII)
 _FLOAT = re.compile(
@@ -39,14 +41,17 @@ class Unreadable(Exception):
         self.message, self.line, self.column = message, line, column
 
 
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
+
+
 @dataclass(slots=True)
 class Place:
     """Where a value is (from 1), and where the values in it and their keys are."""
 
     line: int
     column: int
-    inner: dict[Any, "Place"] = field(default_factory=dict)
-    keys: dict[str, "Place"] = field(default_factory=dict)
+    inner: Mapping[Any, "Place"] = field(default_factory=lambda: _NOTHING)
+    keys: Mapping[str, "Place"] = field(default_factory=lambda: _NOTHING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +112,7 @@ class _Reader:
 
     def _value(self, event: Any, depth: int) -> tuple[Any, Place]:
         self._nodes += 1
-        if self._nodes > _MAX_NODES:
+        if self._nodes > MAX_VALUES:
             raise _unreadable(event, Message(_("the document has too many values")))
         if isinstance(event, yaml.AliasEvent) or event.anchor:
             raise _unreadable(event, Message(_("anchors and aliases are not allowed: write the value out")))
@@ -124,14 +129,15 @@ class _Reader:
 
     def _list(self, place: Place, depth: int) -> list[Any]:
         found: list[Any] = []
+        place.inner = places = {}
         while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
-            value, inner = self._value(event, depth + 1)
-            place.inner[len(found)] = inner
+            value, places[len(found)] = self._value(event, depth + 1)
             found.append(value)
         return found
 
     def _object(self, place: Place, depth: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
+        place.inner, place.keys = places, keys = {}, {}
         while not isinstance(event := next(self._events), yaml.MappingEndEvent):
             if not isinstance(event, yaml.ScalarEvent | yaml.AliasEvent):
                 raise _unreadable(event, Message(_("a key is a text")))
@@ -141,8 +147,8 @@ class _Reader:
             key: str = event.value  # type: ignore[union-attr]  # an alias was refused
             if key in found:
                 raise _unreadable(event, Message(_("the key %(key)s is there twice"), key=repr(key[:64])))
-            found[key], place.inner[key] = self._value(next(self._events), depth + 1)
-            place.keys[key] = at
+            found[key], places[key] = self._value(next(self._events), depth + 1)
+            keys[key] = at
         return found
 
 

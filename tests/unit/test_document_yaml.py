@@ -1,12 +1,14 @@
 """The text of a policy document: what is written is read back as it was, and what is no document is refused."""
 
 import json
+import tracemalloc
 
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from policies.document import parsing
 from policies.document.parsing import MAX_BYTES, NotANumber, Place, Unreadable, parse
 from policies.document.writing import yaml_of
 
@@ -150,6 +152,27 @@ def test_what_is_no_document_is_refused_where_it_is_wrong(case):
 
     assert words in refused.value.message
     assert (refused.value.line, refused.value.column) == (line, column)
+
+
+def test_too_many_values_are_refused(monkeypatch):
+    monkeypatch.setattr(parsing, "MAX_VALUES", 100)
+
+    assert len(parse(b"a: [" + b"0," * 90 + b"]")[0]["a"]) == 90
+    with pytest.raises(Unreadable, match="too many values"):
+        parse(b"a: [" + b"0," * 100 + b"]")
+
+
+def test_the_values_of_a_large_document_take_little_memory():
+    data, number = b"a: [" + b"0," * 20_000 + b"]", 20_000
+
+    tracemalloc.start()
+    try:
+        parse(data)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert peak / number < 220  # bytes, with its place; times ``MAX_VALUES``
 
 
 @given(st.binary(max_size=200))
