@@ -101,7 +101,8 @@ class _Application:
     def _rows(self, section: Section, differences: list[Difference]) -> list[Any]:
         """Return the stored rows of these differences, in their order."""
         keys = {each.key for each in differences}
-        rows = {section.key_of_row(row): row for row in section.queryset()} if keys else {}
+        # An entry may have expired since it was compared.
+        rows = {section.key_of_row(row): row for row in section.queryset(expired=True)} if keys else {}
         return [rows[each.key] for each in differences]
 
     def _values(self, section: Section, differences: list[Difference]) -> list[dict[str, Any]]:

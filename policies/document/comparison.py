@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils import timezone
+
 from gatewall.kernel.changes import Action
 from policies.document.document import Document
 from policies.document.export import export
@@ -34,7 +36,8 @@ def changes(document: Document) -> list[Difference]:
     """Return what applying the document would create, change and delete, in the order of the document.
 
     What follows from a change is not part of it, such as an access rule of a section that the document leaves out and
-    that names a deleted domain.
+    that names a deleted domain. Entries that have expired in the document and in force are as good as equal: a document
+    that was applied does not differ from the policy once its entries expire.
     """
     return list(differences(document, export(document.sections)))
 
@@ -55,11 +58,12 @@ def _differences_of(section: Section, now: Mapping[Any, Any], wanted: Mapping[An
     for row in section.in_order(now):
         if (key := section.key_of(row)) not in wanted:
             yield Difference(section.name, key, Action.DELETED, _shown(section, row), {})
+    at = timezone.now()
     for row in section.in_order(wanted):
-        if (key := section.key_of(row)) not in now:
-            yield Difference(section.name, key, Action.CREATED, {}, _shown(section, row))
-        else:
+        if (key := section.key_of(row)) in now:
             yield from _changed(section.name, key, now[key], row)
+        elif not section.has_expired(row, at):
+            yield Difference(section.name, key, Action.CREATED, {}, _shown(section, row))
 
 
 def _complete(section: Section, rows: Mapping[Any, Any], others: Mapping[Any, Any]) -> Mapping[Any, Any]:

@@ -103,10 +103,14 @@ class Section:
             return rows
         return {key: row for key, row in rows.items() if len(self.shown(row)) > len(self.key)}
 
-    def queryset(self) -> QuerySet[Any]:
-        """Return the rows that belong to the section."""
+    def has_expired(self, row: Mapping[str, Any], at: datetime) -> bool:
+        """Return whether a row of a document is an entry that expires, and has by this moment."""
+        return self.expires and row["expires_at"] is not None and datetime.fromisoformat(row["expires_at"]) <= at
+
+    def queryset(self, *, expired: bool = False) -> QuerySet[Any]:
+        """Return the rows that belong to the section; with ``expired`` also those that have expired."""
         found: QuerySet[Any] = self.model.objects.filter(self.rows)
-        if self.expires:
+        if self.expires and not expired:
             found = found.exclude(expires_at__lte=timezone.now())
         columns = self.model.recorded.fields
         found = found.select_related("domain") if "domain" in columns else found

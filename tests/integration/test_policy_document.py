@@ -1,6 +1,6 @@
 """The policy document: what is exported and applied again is the same, byte for byte."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.utils import timezone
@@ -188,3 +188,12 @@ def test_the_remark_of_a_country_changes_and_its_row_stays(installed):
     apply(read(b"version: 1\ncountries:\n- {country_code: NO, remark: spam}\n"), actor="carol")
 
     assert (GeoBlockRule.objects.get().pk, GeoBlockRule.objects.get().remark) == (before, "spam")
+
+
+def test_a_document_that_was_applied_does_not_differ_once_its_entries_expire(installed):
+    expired = b"version: 1\nblocklist:\n- {ip: 203.0.113.3, expires_at: 2020-01-01T00:00:00Z}\n- ip: 203.0.113.4\n"
+    services.block_network(actor="x", network="203.0.113.3", expires_at=datetime(2020, 1, 1, tzinfo=UTC))
+    services.block_network(actor="x", network="203.0.113.4")
+
+    assert changes(read(expired)) == []
+    assert apply(read(expired), actor="carol") is None
