@@ -1,16 +1,20 @@
 """Apply a policy document: call the services for each difference, in one revision."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.changes import Action
 from gatewall.kernel.clientip import Caller
+from gatewall.kernel.refusals import Conflict
 from gatewall.models import PolicyRevision
 from gatewall.policy import revisions, system_settings
 from gatewall.policy.resources import Write
 from policies import resources
 from policies.access_rules.services import (
+    UserRemoved,
     change_access_rule,
     create_access_rules,
     delete_access_rules,
@@ -34,10 +38,12 @@ from policies.document.sections import (
     WAF_RULES,
     Section,
 )
+from policies.groups.members import GroupRemoved
 from policies.history.lockout import guard_against_lockout
 from policies.history.rule_lockout import guard_against_rules
 from policies.lists.by_hand import write_entries
 from policies.models import AccessRule
+from policies.rows import DomainRemoved
 from policies.services import change_country, change_waf_rule
 
 _RESOURCES = {
@@ -48,6 +54,12 @@ _RESOURCES = {
     SUBSCRIPTIONS.name: resources.SUBSCRIPTIONS,
 }
 """The sections whose rows are written one by one, through the services of their resource."""
+_REMOVED: Mapping[str, tuple[type[Conflict], str]] = {
+    "domains": (DomainRemoved, _("a domain that was named is not registered any more")),
+    "groups": (GroupRemoved, _("a group that was named does not exist any more")),
+    "users": (UserRemoved, _("a user that was named does not exist any more")),
+}
+"""How to refuse rows that name a row that is gone."""
 
 
 @revisions.one_at_a_time
@@ -109,7 +121,8 @@ class _Application:
         """Return the arguments of the services: all fields of a created row, of another those that differ."""
         names = _named_rows(section, self._document) if differences else {}
         rows = self._document.tables.get(section.name, {})
-        wanted = (rows[each.key] if each.action is Action.CREATED else each.after for each in differences)
+        wanted = [rows[each.key] if each.action is Action.CREATED else each.after for each in differences]
+        _refuse_removed(section, wanted, names)
         return [
             section.values_for({name: row[name] for name in section.fields if name in row}, names) for row in wanted
         ]
@@ -181,6 +194,16 @@ class _Application:
         values = {name: value for name, value in wanted.items() if getattr(now, name) != value}
         if values:
             system_settings.change(actor=self._actor, **values)
+
+
+def _refuse_removed(section: Section, wanted: list[Mapping[str, Any]], names: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise DomainRemoved, GroupRemoved or UserRemoved if a row that is named was deleted since."""
+    for field, kind in section.names.items():
+        for row in wanted:
+            named = row.get(field) or []
+            if not names[kind].keys() >= set(named if isinstance(named, list) else [named]):
+                removed, words = _REMOVED[kind]
+                raise removed(words)
 
 
 def _named_rows(section: Section, document: Document) -> dict[str, dict[str, Any]]:

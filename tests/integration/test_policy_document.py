@@ -1,12 +1,15 @@
 """The policy document: what is exported and applied again is the same, byte for byte."""
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.utils import timezone
 
-from accounts.services import create_user
+from accounts.services import create_user, delete_user
 from gatewall.kernel.changes import Action
+from gatewall.kernel.refusals import Conflict
 from gatewall.models import PolicyRevision
 from gatewall.policy import revisions, system_settings
 from policies import services
@@ -15,7 +18,7 @@ from policies.document.applying import apply
 from policies.document.comparison import changes
 from policies.document.export import export
 from policies.document.reading import read
-from policies.groups.services import create_group
+from policies.groups.services import create_group, delete_group
 from policies.lists.subscriptions import subscribe
 from policies.models import AccessRule, AllowlistEntry, BlocklistEntry, Expectation, GeoBlockRule, WafRule
 from policies.rules.builtin import seed_waf_rules
@@ -197,3 +200,24 @@ def test_a_document_that_was_applied_does_not_differ_once_its_entries_expire(ins
 
     assert changes(read(expired)) == []
     assert apply(read(expired), actor="carol") is None
+
+
+@pytest.mark.parametrize("gone", ["domain", "group", "user"])
+def test_a_document_is_refused_if_what_it_names_was_deleted_since_it_was_read(installed, gone):
+    domain = services.register_domain(actor="x", name="old.example", access="public")
+    group = create_group(actor="x", name="old")
+    named = {"domain": "domains: [old.example]", "group": "groups: [old]", "user": "users: [bob]"}
+    document = read(f"version: 1\naccess_rules:\n- {{name: r, access: denied, {named[gone]}}}\n".encode())
+    delete = {
+        "domain": partial(services.remove_domain, domain),
+        "group": partial(delete_group, group),
+        "user": partial(delete_user, get_user_model().objects.get()),
+    }
+    delete[gone](actor="x")
+    before = revisions.current()
+
+    with pytest.raises(Conflict) as refused:
+        apply(document, actor="carol")
+
+    assert refused.value.code == f"{gone}-removed"
+    assert revisions.current() == before
