@@ -3,7 +3,7 @@
 from functools import cache
 from pathlib import Path
 
-from gatewall.engine.waf.builtin_matcher import PATTERNS
+from gatewall.engine.waf.builtin_matcher import PATTERNS, TEXT_PATTERNS
 from gatewall.engine.waf.vector import AVAILABLE, VectorScanner
 from gatewall.kernel.env import Config
 from gatewall.snapshot import pattern_cache
@@ -18,24 +18,25 @@ _compile = pattern_cache._compiled
 def put_compiled(config: Config) -> None:
     """Write the compiled built-in patterns into the home of an installation, for its first worker."""
     if AVAILABLE:
-        name = name_of(PATTERNS)
         installed = policy_files(config).patterns
-        with installed._compile_lock(name):
-            installed._keep(name, _builtin())
+        for patterns in (PATTERNS, TEXT_PATTERNS):
+            name = name_of(patterns)
+            with installed._compile_lock(name):
+                installed._keep(name, _builtin(patterns))
 
 
 def compile_here(patterns: tuple[bytes, ...]) -> bytes:
     """Return a compiled pattern database without a child process; that of the built-in ones is shared."""
-    return _builtin() if patterns == PATTERNS else VectorScanner.compiled(patterns).dumped()
+    return _builtin(patterns) if patterns in {PATTERNS, TEXT_PATTERNS} else VectorScanner.compiled(patterns).dumped()
 
 
 @cache
-def _builtin() -> bytes:
-    shared, name = PatternCache(SHARED, _KEY), name_of(PATTERNS)
+def _builtin(patterns: tuple[bytes, ...]) -> bytes:
+    shared, name = PatternCache(SHARED, _KEY), name_of(patterns)
     with shared._compile_lock(name):
-        found = shared._loaded(name, PATTERNS)
+        found = shared._loaded(name, patterns)
         if found is None:
-            shared._keep(name, _compile(PATTERNS))
-            found = shared._loaded(name, PATTERNS)
+            shared._keep(name, _compile(patterns))
+            found = shared._loaded(name, patterns)
     assert isinstance(found, VectorScanner)
     return found.dumped()
