@@ -8,6 +8,7 @@ import gc
 import math
 import os
 import sys
+from contextlib import ExitStack
 from importlib import import_module
 
 import pytest
@@ -19,8 +20,11 @@ from tests.support.cast import MOMENT, OFFICE
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-EVERY_PROXY = "tests/proxies/every/"
-LONGEST = (EVERY_PROXY, "tests/faults/", "tests/browser/", "tests/integration/test_backup.py")
+EVERY_PROXY, BROWSER = "tests/proxies/every/", "tests/browser/"
+SHARED = (EVERY_PROXY, BROWSER)
+"""Folders that start servers or a browser once, for one process of xdist; they end with the folder."""
+LONGEST = (*SHARED, "tests/faults/", "tests/integration/test_backup.py")
+_started = ExitStack()
 COLLECT_AFTER = 50_000
 """New objects between two runs of the garbage collector: with thousands of tests in memory one takes long."""
 
@@ -51,12 +55,31 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.hookimpl(optionalhook=True)  # of xdist
 def pytest_xdist_make_scheduler(config, log):
-    """With ``--dist loadfile``, run all of ``tests/proxies/every`` in one process: ten proxies are started once."""
+    """With ``--dist loadfile``, run each folder of ``SHARED`` in one process."""
     if config.getvalue("dist") != "loadfile":
         return None
     scheduler = import_module("xdist.scheduler.loadfile").LoadFileScheduling(config, log)
-    scheduler._split_scope = lambda nodeid: EVERY_PROXY if nodeid.startswith(EVERY_PROXY) else nodeid.split("::", 1)[0]
+    scheduler._split_scope = lambda nodeid: shared_folder(nodeid) or nodeid.split("::", 1)[0]
     return scheduler
+
+
+def shared_folder(nodeid):
+    """Return the folder of ``SHARED`` that the test is in, or an empty text."""
+    return next((folder for folder in SHARED if nodeid.startswith(folder)), "")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item, nextitem):
+    """End the servers of a folder after its last test: until the end of a run they would use the processors."""
+    folder = shared_folder(item.nodeid)
+    if folder and (nextitem is None or shared_folder(nextitem.nodeid) != folder):
+        _started.close()
+
+
+@pytest.fixture(scope="session")
+def until_folder_ends():
+    """Return the stack that is closed after the last test of a folder of ``SHARED``."""
+    return _started
 
 
 def uses_database(item):

@@ -1,7 +1,7 @@
-"""One installation for the whole run; a browser for each module.
+"""One installation and one browser for the whole folder.
 
 While playwright's synchronous interface is open, an event loop counts as running in this thread, and
-Django refuses its database to whoever runs in one. So it is closed again before other modules run.
+Django refuses its database to whoever runs in one. So it is closed again before other folders run.
 """
 
 import os
@@ -43,19 +43,17 @@ def pytest_sessionfinish(session, exitstatus):
 
 
 @pytest.fixture(scope="session")
-def wall(tmp_path_factory):
-    with installation(tmp_path_factory.mktemp("home")) as running:
-        yield running
+def wall(tmp_path_factory, until_folder_ends):
+    return until_folder_ends.enter_context(installation(tmp_path_factory.mktemp("home")))
 
 
-@pytest.fixture(scope="module")
-def browser():
+@pytest.fixture(scope="session")
+def browser(until_folder_ends):
     executable = find_chromium()
     assert executable is not None, "there is no chromium"
-    with sync_playwright() as playwright:
-        launched = launch(playwright, executable)
-        yield launched
-        launched.close()
+    launched = launch(until_folder_ends.enter_context(sync_playwright()), executable)
+    until_folder_ends.callback(launched.close)
+    return launched
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """The short form of ``python -m tests.soak``: it works, and nothing fails under its load."""
 
+import pytest
+
 from tests.kill_test import report as kill_report
 from tests.soak import report
 from tests.soak.judgment import courses_of
@@ -8,6 +10,7 @@ from tests.soak.run import Load, installed, soak
 SHORT = Load(minutes=0.2, answers=20, edits=2, sign_ins=0.5)
 
 
+@pytest.mark.full  # the long form runs there, too; tests/unit/test_soak_judgment.py shows how it judges
 def test_a_soak_samples_every_process_and_nothing_fails(tmp_path):
     with installed(tmp_path, postgresql=False) as (stage, trail):
         soaked = soak(stage, trail, SHORT, lambda _words: None)

@@ -41,7 +41,7 @@ class Front(NamedTuple):
         return request(self.port, path, {**BROWSER, "Host": host, **headers})
 
 
-@pytest.fixture(scope="session", params=[SITE, GUARD], ids=["guard page of the site", "guard page of its own host"])
+@pytest.fixture(scope="module", params=[SITE, GUARD], ids=["guard page of the site", "guard page of its own host"])
 def under_prefix(request, tmp_path_factory):
     """Both planes under another prefix, whose guard page has this host."""
     home, control, auth = tmp_path_factory.mktemp("home"), free_port(), free_port()

@@ -1,6 +1,5 @@
 """Each proxy twice, started once for all tests: before the real gate, and before a stub that answers as it is told."""
 
-from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -38,33 +37,32 @@ class Fronts:
 
 
 @pytest.fixture(scope="session")
-def wall(tmp_path_factory):
+def wall(tmp_path_factory, until_folder_ends):
     """Return proxies before the real gate, which refuses hosts it does not know."""
     home, control, auth = tmp_path_factory.mktemp("home"), free_port(), free_port()
     prepare(home)
-    with ExitStack() as stack:
-        stack.enter_context(agent(home))
-        countries = write_mmdb(home / "geo.mmdb", {net: {"country": {"iso_code": c}} for net, c in COUNTRIES.items()})
-        trusted: dict[str, Any] = {
-            "GATEWALL_TRUSTED_PROXIES": "127.0.0.1",
-            "GATEWALL_WORKERS": "1",
-            "GEOIP_DATABASE": str(countries),
-        }
-        stack.enter_context(control_plane(home, control, **trusted))
-        stack.enter_context(data_plane(home, auth, **trusted))
-        api(control, "/authorized-domains", name="public.example", access="public")
-        api(control, "/ip-white-list", ip=LET_IN)
-        site = stack.enter_context(Upstream())
-        yield Fronts(stack, tmp_path_factory, Behind(auth, control, site.port), site, home=home)
+    stack = until_folder_ends
+    stack.enter_context(agent(home))
+    countries = write_mmdb(home / "geo.mmdb", {net: {"country": {"iso_code": c}} for net, c in COUNTRIES.items()})
+    trusted: dict[str, Any] = {
+        "GATEWALL_TRUSTED_PROXIES": "127.0.0.1",
+        "GATEWALL_WORKERS": "1",
+        "GEOIP_DATABASE": str(countries),
+    }
+    stack.enter_context(control_plane(home, control, **trusted))
+    stack.enter_context(data_plane(home, auth, **trusted))
+    api(control, "/authorized-domains", name="public.example", access="public")
+    api(control, "/ip-white-list", ip=LET_IN)
+    site = stack.enter_context(Upstream())
+    return Fronts(stack, tmp_path_factory, Behind(auth, control, site.port), site, home=home)
 
 
 @pytest.fixture(scope="session")
-def stubs(tmp_path_factory):
+def stubs(tmp_path_factory, until_folder_ends):
     """Return proxies before a stub of the gate."""
-    with ExitStack() as stack:
-        gate, site = stack.enter_context(Upstream()), stack.enter_context(Upstream())
-        gate.headers = IDENTITY
-        yield Fronts(stack, tmp_path_factory, Behind(gate.port, gate.port, site.port), site, gate)
+    gate, site = (until_folder_ends.enter_context(Upstream()) for _ in range(2))
+    gate.headers = IDENTITY
+    return Fronts(until_folder_ends, tmp_path_factory, Behind(gate.port, gate.port, site.port), site, gate)
 
 
 @pytest.fixture(params=KINDS)
