@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gatewall.install.launcher import free_port
+from tests.support import command_server
 from tests.support.processes import BASE, PATIENCE, environment, make_keys, manage
 from tests.support.templates import folder_of
 
@@ -42,7 +43,9 @@ class Site(NamedTuple):
         return {**environment(self.home, **self.changes), "DJANGO_SETTINGS_MODULE": "gatewall.settings"}
 
     def manage(self, *arguments: object, **how: Any) -> subprocess.CompletedProcess[str]:
-        """Run a command; return how it ended."""
+        """Run a command; return how it ended. ``how`` is for ``subprocess.run``."""
+        if not how:
+            return command_server.run([*map(str, arguments)], env=self.environment, timeout=PATIENCE)
         return subprocess.run(
             [sys.executable, "manage.py", *map(str, arguments)],
             cwd=BASE,
@@ -74,15 +77,7 @@ class Site(NamedTuple):
 
     def python(self, code: str) -> Any:
         """Run code with Django in this installation; return what it left in ``out``."""
-        run = subprocess.run(
-            self.script(code),
-            cwd=BASE,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        run = command_server.run([], code=_SCRIPT.format(code), env=self.environment, timeout=PATIENCE)
         assert run.returncode == 0, run.stdout + run.stderr
         return json.loads(run.stdout.splitlines()[-1])
 

@@ -22,6 +22,7 @@ from gatewall.install.launcher import answers, free_port
 from gatewall.kernel import env
 from gatewall.snapshot.host_paths import run_folder
 from gatewall.snapshot.notification import AgentLock
+from tests.support import command_server
 from tests.support.locks import leads
 from tests.support.patterns import put_compiled
 from tests.support.templates import folder_of
@@ -136,15 +137,7 @@ def wait_for(url: str, process: subprocess.Popen[bytes], log: Path, seconds: flo
 
 def manage(home: Path, *arguments: str, **changes: str) -> str:
     """Run a management command; return its output."""
-    run = subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        cwd=BASE,
-        env=environment(home, **changes),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    run = command_server.run(arguments, env=environment(home, **changes), timeout=PATIENCE)
     assert run.returncode == 0, run.stdout + run.stderr
     return run.stdout
 
