@@ -18,6 +18,7 @@ _PATHS: list[URLPattern | URLResolver] = [
     path("", include("audit.urls")),
     path("", include("webhooks.urls")),
     path("", include("gatewall.whatif.backtest.urls")),
+    path("", include("gatewall.whatif.plans.urls")),
     path("", include("gatewall.whatif.shadow.urls")),
     path("schema", Document.as_view(), name="schema"),
     path("docs", Docs.as_view(), name="docs"),

@@ -75,7 +75,7 @@ def _response(error: Exception) -> Response | None:
 
 def _refusal(refusal: Refusal) -> Response:
     status = status_of(type(refusal))
-    response = problem(status, refusal.code, str(refusal))
+    response = problem(status, refusal.code, str(refusal), **refusal.members())
     if isinstance(refusal, Invalid):
         response.data["errors"] = refusal.details()
     if status == HTTPStatus.UNAUTHORIZED:

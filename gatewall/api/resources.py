@@ -171,9 +171,7 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
         return etags.tag_of({name: shown[name] for name in fields if name in shown}, self.volatile)
 
     def _with_pending(self, shown: dict[str, Any]) -> dict[str, Any]:
-        """Add whether the change is not yet in force or must be confirmed."""
-        pending = {"policy_pending": True} if revisions.publication_is_pending() else {}
-        return {**shown, **_confirm_by(), **pending}
+        return with_publication(shown)
 
     def _location(self, row: models.Model) -> str:
         return f"{self.request.path}/{row.pk}"
@@ -204,6 +202,12 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
         for field in self.search_fields:
             matches |= models.Q((f"{field}__icontains", text))
         return rows.filter(matches)
+
+
+def with_publication(shown: dict[str, Any]) -> dict[str, Any]:
+    """Add to the response to a change whether it is not yet in force or must be confirmed."""
+    pending = {"policy_pending": True} if revisions.publication_is_pending() else {}
+    return {**shown, **_confirm_by(), **pending}
 
 
 def _confirm_by() -> dict[str, str]:

@@ -23,6 +23,10 @@ class Refusal(Exception):
         self.message = Message(template, **params, why=self.message)
         self.args = (self.message,)
 
+    def members(self) -> dict[str, Any]:
+        """Return further members of the problem."""
+        return {}
+
 
 class Conflict(Refusal):
     """The request is valid but conflicts with the current state."""

@@ -95,7 +95,7 @@ def decisions(caller: Caller) -> Decisions:
     user = None if caller.user_id is None else users.filter(pk=caller.user_id).first()
     policy = _policy_for(caller, user)
     subject = session_subject(policy.users[user.pk], policy, caller.amr) if user else None
-    ports = Ports(countries=geo.lookup(), credentials=_Proved(subject), rates=_Unlimited())
+    ports = Ports(countries=geo.lookup(), credentials=_Proved(subject), rates=UnlimitedRate())
     at = timezone.now().timestamp()
     return {
         domain.name: evaluate(_request(caller, domain.name, at), policy, ports) for domain in policy_source.domains()
@@ -161,7 +161,7 @@ class _Proved:
         return self.subject
 
 
-class _Unlimited:
+class UnlimitedRate:
     """A request rate that nobody exceeds: the caller may wait, and is not locked out."""
 
     def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float, rule_id: int | None = None) -> int:

@@ -56,6 +56,7 @@ SHORT = {
     "/webhooks": "typed by hand",
     "/webhooks/{bob}/deliveries": "of one webhook, and deleted when they are old (webhooks/outbox.py)",
     "/policy/backtest": "asked for by hand",
+    "/policy/plan": "asked for by hand",
     "/policy/revisions": "in the order of their key",
 }
 VALUES = {

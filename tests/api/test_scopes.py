@@ -14,7 +14,8 @@ SCOPES = {
         *((f"{name}-{part}", "GET") for name in POLICY for part in ("list", "detail")),
         *((f"policy-revisions-{part}", "GET") for part in ("list", "detail")),
         *((f"policy-backtest-{part}", "GET") for part in ("list", "detail")),
-        *((name, "POST") for name in ("policy-explain", "waf-rules-test", "policy-backtest-list")),
+        *((f"policy-plan-{part}", "GET") for part in ("list", "detail")),
+        *((name, "POST") for name in ("policy-explain", "waf-rules-test", "policy-backtest-list", "policy-plan-list")),
         *((name, "GET") for name in ("policy-blast-radius", "policy-who-can-enter", "app-profiles", "app-profile")),
         *(("access-rules-suggestions", "GET"), ("policy-shadow", "GET")),
         *(("policy-document", "GET"), ("policy-schema", "GET")),
@@ -26,6 +27,7 @@ SCOPES = {
         *(("waf-rules-batch", "POST"), ("ip-black-list-unban", "POST"), ("policy-backtest-detail", "DELETE")),
         *(("app-profile-apply", "POST"), ("policy-shadow-promote", "POST")),
         *(("policy-shadow", verb) for verb in ("PUT", "DELETE")),
+        ("policy-plan-detail", "DELETE"),
     },
     "logs:read": {
         (name, "GET")

@@ -65,6 +65,8 @@ WHO = {
     ("policy-revisions-confirm", "POST"): ADMIN,
     **{("policy-backtest-list", verb): ADMIN for verb in ("GET", "POST")},
     **{("policy-backtest-detail", verb): ADMIN for verb in ("GET", "DELETE")},
+    **{("policy-plan-list", verb): ADMIN for verb in ("GET", "POST")},
+    **{("policy-plan-detail", verb): ADMIN for verb in ("GET", "DELETE")},
     ("policy-blast-radius", "GET"): ADMIN,
     **{("policy-shadow", verb): ADMIN for verb in ("GET", "PUT", "DELETE")},
     ("policy-shadow-promote", "POST"): ADMIN,

@@ -144,6 +144,9 @@ def row(wall, admin, bob, monkeypatch, tmp_path):
         draft = {"resource": "ip-black-list", "values": {"ip": "203.0.113.77"}}
         return admin.post("/policy/backtest", draft).json()["id"]
 
+    def plan():
+        return admin.post("/policy/plan", {"document": "version: 1"}).json()["id"]
+
     def webhook():
         return row("/webhooks/{id}")
 
@@ -163,6 +166,7 @@ def row(wall, admin, bob, monkeypatch, tmp_path):
         "/users/{user_id}/sessions/{jti}": session,
         "/policy/revisions/{id}": revision,
         "/policy/backtest/{id}": backtest,
+        "/policy/plan/{id}": plan,
         "/access-logs/{decision_id}": answer,
         "/app-profiles/{name}": lambda: "miniflux",
         "/webhooks/{webhook_id}": webhook,

@@ -11,7 +11,7 @@ from gatewall.console.backtest.proposal_forms import PROPOSAL_FORMS
 from gatewall.policy.resources import Write
 from gatewall.publication.resources import title_of
 from gatewall.whatif.backtest.drafts import Draft
-from gatewall.whatif.backtest.proposals import Changes, Proposal, Restore
+from gatewall.whatif.backtest.proposals import Changes, Proposal, Restore, WholeDocument
 
 _CHANGES = {Write.CREATE: _("create"), Write.UPDATE: _("update"), Write.DELETE: _("delete")}
 _NAMES = ("name", "ip", "country_code")
@@ -28,6 +28,9 @@ def in_words(proposal: Proposal) -> dict[str, Any]:
             title = ngettext("%(number)s change", "%(number)s changes", number) % {"number": number}
             parts = [_draft_in_words(each) for each in proposal.drafts]
             return {"title": title, "about": _subjects(parts), "change": "", "values": [], "parts": parts}
+        case WholeDocument():
+            about = ", ".join(proposal.sections)
+            return {"title": _("Policy document"), "about": about, "change": "", "values": [], "parts": []}
         case Restore():
             title = _("Restore of revision %(number)s") % {"number": proposal.revision}
             return {"title": title, "about": "", "change": "", "values": [], "parts": []}

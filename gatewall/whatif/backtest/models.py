@@ -21,6 +21,9 @@ class Backtest(Record):
     ``draft`` is the proposal as ``proposals.as_json`` writes it, of this ``kind``; ``resource`` is that of one row.
     ``claim`` is the process that runs it, ``beat_at`` its heartbeat. Across all hosts, one backtest runs at a time.
     ``failure_message`` has the template and the parameters of ``failure``.
+
+    A plan is a backtest with a ``digest``, which identifies the proposal and the policy of ``base_revision`` that it is
+    for; ``planned`` is what was known when it was made: its changes, expectations and lock-out.
     """
 
     kind = models.CharField(max_length=16, default="row", db_default="row")
@@ -39,6 +42,9 @@ class Backtest(Record):
     failure = models.CharField(max_length=500, blank=True)
     failure_message = models.JSONField(null=True)
     saved = models.JSONField(null=True)
+    digest = models.CharField(max_length=64, blank=True, default="", db_default="")
+    base_revision = models.PositiveBigIntegerField(null=True)
+    planned = models.JSONField(null=True)
 
     class Meta:
         ordering = ["-id"]

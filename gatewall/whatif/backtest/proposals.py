@@ -1,7 +1,7 @@
 """Proposals: every kind of policy change that a backtest tries and may save.
 
-One row or the settings (``drafts.Draft``), a list of such changes, or a restore of an earlier revision. Each is applied
-by the services of the change itself, so it is refused where the change would be.
+One row or the settings (``drafts.Draft``), a list of such changes, a policy document, or a restore of an earlier
+revision. Each is applied by the services of the change itself, so it is refused where the change would be.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,6 +19,9 @@ from gatewall.policy import revisions
 from gatewall.policy.resources import Write
 from gatewall.whatif.backtest import drafts
 from gatewall.whatif.backtest.drafts import Draft
+from policies.document import applying as documents
+from policies.document.document import Document
+from policies.document.reading import read
 from policies.history.lockout import guard_against_lockout
 from policies.history.restore import restore
 from policies.history.rule_lockout import guard_against_rules
@@ -32,6 +35,7 @@ class Kind(StrEnum):
 
     ROW = "row"
     CHANGES = "changes"
+    DOCUMENT = "document"
     RESTORE = "restore"
 
 
@@ -51,7 +55,20 @@ class Restore:
     force: bool = False
 
 
-Proposal = Draft | Changes | Restore
+@dataclass(frozen=True, slots=True)
+class WholeDocument:
+    """A policy document: its canonical text, and the names of the sections that it has."""
+
+    text: str
+    sections: tuple[str, ...]
+    force: bool = False
+
+    @classmethod
+    def of(cls, document: Document, *, force: bool = False) -> "WholeDocument":
+        return cls(document.canonical().decode(), tuple(sorted(document.sections)), force)
+
+
+Proposal = Draft | Changes | WholeDocument | Restore
 
 
 def kind_of(proposal: Proposal) -> Kind:
@@ -61,6 +78,8 @@ def kind_of(proposal: Proposal) -> Kind:
             return Kind.ROW
         case Changes():
             return Kind.CHANGES
+        case WholeDocument():
+            return Kind.DOCUMENT
         case Restore():
             return Kind.RESTORE
         case _:
@@ -77,6 +96,8 @@ def apply(proposal: Proposal, *, actor: str, caller: Caller | None, note: str = 
             return drafts.apply(proposal, actor=actor, caller=caller, note=note, **other)
         case Changes():
             _apply_changes(proposal, actor=actor, caller=caller, note=note)
+        case WholeDocument(text=text):
+            documents.apply(read(text.encode()), actor=actor, caller=caller, force=proposal.force)
         case Restore():
             restore(proposal.revision, actor=actor, caller=caller, force=proposal.force)
         case _:
@@ -118,6 +139,8 @@ def as_json(proposal: Proposal) -> dict[str, Any]:
         case Changes():
             listed = [{"resource": each.resource, **_without_force(each)} for each in proposal.drafts]
             return {"changes": listed, "force": proposal.force}
+        case WholeDocument():
+            return {"document": proposal.text, "sections": [*proposal.sections], "force": proposal.force}
         case Restore():
             return {"restore": proposal.revision, "force": proposal.force}
         case _:
@@ -134,6 +157,8 @@ def from_json(kind: str, resource: str, kept: Mapping[str, Any]) -> Proposal:
                 Draft(each["resource"], Write(each["change"]), each["id"], each["values"]) for each in kept["changes"]
             ]
             return Changes(tuple(listed), kept["force"])
+        case Kind.DOCUMENT:
+            return WholeDocument(kept["document"], tuple(kept["sections"]), kept["force"])
         case Kind.RESTORE:
             return Restore(kept["restore"], kept["force"])
 

@@ -42,16 +42,25 @@ def proposal_of(run: Backtest) -> Proposal:
 def queue(proposal: Proposal, *, start: datetime, end: datetime, actor: str, caller: Caller | None) -> Backtest:
     """Queue a backtest of a proposal that could be saved now. Raises the errors of the change, TooManyBacktests."""
     trial.try_out(proposal, actor=actor, caller=caller)
-    with transaction.atomic():
-        _delete_oldest()
-        return Backtest.objects.create(
-            created_by=actor,
-            kind=proposals.kind_of(proposal).value,
-            resource=proposal.resource if isinstance(proposal, Draft) else "",
-            draft=proposals.as_json(proposal),
-            start_time=start,
-            end_time=end,
-        )
+    return enqueue(proposal, start=start, end=end, actor=actor)
+
+
+@transaction.atomic
+def enqueue(proposal: Proposal, *, start: datetime, end: datetime, actor: str, **planned: Any) -> Backtest:
+    """Store a queued backtest of a proposal that was tried; ``planned``: the fields of a plan. Raises TooManyBacktests.
+
+    The oldest finished one is deleted if there are too many.
+    """
+    _delete_oldest()
+    return Backtest.objects.create(
+        created_by=actor,
+        kind=proposals.kind_of(proposal).value,
+        resource=proposal.resource if isinstance(proposal, Draft) else "",
+        draft=proposals.as_json(proposal),
+        start_time=start,
+        end_time=end,
+        **planned,
+    )
 
 
 def _delete_oldest() -> None:

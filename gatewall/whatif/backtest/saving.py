@@ -13,8 +13,9 @@ from gatewall.policy.resources import Write
 from gatewall.whatif.backtest import runs
 from gatewall.whatif.backtest.drafts import Draft
 from gatewall.whatif.backtest.models import Backtest, State
-from gatewall.whatif.backtest.proposals import Proposal, apply
+from gatewall.whatif.backtest.proposals import Proposal, WholeDocument, apply
 from gatewall.whatif.backtest.staleness import may_have_changed
+from gatewall.whatif.expectations import require_expectations, segments_now
 
 MONITOR, ENFORCE = "monitor", "enforce"
 
@@ -49,7 +50,7 @@ def save(run: Backtest, how: str, *, actor: str, caller: Caller | None, force: b
     """Save the proposal as it is (``ENFORCE``) or as a monitoring rule (``MONITOR``); return the row, if it is one.
 
     The remarks or descriptions of its rows name the backtest. Raises Gone, NotFinished, SavedAlready, NoMonitor,
-    OtherRow (unless forced), and the errors of the services.
+    OtherRow (unless forced), ExpectationFailed for a document, and the errors of the services.
     """
     run = revisions.as_it_is_now(run)
     if run.state != State.FINISHED or run.result is None:
@@ -62,7 +63,10 @@ def save(run: Backtest, how: str, *, actor: str, caller: Caller | None, force: b
     if not force and may_have_changed(proposal, run.result["policy_revision"]):
         raise OtherRow(_("what it changes was changed after it was tried: try it again, or send force: true"))
     other = {"action": Action.MONITOR.value} if how == MONITOR else {}
+    segments = segments_now()
     row = apply(replace(proposal, force=force), actor=actor, caller=caller, note=_note(run), **other)
+    if isinstance(proposal, WholeDocument):
+        require_expectations(segments)
     run.saved = {"how": how, "id": getattr(row, "pk", None)}
     run.save(update_fields=["saved"])
     return row

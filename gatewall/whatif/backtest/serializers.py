@@ -13,8 +13,10 @@ from gatewall.models import PolicyRevision
 from gatewall.policy.resources import Write
 from gatewall.whatif.backtest.drafts import KINDS, from_values, read
 from gatewall.whatif.backtest.models import Backtest, State
-from gatewall.whatif.backtest.proposals import MAX_CHANGES, Changes, Kind, Proposal, Restore
+from gatewall.whatif.backtest.proposals import MAX_CHANGES, Changes, Kind, Proposal, Restore, WholeDocument
+from gatewall.whatif.document_field import DocumentField
 from gatewall.whatif.shapes import FLAG, NUMBER, TEXT, list_of, object_of
+from policies.document.reading import read as read_document
 
 DEFAULT_SPAN = timedelta(hours=24)
 MAX_SPAN = timedelta(days=366)
@@ -41,12 +43,15 @@ class DraftInput(StrictInput):
 
 
 class BacktestInput(DraftInput):
-    """A proposal and a window, as sent. A proposal is one draft, a list of drafts, or a revision to restore."""
+    """A proposal and a window, as sent. A proposal is one draft, a list of drafts, a policy document, or a
+    revision to restore.
+    """
 
-    one_of = ("resource", "changes", "restore")
+    one_of = ("resource", "changes", "document", "restore")
 
     resource = serializers.ChoiceField(choices=[*KINDS], required=False)
     changes = serializers.ListField(child=DraftInput(), min_length=1, max_length=MAX_CHANGES, required=False)
+    document = DocumentField(required=False)
     restore = WholeNumberField(min_value=1, max_value=_MAX_ID, required=False)
     force = FlagField(required=False)
     start_time = MomentField(required=False)
@@ -83,6 +88,8 @@ def _proposal(attrs: dict[str, Any]) -> Proposal:
     if "changes" in attrs:
         drafts = tuple(each["draft"] for each in attrs["changes"])
         return Changes(drafts, force or any(each.force for each in drafts))
+    if "document" in attrs:
+        return WholeDocument.of(read_document(attrs["document"].encode()), force=force)
     if "restore" in attrs:
         return Restore(attrs["restore"], force)
     draft = from_values(attrs["resource"], attrs.get("change"), attrs.get("id"), attrs.get("values", {}), force=force)
@@ -105,7 +112,7 @@ def _window(start: datetime | None, end: datetime | None) -> dict[str, datetime]
     return {"start": start, "end": end}
 
 
-_COUNTS = {"type": "object", "additionalProperties": NUMBER}
+COUNTS_BY_NAME = {"type": "object", "additionalProperties": NUMBER}
 
 
 def _top(properties: dict[str, Any]) -> dict[str, Any]:
@@ -115,10 +122,10 @@ def _top(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 _SUBJECT = {"kind": TEXT, "id": NUMBER, "name": {"type": ["string", "null"]}}
-_ANSWER = object_of({"outcome": TEXT, "reason": TEXT})
+ANSWER = object_of({"outcome": TEXT, "reason": TEXT})
 _HOST = {"host": {"type": ["string", "null"]}}
-_LOST_OR_GAINED = {**_HOST, "path": TEXT, "loses": FLAG, "from": _ANSWER, "to": _ANSWER}
-_ACCESS = object_of(
+_LOST_OR_GAINED = {**_HOST, "path": TEXT, "loses": FLAG, "from": ANSWER, "to": ANSWER}
+ACCESS = object_of(
     {
         "people": _top({"subject": object_of(_SUBJECT), **_LOST_OR_GAINED}),
         "hosts": _top({**_HOST, "loses": FLAG}),
@@ -128,11 +135,11 @@ _ACCESS = object_of(
 _RESULT = object_of(
     {
         **dict.fromkeys(("read", "untouched", "unchanged", "changed"), NUMBER),
-        "undecidable": object_of({"total": NUMBER, "missing": _COUNTS}),
-        "assumed": _COUNTS,
-        "access": _ACCESS,
+        "undecidable": object_of({"total": NUMBER, "missing": COUNTS_BY_NAME}),
+        "assumed": COUNTS_BY_NAME,
+        "access": ACCESS,
         "people": _top(_SUBJECT),
-        "changes": _top({"from": _ANSWER, "to": _ANSWER, "lets_in": FLAG}),
+        "changes": _top({"from": ANSWER, "to": ANSWER, "lets_in": FLAG}),
         "hosts": _top(_HOST),
         "subjects": _top(_SUBJECT),
         "clients": _top({"client_ip": TEXT}),
@@ -163,8 +170,16 @@ class _PartField(ShapedField):
         return self._part(instance) if instance.kind == self._kind else None
 
 
+def progress_of(run: Backtest) -> dict[str, Any]:
+    """Return the number of requests done and in total; null until they are counted."""
+    return {"done": run.done, "total": run.total}
+
+
 class BacktestOutput(serializers.ModelSerializer[Backtest]):
-    """A backtest in a list. Of ``draft``, ``changes`` and ``restore``, the one of its ``kind`` is not null."""
+    """A backtest in a list. Of ``draft``, ``changes`` and ``restore``, the one of its ``kind`` is not null.
+
+    A list leaves ``document`` out.
+    """
 
     kind = serializers.ChoiceField(choices=[*Kind])
     resource = _PartField(Kind.ROW, lambda run: run.resource, {"type": ["string", "null"]})
@@ -183,14 +198,15 @@ class BacktestOutput(serializers.ModelSerializer[Backtest]):
 
     def get_progress(self, run: Backtest) -> dict[str, Any]:
         """Return the number of requests done and in total; null until they are counted."""
-        return {"done": run.done, "total": run.total}
+        return progress_of(run)
 
 
 class BacktestWithResult(BacktestOutput):
     """A backtest with its result, null until it is finished; ``saved`` says how the proposal was saved."""
 
+    document = _PartField(Kind.DOCUMENT, lambda run: run.draft["document"], {"type": ["string", "null"]})
     result = ShapedField(dict(_RESULT, type=["object", "null"]), allow_null=True)
     saved = ShapedField({"type": ["object", "null"]}, allow_null=True)
 
     class Meta(BacktestOutput.Meta):
-        fields = (*BacktestOutput.Meta.fields, "result", "saved")
+        fields = (*BacktestOutput.Meta.fields, "document", "result", "saved")

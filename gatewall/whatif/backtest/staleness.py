@@ -10,8 +10,9 @@ from gatewall.kernel.changes import Resource
 from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
 from gatewall.whatif.backtest.drafts import KINDS, Draft
-from gatewall.whatif.backtest.proposals import Changes, Proposal, Restore
+from gatewall.whatif.backtest.proposals import Changes, Proposal, Restore, WholeDocument
 from gatewall.whatif.change_histories import MAX_REVISIONS
+from policies.document.sections import BY_NAME, SETTINGS
 from policies.models import MANUAL, RESTORABLE, BlocklistEntry
 
 
@@ -52,6 +53,8 @@ def touched_by(proposal: Proposal) -> Touched:
             return Touched(rows=frozenset(_rows((proposal,))))
         case Changes():
             return Touched(rows=frozenset(_rows(proposal.drafts)))
+        case WholeDocument():
+            return Touched(resources=frozenset(map(_resource_of, proposal.sections)))
         case Restore():
             return Touched(resources=frozenset({Resource.SETTINGS, *(each.recorded.resource for each in RESTORABLE)}))
         case _:
@@ -77,6 +80,10 @@ def may_have_changed(proposal: Proposal, revision: int) -> bool:
         touched.may_have(counts) if changes is None else any(map(touched.has, changes))
         for changes, counts in since.filter(about).values_list("changes", "counts").iterator(chunk_size=20)
     )
+
+
+def _resource_of(section: str) -> str:
+    return Resource.SETTINGS if section == SETTINGS else BY_NAME[section].model.recorded.resource
 
 
 def _rows(drafts: tuple[Draft, ...]) -> Iterator[tuple[str, int | None]]:

@@ -35,7 +35,7 @@ class Backtests(Resource):
     volatile = ("state", "progress", "started_at", "finished_at", "failure", "result", "saved")
 
     def get_queryset(self) -> QuerySet[Backtest]:
-        rows = Backtest.objects.all()
+        rows = Backtest.objects.filter(digest="")
         return rows.defer("result") if self.action == "list" else rows
 
     @operation(body=BacktestInput, answer=BacktestOutput, status=201, refuses={409}, reads=True)

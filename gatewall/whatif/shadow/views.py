@@ -1,6 +1,5 @@
 """API of the shadow policy: set it, show its state, remove it, and put it in force."""
 
-import json
 from typing import Any
 
 from django.http import Http404
@@ -12,28 +11,13 @@ from gatewall.api.caller import caller_of
 from gatewall.api.etags import Stale
 from gatewall.api.operations import operation
 from gatewall.api.scopes import POLICY
-from gatewall.api.serializers import FlagField, ShapedField, StrictInput, WholeNumberField
+from gatewall.api.serializers import FlagField, StrictInput, WholeNumberField
 from gatewall.api.views import ApiView
 from gatewall.models.shadow import ShadowPolicy
 from gatewall.policy import revisions
+from gatewall.whatif.document_field import DocumentField
 from gatewall.whatif.shadow import documents, services
 from gatewall.whatif.shadow.status import State, status_of
-
-_DOCUMENT = {"type": ["string", "object"], "description": "YAML 1.2 or JSON as a text, or a JSON object"}
-
-
-class DocumentField(ShapedField):
-    """A policy document; as a text, in which JSON is YAML."""
-
-    def __init__(self) -> None:
-        super().__init__(_DOCUMENT)
-
-    def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, str):
-            return data
-        if isinstance(data, dict):
-            return json.dumps(data, ensure_ascii=False)
-        raise serializers.ValidationError("a text or an object")
 
 
 class ShadowInput(StrictInput):

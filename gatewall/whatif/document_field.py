@@ -1,0 +1,26 @@
+"""Serializer field of a policy document as sent."""
+
+import json
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from gatewall.api.serializers import ShapedField
+
+_DOCUMENT = {"type": ["string", "object"], "description": "YAML 1.2 or JSON as a text, or a JSON object"}
+
+
+class DocumentField(ShapedField):
+    """A policy document; as a text, in which JSON is YAML."""
+
+    default_error_messages = {"kind": _("a text or an object is needed")}
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(_DOCUMENT, **options)
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, str):
+            return data
+        if isinstance(data, dict):
+            return json.dumps(data, ensure_ascii=False)
+        return self.fail("kind")

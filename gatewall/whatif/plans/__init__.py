@@ -1,0 +1,1 @@
+"""Plans: what a proposed change of policy would do, and its application."""
