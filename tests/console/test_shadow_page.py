@@ -119,7 +119,8 @@ def test_a_document_is_set_and_its_faults_are_named(noon, office, pages):
     assert refused.status_code == 409
     assert "line 2, column 1, /nonsense" in pages.words(refused)
     assert "nonsense: 1" in pages.words(refused)
-    assert pages.submit(PAGE, do="set", document=CLOSED, percent="1000").status_code == 409
+    for percent in ("1000", "01009", "0", "-1", ""):
+        assert pages.submit(PAGE, do="set", document=CLOSED, percent=percent).status_code == 409
 
     assert pages.submit(PAGE, do="set", document=CLOSED, percent="10").status_code == 302
     assert (ShadowPolicy.objects.get().percent, ShadowPolicy.objects.get().created_by) == (10, "alice")

@@ -65,7 +65,7 @@ class ShadowPage(OperatorPage):
 
     def _set(self, request: HttpRequest) -> HttpResponse:
         percent = request.POST.get("percent", "")
-        if not (percent.isascii() and percent.isdigit() and 1 <= int(percent[:4]) <= 100):
+        if not (percent.isascii() and percent.isdigit() and len(percent) < 4 and 1 <= int(percent) <= 100):
             raise ValidationError(gettext("The percentage is a number from 1 to 100."))
         documents.set_document(document=request.POST.get("document", ""), percent=int(percent), actor=str(request.user))
         messages.success(request, gettext("The shadow policy is set. No answer changes."))
