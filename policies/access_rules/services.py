@@ -157,7 +157,7 @@ def _write(rule: AccessRule, values: Mapping[str, Any]) -> None:
         if name not in related:
             setattr(rule, name, value)
     rule.full_clean(validate_unique=False, validate_constraints=False)
-    _validate_together(rule, related)
+    validate_together(rule, related)
     try:
         with transaction.atomic():
             rule.save()
@@ -184,7 +184,7 @@ _STILL_THERE: Mapping[str, Callable[[Iterable[Any]], list[Any]]] = {
 """The conditions that are rows, and what re-reads these under the lock."""
 
 
-def _validate_together(rule: AccessRule, related: Mapping[str, list[Any]]) -> None:
+def validate_together(rule: AccessRule, related: Mapping[str, list[Any]]) -> None:
     """Raise ValidationError for conditions that contradict each other or the access."""
     errors: dict[str, ValidationError] = {}
     if rule.from_time is not None and rule.from_time == rule.until_time:

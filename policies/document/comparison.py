@@ -36,8 +36,8 @@ def changes(document: Document) -> list[Difference]:
     """Return what applying the document would create, change and delete, in the order of the document.
 
     What follows from a change is not part of it, such as an access rule of a section that the document leaves out and
-    that names a deleted domain. Entries that have expired in the document and in force are as good as equal: a document
-    that was applied does not differ from the policy once its entries expire.
+    that names a deleted domain. An expired entry of the document is not created: a document that was applied does not
+    differ from the policy once its entries expire.
     """
     return list(differences(document, export(document.sections)))
 

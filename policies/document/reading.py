@@ -100,6 +100,7 @@ class _Reading:
             if validated is None:
                 continue
             row = section.row_from(validated)
+            self._check_row(section, row, path)
             key = section.key_of(row)
             if key in rows:
                 words = _("%(key)s is there already, as entry %(number)s")
@@ -119,6 +120,15 @@ class _Reading:
             self._add(path, "; ".join(error.messages))
             return None
         return validated
+
+    def _check_row(self, section: Section, row: Mapping[str, Any], path: tuple[Any, ...]) -> None:
+        if section.check is None:
+            return
+        try:
+            section.check(row)
+        except DjangoValidationError as error:
+            for name, messages in error.message_dict.items():
+                self._add((*path, name), "; ".join(messages))
 
     def _has_room(self) -> bool:
         return len(self._errors) < MAX_ERRORS

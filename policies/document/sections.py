@@ -18,6 +18,7 @@ from gatewall.kernel.changes import describe, plain
 from gatewall.models import SystemSettings
 from policies import resources, serializers
 from policies.access_conditions import MAX_RULES
+from policies.document.checks import check_access_rule, check_subscription, check_waf_rule
 from policies.document.expectations import MAX_EXPECTATIONS, ExpectationInput, shown_request
 from policies.document.fields import row_serializer
 from policies.groups.services import MAX_GROUPS
@@ -37,7 +38,7 @@ class Section:
     ``key``: fields that identify a row, and by which rows are sorted (``ordered``: their order counts instead).
     ``rows``: the rows that belong to the section; with ``expires`` only those that have not expired.
     ``defaults``: of a row, if they are not those of the columns. ``domains``, ``groups``, ``users``: fields that name
-    such rows.
+    such rows. ``check`` raises ValidationError, by field, for what the service refuses and the serializer does not.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Section:
     rows: Q = field(default_factory=Q)
     defaults_of: Callable[[str], Mapping[str, Any]] | None = None
     names: Mapping[str, str] = field(default_factory=dict)
+    check: Callable[[Mapping[str, Any]], None] | None = None
 
     @cached_property
     def input(self) -> StrictInput:
@@ -201,6 +203,7 @@ ACCESS_RULES = Section(
     ordered=True,
     at_most=MAX_RULES,
     names={"domains": "domains", "groups": "groups", "users": "users"},
+    check=check_access_rule,
 )
 BLOCKLIST = Section(
     name="blocklist",
@@ -236,6 +239,7 @@ WAF_RULES = Section(
     at_most=MAX_CUSTOM_RULES,
     rows=Q(builtin_key__isnull=True),
     names={"domain": "domains"},
+    check=check_waf_rule,
 )
 BUILTIN_WAF_RULES = Section(
     name="builtin_waf_rules",
@@ -259,6 +263,7 @@ SUBSCRIPTIONS = Section(
     model=resources.SUBSCRIPTIONS.model,
     serializer=lambda: row_serializer(serializers.ListSubscriptionInput),
     key=("name",),
+    check=check_subscription,
 )
 EXPECT = Section(
     name="expect",

@@ -78,12 +78,17 @@ def unsubscribe(subscription: ListSubscription, *, actor: str) -> None:
 
 def _write(subscription: ListSubscription, actor: str, **values: Any) -> None:
     values |= {"next_at": timezone.now(), "failures": 0}
-    reach = _reach(values.get("allow_private", subscription.allow_private))
+    allow_private = values.get("allow_private", subscription.allow_private)
+    validate_url(values.get("url", subscription.url), allow_private=allow_private)
+    rows.save(subscription, actor=actor, **values)
+
+
+def validate_url(url: str, *, allow_private: bool) -> None:
+    """Raise ValidationError for the URL of a list that would not be fetched."""
     try:
-        require_acceptable(values.get("url", subscription.url), reach)
+        require_acceptable(url, _reach(allow_private))
     except DownloadRefused as refused:
         raise ValidationError({"url": str(refused)}) from None
-    rows.save(subscription, actor=actor, **values)
 
 
 def fetch_next(at: datetime, should_stop: Callable[[], bool] = lambda: False) -> bool:

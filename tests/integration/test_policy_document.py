@@ -16,6 +16,7 @@ from policies import services
 from policies.access_rules.services import create_access_rule
 from policies.document.applying import apply
 from policies.document.comparison import changes
+from policies.document.document import DocumentRefused
 from policies.document.export import export
 from policies.document.reading import read
 from policies.groups.services import create_group, delete_group
@@ -221,3 +222,31 @@ def test_a_document_is_refused_if_what_it_names_was_deleted_since_it_was_read(in
 
     assert refused.value.code == f"{gone}-removed"
     assert revisions.current() == before
+
+
+def test_what_only_the_services_refuse_has_its_place_and_comes_with_all_other_faults(installed):
+    text = b"""version: 1
+access_rules:
+- name: lunch
+  access: denied
+  from: "12:00"
+  until: "12:00"
+- {name: open, access: public, users: [bob]}
+waf_rules:
+- {name: broken, pattern: "["}
+list_subscriptions:
+- {name: inside, url: "https://10.0.0.1/list"}
+expect: 3
+"""
+
+    with pytest.raises(DocumentRefused) as refused:
+        read(text)
+
+    places = [(error.line, error.pointer) for error in refused.value.errors]
+    assert places == [
+        (6, "/access_rules/0/until"),
+        (7, "/access_rules/1/access"),
+        (9, "/waf_rules/0/pattern"),
+        (11, "/list_subscriptions/0/url"),
+        (12, "/expect"),
+    ]
