@@ -48,6 +48,8 @@ def run(arguments: Sequence[str]) -> None:
     try:
         if name == "keys":
             _make_keys(rest)
+        elif name == "policy" and any(each == "--url" or each.startswith("--url=") for each in rest):
+            _run_policy_remotely(rest)
         else:
             _execute(name.replace("-", "_"), rest)
     except OSError as error:
@@ -61,6 +63,13 @@ def _make_keys(arguments: Sequence[str]) -> None:
     argparse.ArgumentParser("gatewall keys", description=keyfiles.main.__doc__).parse_args(arguments)
     os.chdir(BASE)  # GATEWALL_HOME is relative to the repository
     keyfiles.main()
+
+
+def _run_policy_remotely(arguments: Sequence[str]) -> NoReturn:
+    """Work over the API: without settings, which need a configuration of this host."""
+    from gatewall.management.policy.running import run_remotely  # noqa: PLC0415 - its libraries may be missing
+
+    sys.exit(run_remotely(arguments, os.environ))
 
 
 def _execute(name: str, arguments: Sequence[str]) -> None:

@@ -27,6 +27,7 @@ urlpatterns = [
     path("access-logs/<uuid:decision_id>", access_log_view.AccessLogEntry.as_view(), name="access-log"),
     path("policy/explain", explain_view.Explain.as_view(), name="policy-explain"),
     path("policy/document", document_view.PolicyDocument.as_view(), name="policy-document"),
+    path("policy/document/compare", document_view.CompareDocument.as_view(), name="policy-document-compare"),
     path("policy/schema", document_view.PolicySchema.as_view(), name="policy-schema"),
     path("policy/who-can-enter", who_can_enter_view.WhoCanEnter.as_view(), name="policy-who-can-enter"),
     path(

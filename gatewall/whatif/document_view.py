@@ -1,8 +1,11 @@
 """API: the policy document, now or as of a revision, and its JSON Schema."""
 
+import json
 from typing import Any
 
+from django.db import transaction
 from django.http import Http404
+from rest_framework import serializers
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,11 +14,15 @@ from gatewall.api import etags
 from gatewall.api.operations import operation
 from gatewall.api.queries import refuse_unknown_parameters, whole_number_in
 from gatewall.api.scopes import POLICY
+from gatewall.api.serializers import ShapedField, StrictInput
 from gatewall.api.views import ApiView
 from gatewall.kernel.refusals import Gone
+from gatewall.policy import revisions
 from gatewall.whatif.as_of import with_rows_as_of
+from policies.document.comparison import changes
 from policies.document.document import Document
-from policies.document.export import export
+from policies.document.export import ALL, export
+from policies.document.reading import read
 from policies.document.schema import schema
 
 _MAX_REVISION = 10**18 - 1
@@ -69,6 +76,66 @@ def _as_of(number: int) -> Document:
     except Gone:
         raise Http404 from None
     return document
+
+
+class ComparedInput(StrictInput):
+    """A policy document to compare."""
+
+    document = ShapedField({"type": ["string", "object"], "description": "YAML 1.2 or JSON as a text, or an object"})
+
+    def validate_document(self, value: Any) -> str:
+        if isinstance(value, dict):
+            return json.dumps(value, ensure_ascii=False)
+        if not isinstance(value, str):
+            raise serializers.ValidationError("a text or an object")
+        return value
+
+
+class DifferenceOutput(serializers.Serializer[Any]):
+    """What applying a document does to one object: its section and key, and the fields that differ."""
+
+    section = serializers.ChoiceField(choices=sorted(ALL))
+    key = serializers.CharField()
+    action = serializers.ChoiceField(choices=["created", "changed", "deleted"])
+    before = ShapedField({"type": "object"})
+    after = ShapedField({"type": "object"})
+
+
+class ComparedOutput(serializers.Serializer[Any]):
+    """What applying a document would change in the policy of this revision."""
+
+    revision = serializers.IntegerField()
+    changes = DifferenceOutput(many=True)
+
+
+def compare(document: str) -> dict[str, Any]:
+    """Compare a document with the policy in force. Raises DocumentRefused."""
+    with transaction.atomic():
+        number, found = revisions.current().revision, changes(read(document.encode()))
+    return {
+        "revision": number,
+        "changes": [
+            {
+                "section": each.section,
+                "key": each.name,
+                "action": each.action.value,
+                "before": dict(each.before),
+                "after": dict(each.after),
+            }
+            for each in found
+        ],
+    }
+
+
+class CompareDocument(ApiView):
+    """Compare a document with the policy in force."""
+
+    area = POLICY
+
+    @operation(body=ComparedInput, answer=ComparedOutput, reads=True)
+    def post(self, request: Request) -> Response:
+        """Compare a policy document with the policy in force: what applying it would change, without a replay."""
+        return Response(compare(self.body(ComparedInput)["document"]))
 
 
 class PolicySchema(ApiView):

@@ -116,3 +116,25 @@ def test_every_error_of_a_document_has_its_place(admin):
         (6, 9, "/groups"),
     ]
     assert all(each["message"] and each["code"] == "document-refused" for each in problem["errors"])
+
+
+def test_a_document_is_compared_with_the_policy_in_force(admin, alice, office):
+    document = {"version": 1, "domains": [{"name": office.name, "access": "denied"}], "settings": {"contact": "alice"}}
+    before = export()
+
+    for caller in (admin, with_api_token(an_api_token(alice, "policy:read"))):
+        body = caller.post("/policy/document/compare", {"document": document}).json()
+
+        assert body["revision"] == revisions.current().revision
+        assert {
+            "section": "domains",
+            "key": office.name,
+            "action": "changed",
+            "before": {"access": "authenticated"},
+            "after": {"access": "denied"},
+        } in body["changes"]
+        assert {each["section"] for each in body["changes"]} == {"domains", "settings"}
+    assert export() == before
+    same = {"document": before.canonical().decode()}
+    assert admin.post("/policy/document/compare", same).json()["changes"] == []
+    assert admin.post("/policy/document/compare", {"document": "- a"}).json()["code"] == "document-refused"

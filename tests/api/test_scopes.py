@@ -18,7 +18,7 @@ SCOPES = {
         *((name, "POST") for name in ("policy-explain", "waf-rules-test", "policy-backtest-list", "policy-plan-list")),
         *((name, "GET") for name in ("policy-blast-radius", "policy-who-can-enter", "app-profiles", "app-profile")),
         *(("access-rules-suggestions", "GET"), ("policy-shadow", "GET")),
-        *(("policy-document", "GET"), ("policy-schema", "GET")),
+        *(("policy-document", "GET"), ("policy-schema", "GET"), ("policy-document-compare", "POST")),
     },
     "policy:write": {
         *((f"{name}-list", "POST") for name in POLICY),

@@ -72,6 +72,7 @@ WHO = {
     ("policy-shadow-promote", "POST"): ADMIN,
     ("policy-document", "GET"): ADMIN,
     ("policy-schema", "GET"): ADMIN,
+    ("policy-document-compare", "POST"): ADMIN,
     ("schema", "GET"): ADMIN,
     ("docs", "GET"): ADMIN,
     **{(f"{name}-list", verb): ADMIN for name in MANAGED for verb in ("GET", "POST")},
