@@ -15,8 +15,11 @@ from gatewall.policy import system_settings
 from licensing import services as licensing
 from policies import services as policies
 from policies.access_rules.services import create_access_rule
+from policies.document.applying import apply
+from policies.document.reading import read
 from policies.groups.services import create_group
 from policies.lists import subscriptions
+from policies.models import Expectation
 from policies.rules.builtin import seed_waf_rules
 from tests.admin.conftest import ADMIN
 from tests.support.proxies import PASSWORD
@@ -51,6 +54,7 @@ def rows(alice, bob):
         create_group(actor="test", name="family", authorized_domains=[domain]),
         create_access_rule(actor="test", name="api", access="public", paths=[{"match": "prefix", "value": "/api"}]),
         subscriptions.subscribe(actor="test", name="drop", url="https://lists.example/drop.txt"),
+        expectation(),
         system_settings.change(contact="somebody", actor="alice"),
         SecurityEvent.objects.first(),
         webhook,
@@ -72,6 +76,12 @@ def rows(alice, bob):
         settings.SECRET_KEY,
     ]
     return kinds, secrets
+
+
+def expectation():
+    document = b"version: 1\nexpect:\n- {name: closed, request: {client: 192.0.2.1, host: a.example}, effect: deny}\n"
+    apply(read(document), actor="test")
+    return Expectation.objects.get()
 
 
 def paths(rows):
