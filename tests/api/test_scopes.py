@@ -27,7 +27,7 @@ SCOPES = {
         *(("waf-rules-batch", "POST"), ("ip-black-list-unban", "POST"), ("policy-backtest-detail", "DELETE")),
         *(("app-profile-apply", "POST"), ("policy-shadow-promote", "POST")),
         *(("policy-shadow", verb) for verb in ("PUT", "DELETE")),
-        ("policy-plan-detail", "DELETE"),
+        *(("policy-plan-detail", "DELETE"), ("policy-apply", "POST")),
     },
     "logs:read": {
         (name, "GET")

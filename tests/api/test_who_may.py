@@ -67,6 +67,7 @@ WHO = {
     **{("policy-backtest-detail", verb): ADMIN for verb in ("GET", "DELETE")},
     **{("policy-plan-list", verb): ADMIN for verb in ("GET", "POST")},
     **{("policy-plan-detail", verb): ADMIN for verb in ("GET", "DELETE")},
+    ("policy-apply", "POST"): ADMIN,
     ("policy-blast-radius", "GET"): ADMIN,
     **{("policy-shadow", verb): ADMIN for verb in ("GET", "PUT", "DELETE")},
     ("policy-shadow-promote", "POST"): ADMIN,

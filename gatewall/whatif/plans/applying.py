@@ -1,0 +1,86 @@
+"""Apply a plan or a document as one revision, if the policy has not moved on and its expectations hold."""
+
+from dataclasses import dataclass, replace
+
+from gatewall.engine.messages import gettext_noop as _
+from gatewall.kernel.clientip import Caller
+from gatewall.kernel.refusals import Gone
+from gatewall.models import PolicyRevision
+from gatewall.policy import revisions
+from gatewall.whatif import refusal_watch
+from gatewall.whatif.backtest import proposals, runs
+from gatewall.whatif.backtest.models import Backtest
+from gatewall.whatif.backtest.proposals import Proposal
+from gatewall.whatif.backtest.staleness import may_have_changed
+from gatewall.whatif.expectations import Outcome, require_expectations, segments_now
+from gatewall.whatif.plans.planning import digest_of
+from policies.history.confirmation import ask_for_confirmation
+
+_APPLIED = "applied"
+
+
+class PolicyMovedOn(Exception):
+    """What the proposal changes was changed after the revision that it is for, or the plan was applied already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Under which conditions a change stays in force.
+
+    ``confirm_within_seconds``: it is reverted unless confirmed in time; 0: it stays. ``undo_over_people``: it is
+    reverted if it refuses more people than this within ``undo_minutes``; None: it stays. ``force``: the caller may be
+    locked out.
+    """
+
+    confirm_within_seconds: int = 0
+    undo_over_people: int | None = None
+    undo_minutes: int = 0
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """The revision of an applied change, None if the policy was like that already, and its expectations."""
+
+    revision: PolicyRevision | None
+    expectations: list[Outcome]
+
+
+@revisions.one_at_a_time
+def apply_plan(digest: str, *, actor: str, caller: Caller | None, conditions: Conditions) -> Applied:
+    """Apply the proposal of the newest plan with this digest.
+
+    Raises Gone, PolicyMovedOn, ExpectationFailed, WouldLockYouOut, TooLargeToRevert, and the errors of the change.
+    """
+    row = Backtest.objects.filter(digest=digest).order_by("-id").first()
+    if row is None or row.base_revision is None:
+        raise Gone(_("there is no such plan; only the last ones are kept"))
+    proposal = runs.proposal_of(row)
+    is_applied = Backtest.objects.filter(digest=digest, saved__isnull=False).exists()
+    if is_applied or digest_of(revisions.current().epoch, row.base_revision, proposal) != digest:
+        raise PolicyMovedOn
+    applied = apply_proposal(proposal, row.base_revision, actor=actor, caller=caller, conditions=conditions)
+    row.saved = {"how": _APPLIED, "id": applied.revision.number if applied.revision else None}
+    row.save(update_fields=["saved"])
+    return applied
+
+
+@revisions.one_at_a_time
+def apply_proposal(
+    proposal: Proposal, base: int, *, actor: str, caller: Caller | None, conditions: Conditions
+) -> Applied:
+    """Apply a proposal for the policy of revision ``base``, in one revision.
+
+    Raises PolicyMovedOn, ExpectationFailed, WouldLockYouOut, TooLargeToRevert, and the errors of the change; then
+    nothing is changed.
+    """
+    if may_have_changed(proposal, base):
+        raise PolicyMovedOn
+    before, segments = revisions.current().revision, segments_now()
+    with revisions.as_one_revision(actor) as made:
+        proposals.apply(replace(proposal, force=conditions.force), actor=actor, caller=caller)
+        if conditions.confirm_within_seconds:
+            ask_for_confirmation(before, caller, seconds=conditions.confirm_within_seconds)
+        if conditions.undo_over_people is not None:
+            refusal_watch.start(before, people=conditions.undo_over_people, minutes=conditions.undo_minutes)
+    return Applied(made.revision, require_expectations(segments))
