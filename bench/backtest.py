@@ -51,6 +51,12 @@ def as_text(result: dict[str, Any]) -> str:
         f"| {row['changed']:,} | {row['undecidable']:,} |"
         for row in result["drafts"]
     ]
+    lines += [
+        "",
+        "| Processes, last draft | Seconds | CPU seconds of all |",
+        "|---|---|---|",
+        *(f"| {row['processes']} | {row['seconds']} | {row['cpu_seconds']} |" for row in result["processes"]),
+    ]
     return "\n".join(lines)
 
 

@@ -3,10 +3,14 @@
 import argparse
 import json
 import random
+import resource
 import sys
 import time
 import uuid
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import django
@@ -21,20 +25,27 @@ from audit.spool.records import AccessRecord  # noqa: E402 - needs Django
 from audit.spool.rows import COLUMNS, row_of  # noqa: E402 - needs Django
 from bench.traffic import ATTACKS, client, favourite, page  # noqa: E402 - needs Django
 from gatewall.gate.countries import Countries  # noqa: E402 - needs Django
-from gatewall.policy import revisions  # noqa: E402 - needs Django
+from gatewall.policy import revisions, system_settings  # noqa: E402 - needs Django
 from gatewall.policy.resources import Write  # noqa: E402 - needs Django
 from gatewall.replay.change_history import ChangeHistory  # noqa: E402 - needs Django
 from gatewall.replay.comparison import Comparison  # noqa: E402 - needs Django
-from gatewall.replay.tally import Tally  # noqa: E402 - needs Django
 from gatewall.snapshot.host_paths import policy_files  # noqa: E402 - needs Django
 from gatewall.whatif.backtest import trial, window  # noqa: E402 - needs Django
 from gatewall.whatif.backtest.drafts import Draft  # noqa: E402 - needs Django
+from gatewall.whatif.backtest.running import compare  # noqa: E402 - needs Django
+from gatewall.whatif.backtest.window import Slice  # noqa: E402 - needs Django
 from gatewall.whatif.change_histories import MAX_REVISIONS  # noqa: E402 - needs Django
+from gatewall.whatif.hypothetical import Policies, policies_with  # noqa: E402 - needs Django
 from policies.models import AuthorizedDomain  # noqa: E402 - needs Django
 
 _ALL = 100_000_000
 _AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0 Safari/537.36"
 _PIECE = 10_000
+_SETTINGS: dict[str, dict[str, Any]] = {
+    "WAF to monitor": {"waf_mode": "monitor"},
+    "a higher WAF threshold": {"waf_threshold": 10},
+}
+"""Changes of settings, which touch every request."""
 
 
 def main() -> None:
@@ -102,10 +113,10 @@ _ASKED = ("challenge", "credential-missing", 401)
 
 def figures() -> dict[str, Any]:
     """Return the speed of reading rows and of each draft, in CPU seconds."""
-    span = datetime.now(UTC) - timedelta(days=2), datetime.now(UTC)
     began = time.process_time()
+    parts = window.slices(datetime.now(UTC) - timedelta(days=2), datetime.now(UTC), _ALL)
     number, sample = 0, list[AccessRecord]()
-    for piece in window.pieces(*span, _ALL):
+    for piece in chain.from_iterable(map(window.pieces, parts)):
         number += len(piece)
         sample.append(piece[0])
     reading = number / (time.process_time() - began)
@@ -121,22 +132,24 @@ def figures() -> dict[str, Any]:
         "narrow one user": Draft("users", Write.UPDATE, user.pk if user else 0, {"all_domains": False}),
         "block everybody": Draft("ip-black-list", Write.CREATE, None, {"ip": "128.0.0.0/1"}),
     }
-    comparisons = {name: _comparison(draft) for name, draft in drafts.items()}
-    lost = _comparison(drafts["block one network"], history=ChangeHistory(known_from=sys.maxsize, newest=sys.maxsize))
-    comparisons[f"block one network, {MAX_REVISIONS} revisions later"] = lost
+    comparisons = {name: _comparison(_policies(draft)) for name, draft in drafts.items()}
+    for name, values in _SETTINGS.items():
+        change = partial(system_settings.change, actor="bench", **values)
+        comparisons[name] = _comparison(policies_with(change, policy_files(settings.CONFIG)))
+    forgotten = ChangeHistory(known_from=sys.maxsize, newest=sys.maxsize)
+    lost = partial(_comparison, _policies(drafts["block one network"]), history=forgotten)
+    comparisons[f"block one network, {MAX_REVISIONS} revisions later"] = lost()
     rows = []
     for name, comparison in comparisons.items():
-        rows.append({"name": name, **_measured(comparison, span, number, reading)})
+        rows.append({"name": name, **_measured(comparison, parts, number, reading)})
         _check(name, comparison, sample)
-    return {"read_a_second": round(reading), "rows_read": number, "drafts": rows}
+    return {"read_a_second": round(reading), "rows_read": number, "drafts": rows, "processes": _processes(lost, parts)}
 
 
-def _measured(comparison: Comparison, span: tuple[datetime, datetime], number: int, reading: float) -> dict[str, Any]:
-    began, tally = time.process_time(), Tally()
-    for piece in window.pieces(*span, _ALL):
-        for record in piece:
-            tally.add(record, comparison.of(record))
-    rate, result = number / (time.process_time() - began), tally.result()
+def _measured(comparison: Comparison, parts: list[Slice], number: int, reading: float) -> dict[str, Any]:
+    began = time.process_time()
+    result = compare(comparison, parts, processes=1, on_progress=_ignore).result()
+    rate = number / (time.process_time() - began)
     return {
         "rows_a_second": round(rate),
         "ratio": round(rate / reading, 3),
@@ -144,6 +157,29 @@ def _measured(comparison: Comparison, span: tuple[datetime, datetime], number: i
         "changed": result["changed"],
         "undecidable": result["undecidable"]["total"],
     }
+
+
+def _processes(make: Callable[[], Comparison], parts: list[Slice]) -> list[dict[str, Any]]:
+    """Return seconds and CPU seconds of one process and of two; exit if their results differ."""
+    found, results = [], []
+    for number in (1, 2):
+        comparison = make()  # with empty caches
+        began, cpu = time.monotonic(), _cpu_seconds()
+        results.append(compare(comparison, parts, processes=number, on_progress=_ignore).result())
+        seconds, cpu = time.monotonic() - began, _cpu_seconds() - cpu
+        found.append({"processes": number, "seconds": round(seconds, 1), "cpu_seconds": round(cpu, 1)})
+    if results[0] != results[1]:
+        raise SystemExit("two processes have another result than one")
+    return found
+
+
+def _cpu_seconds() -> float:
+    usages = [resource.getrusage(each) for each in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in usages)
+
+
+def _ignore(_: int) -> None:
+    """Ignore progress."""
 
 
 def _check(name: str, comparison: Comparison, sample: list[AccessRecord]) -> None:
@@ -154,8 +190,11 @@ def _check(name: str, comparison: Comparison, sample: list[AccessRecord]) -> Non
             raise SystemExit(f"{name}: {record.decision_id} is {short}, and without the short cut {whole}")
 
 
-def _comparison(draft: Draft, *, history: ChangeHistory | None = None) -> Comparison:
-    policies = trial.policies_of(draft, policy_files(settings.CONFIG))
+def _policies(draft: Draft) -> Policies:
+    return trial.policies_of(draft, policy_files(settings.CONFIG))
+
+
+def _comparison(policies: Policies, *, history: ChangeHistory | None = None) -> Comparison:
     histories = policies.histories if history is None else (history, history)
     countries = Countries.of(settings.CONFIG)
     return Comparison(policies.before, policies.after, histories=histories, countries=countries, at=time.time())

@@ -72,7 +72,7 @@ def walk(rows: QuerySet[Row], rest: Q, after: Cursor | None, size: int, budget: 
     """Return the page of matching rows, testing ``rest`` on at most ``budget`` rows."""
     candidates = (rows if after is None else rows.filter(behind(after))).order_by(*NEWEST_FIRST)
     end = _end_of_budget(candidates, budget) if rest else None
-    scanned = candidates.filter(_not_behind(end)) if end else candidates
+    scanned = candidates.filter(not_behind(end)) if end else candidates
     return page_from(list(scanned.filter(rest)[: size + 1]), size, end)
 
 
@@ -110,7 +110,8 @@ def behind(cursor: Cursor, key: str = "pk") -> Q:
     return Q(at__lte=cursor.at) & (Q(at__lt=cursor.at) | Q((f"{key}__lt", cursor.key)))
 
 
-def _not_behind(cursor: Cursor) -> Q:
+def not_behind(cursor: Cursor) -> Q:
+    """Return the condition of rows up to the cursor, its own row included."""
     return Q(at__gte=cursor.at) & (Q(at__gt=cursor.at) | Q(pk__gte=cursor.key))
 
 

@@ -30,6 +30,17 @@ class AccessChanges:
         else:
             self._people.add(json.dumps([[subject["kind"], subject["id"]], *what]), record)
 
+    def merge(self, older: Mapping[str, Any]) -> None:
+        """Add figures from ``as_json``, of requests that are all older than these."""
+        self._people.merge(older["people"])
+        self._hosts.merge(older["hosts"])
+        self._anonymous.merge(older["anonymous"])
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything as JSON, for ``merge``."""
+        each = {"people": self._people, "hosts": self._hosts, "anonymous": self._anonymous}
+        return {name: hitters.as_json() for name, hitters in each.items()}
+
     def result(self) -> dict[str, Any]:
         """Return the changes of access as JSON, the most requests first."""
         return {

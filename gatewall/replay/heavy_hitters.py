@@ -1,5 +1,6 @@
-"""The most frequent keys among recorded requests, with examples and times, in bounded memory. Pure."""
+"""The most frequent keys among recorded requests, with examples and times, in bounded memory. Mergeable. Pure."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -42,7 +43,24 @@ class HeavyHitters:
         seen.first_at, seen.last_at = min(seen.first_at, record.at), max(seen.last_at, record.at)
         if len(seen.examples) < EXAMPLES:
             seen.examples.append(record.decision_id)
-        if len(counts) > 2 * _KEPT:
+        self._bound()
+
+    def merge(self, older: Mapping[str, Any]) -> None:
+        """Add figures from ``as_json``, of requests that are all older than these."""
+        self._summary.add(Summary(Counter(older["counts"]), older["error"]))
+        for key, (first_at, last_at, name, examples) in older["seen"].items():
+            seen = self._seen.setdefault(key, _Seen(first_at, last_at, name))
+            seen.first_at, seen.last_at = min(seen.first_at, first_at), max(seen.last_at, last_at)
+            seen.examples += examples[: EXAMPLES - len(seen.examples)]
+        self._bound()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything as JSON, for ``merge``."""
+        seen = {key: [each.first_at, each.last_at, each.name, each.examples] for key, each in self._seen.items()}
+        return {"counts": dict(self._summary.counts), "error": self._summary.error, "seen": seen}
+
+    def _bound(self) -> None:
+        if len(self._summary.counts) > 2 * _KEPT:
             self._summary.cut(_KEPT)
             self._seen = {each: self._seen[each] for each in self._summary.counts}
 

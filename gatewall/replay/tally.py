@@ -1,7 +1,8 @@
-"""Figures of a backtest in bounded memory: which clients would be answered differently, and how. Pure."""
+"""Figures of a backtest in bounded memory: which clients would be answered differently, and how. Mergeable. Pure."""
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from audit.spool.records import AccessRecord
@@ -10,62 +11,83 @@ from gatewall.replay.access_changes import AccessChanges, answer_of
 from gatewall.replay.comparison import Compared
 from gatewall.replay.heavy_hitters import HeavyHitters
 
+_NUMBERS = ("read", "untouched", "unchanged", "changed")
+_COUNTERS = ("missing", "assumed")
+_HITTERS = ("people", "changes", "hosts", "subjects", "clients")
+
 
 class Tally:
-    """Figures of a backtest."""
+    """Figures of a backtest. Those of consecutive parts of a window, newest first, can be merged."""
 
     def __init__(self) -> None:
-        self.read = self.untouched = self.unchanged = self.changed = 0
-        self._missing: Counter[str] = Counter()
-        self._assumed: Counter[str] = Counter()
-        self._changes, self._people = HeavyHitters(), HeavyHitters()
+        self._numbers = Counter(dict.fromkeys(_NUMBERS, 0))
+        self._counters = {name: Counter[str]() for name in _COUNTERS}
+        self._hitters = {name: HeavyHitters() for name in _HITTERS}
         self._access = AccessChanges()
-        self._hosts, self._subjects, self._clients = HeavyHitters(), HeavyHitters(), HeavyHitters()
+
+    @property
+    def read(self) -> int:
+        """Return the number of requests counted."""
+        return self._numbers["read"]
 
     def add(self, record: AccessRecord, compared: Compared | None) -> None:
-        """Count a recorded request; None: the change makes no difference."""
-        self.read += 1
+        """Count a recorded request; None: the change makes no difference. Add the newest first."""
+        self._numbers["read"] += 1
         if compared is None:
-            self.untouched += 1
+            self._numbers["untouched"] += 1
             return
         if compared.missing is not None:
-            self._missing[compared.missing.value] += 1
+            self._counters["missing"][compared.missing.value] += 1
             return
-        self._assumed.update(each.value for each in compared.assumed)
+        self._counters["assumed"].update(each.value for each in compared.assumed)
         if compared.is_changed:
             self._add_change(record, compared)
         else:
-            self.unchanged += 1
+            self._numbers["unchanged"] += 1
 
     def _add_change(self, record: AccessRecord, compared: Compared) -> None:
-        self.changed += 1
-        subject = record.subject
+        self._numbers["changed"] += 1
+        subject, hitters = record.subject, self._hitters
         self._access.add(record, compared)
-        self._changes.add(json.dumps([answer_of(compared.before), answer_of(compared.after)]), record)
-        self._hosts.add(record.host or "", record)
-        self._clients.add(record.client_ip, record)
+        hitters["changes"].add(json.dumps([answer_of(compared.before), answer_of(compared.after)]), record)
+        hitters["hosts"].add(record.host or "", record)
+        hitters["clients"].add(record.client_ip, record)
         if subject is None:
             return
         who = json.dumps([subject["kind"], subject["id"]])  # names may have changed
-        self._subjects.add(who, record)
+        hitters["subjects"].add(who, record)
         if subject["kind"] == SubjectKind.USER and compared.is_newly_refused:
-            self._people.add(who, record)
+            hitters["people"].add(who, record)
+
+    def merge(self, older: Mapping[str, Any]) -> None:
+        """Add figures from ``as_json``, of requests that are all older than these."""
+        self._numbers.update(older["numbers"])
+        for name in _COUNTERS:
+            self._counters[name].update(older["counters"][name])
+        for name in _HITTERS:
+            self._hitters[name].merge(older["hitters"][name])
+        self._access.merge(older["access"])
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything as JSON, for ``merge``; ``result`` is for people."""
+        counters = {name: dict(each) for name, each in self._counters.items()}
+        hitters = {name: each.as_json() for name, each in self._hitters.items()}
+        access = self._access.as_json()
+        return {"numbers": dict(self._numbers), "counters": counters, "hitters": hitters, "access": access}
 
     def result(self) -> dict[str, Any]:
         """Return the figures as JSON: who loses or gains access to what, then users, outcomes, hosts and clients."""
+        missing, hitters = self._counters["missing"], self._hitters
         return {
-            "read": self.read,
-            "untouched": self.untouched,
-            "unchanged": self.unchanged,
-            "changed": self.changed,
-            "undecidable": {"total": self._missing.total(), "missing": dict(sorted(self._missing.items()))},
-            "assumed": dict(sorted(self._assumed.items())),
+            **{name: self._numbers[name] for name in _NUMBERS},
+            "undecidable": {"total": missing.total(), "missing": dict(sorted(missing.items()))},
+            "assumed": dict(sorted(self._counters["assumed"].items())),
             "access": self._access.result(),
-            "people": self._people.rows(_subject),
-            "changes": self._changes.rows(_change),
-            "hosts": self._hosts.rows(lambda key, _: {"host": key or None}),
-            "subjects": self._subjects.rows(_subject),
-            "clients": self._clients.rows(lambda key, _: {"client_ip": key}),
+            "people": hitters["people"].rows(_subject),
+            "changes": hitters["changes"].rows(_change),
+            "hosts": hitters["hosts"].rows(lambda key, _: {"host": key or None}),
+            "subjects": hitters["subjects"].rows(_subject),
+            "clients": hitters["clients"].rows(lambda key, _: {"client_ip": key}),
         }
 
 

@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
@@ -14,6 +14,7 @@ from gatewall.api.problems import words_of
 from gatewall.api.translation import message_of
 from gatewall.engine.messages import Message
 from gatewall.engine.messages import gettext_noop as _
+from gatewall.engine.waf.matcher import WAITING, RuleSet
 from gatewall.engine.waf.patterns import PatternRefused
 from gatewall.gate.countries import Countries
 from gatewall.kernel.refusals import Refusal
@@ -21,13 +22,15 @@ from gatewall.replay.comparison import Comparison
 from gatewall.replay.tally import Tally
 from gatewall.snapshot.assembly import SegmentRefused
 from gatewall.snapshot.host_paths import policy_files
-from gatewall.whatif.backtest import runs, trial, window
+from gatewall.whatif.backtest import runs, trial, window, workers
 from gatewall.whatif.backtest.models import Backtest
 from gatewall.whatif.hypothetical import PolicyMoves
 
 MAX_ROWS = 5_000_000
 """Maximum number of requests; of a larger window, the newest are used."""
 _BEAT_SECONDS = 1.0
+_PATTERNS_SECONDS = 30.0
+"""How long worker processes wait for compiled patterns."""
 _REFUSED = (Refusal, ValidationError, exceptions.ValidationError)
 
 
@@ -50,6 +53,9 @@ def run(backtest: Backtest) -> bool:
     except _REFUSED as error:
         runs.fail(claim, Message(_("the change would be refused by now: %(why)s"), why=_message_of(error)))
         return False
+    except workers.WorkerFailed as error:
+        runs.fail(claim, error.message)
+        return False
     except (PolicyMoves, SegmentRefused, PatternRefused, Error, OSError) as error:
         why = getattr(error, "message", Message(str(error)))
         runs.fail(claim, Message("%(error)s: %(why)s", error=type(error).__name__, why=why))
@@ -61,9 +67,8 @@ def _result_of(backtest: Backtest, claim: uuid.UUID) -> dict[str, Any]:
     began = time.monotonic()
     policies = trial.policies_of(runs.proposal_of(backtest), policy_files(settings.CONFIG))
     _beat(claim)
-    span = backtest.start_time, backtest.end_time
-    total = window.number_of(*span, MAX_ROWS)
-    _beat(claim, total=total)
+    parts = window.slices(backtest.start_time, backtest.end_time, MAX_ROWS)
+    progress = _Progress(claim, sum(part.number for part in parts))
     comparison = Comparison(
         policies.before,
         policies.after,
@@ -71,27 +76,64 @@ def _result_of(backtest: Backtest, claim: uuid.UUID) -> dict[str, Any]:
         countries=Countries.of(settings.CONFIG),
         at=time.time(),
     )
-    tally, oldest = _compare(comparison, span, claim)
+    processes = workers.number_of_processes(len(parts))
+    if processes > 1:
+        _wait_for_patterns(policies.before.waf, progress)
+    tally = compare(comparison, parts, processes=processes, on_progress=progress.add)
+    last = parts[-1].last if parts else None
     seconds = time.monotonic() - began
     return {
         **tally.result(),
         "policy_revision": policies.before.version.revision,
-        "complete_from": oldest if total >= MAX_ROWS else None,
+        "complete_from": last.at.isoformat() if last and progress.total >= MAX_ROWS else None,
         "seconds": round(seconds, 1),
     }
 
 
-def _compare(comparison: Comparison, span: tuple[datetime, datetime], claim: uuid.UUID) -> tuple[Tally, str | None]:
-    tally, last_beat = Tally(), time.monotonic()
-    oldest: str | None = None
-    for piece in window.pieces(*span, MAX_ROWS):
-        for record in piece:
-            tally.add(record, comparison.of(record))
-        oldest = datetime.fromtimestamp(piece[-1].at, UTC).isoformat()
-        if time.monotonic() - last_beat >= _BEAT_SECONDS:
-            _beat(claim, done=tally.read)
-            last_beat = time.monotonic()
-    return tally, oldest
+def compare(
+    comparison: Comparison, parts: Sequence[window.Slice], *, processes: int, on_progress: workers.Report
+) -> Tally:
+    """Return the figures of the requests of a window, which is cut into slices. Raises WorkerFailed.
+
+    The result does not depend on the number of processes.
+    """
+
+    def figures_of(number: int, report: workers.Report) -> dict[str, Any]:
+        tally = Tally()
+        for piece in window.pieces(parts[number]):
+            for record in piece:
+                tally.add(record, comparison.of(record))
+            report(len(piece))
+        return tally.as_json()
+
+    whole = Tally()
+    for figures in workers.results_of(len(parts), figures_of, processes=processes, on_progress=on_progress):
+        whole.merge(figures)
+    return whole
+
+
+def _wait_for_patterns(rules: RuleSet, progress: "_Progress") -> None:
+    """Wait until the patterns are compiled: a fork would use RE2, which is slower, to its end."""
+    until = time.monotonic() + _PATTERNS_SECONDS
+    while rules.check() == WAITING and time.monotonic() < until:
+        time.sleep(0.1)
+        progress.add(0)
+
+
+class _Progress:
+    """Stores heartbeat and progress about every second. Raises ClaimLost."""
+
+    def __init__(self, claim: uuid.UUID, total: int) -> None:
+        self.total = total
+        self._claim, self._done, self._last_beat = claim, 0, time.monotonic()
+        _beat(claim, total=total)
+
+    def add(self, number: int) -> None:
+        """Count requests; rows that arrived since the total was counted do not pass it."""
+        self._done = min(self._done + number, self.total)
+        if time.monotonic() - self._last_beat >= _BEAT_SECONDS:
+            _beat(self._claim, done=self._done)
+            self._last_beat = time.monotonic()
 
 
 def _beat(claim: uuid.UUID, **progress: int) -> None:
