@@ -24,6 +24,7 @@ from accounts.models import User  # noqa: E402 - needs Django
 from audit.spool.records import AccessRecord  # noqa: E402 - needs Django
 from audit.spool.rows import COLUMNS, row_of  # noqa: E402 - needs Django
 from bench.traffic import ATTACKS, client, favourite, page  # noqa: E402 - needs Django
+from gatewall.engine.waf.matcher import WAITING  # noqa: E402 - needs Django
 from gatewall.gate.countries import Countries  # noqa: E402 - needs Django
 from gatewall.policy import revisions, system_settings  # noqa: E402 - needs Django
 from gatewall.policy.resources import Write  # noqa: E402 - needs Django
@@ -195,6 +196,8 @@ def _policies(draft: Draft) -> Policies:
 
 
 def _comparison(policies: Policies, *, history: ChangeHistory | None = None) -> Comparison:
+    while policies.before.waf.check() == WAITING:
+        time.sleep(0.1)
     histories = policies.histories if history is None else (history, history)
     countries = Countries.of(settings.CONFIG)
     return Comparison(policies.before, policies.after, histories=histories, countries=countries, at=time.time())

@@ -19,6 +19,7 @@ from gatewall.replay.changed_rules import ChangedRules
 from gatewall.replay.missing import Missing
 from gatewall.replay.policy_age import PolicyAges, step_settings
 from gatewall.replay.redecision import Assumed, Redecider, Replay, recorded_request
+from gatewall.replay.remembered_matches import RememberedMatches
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +66,11 @@ class Comparison:
     ) -> None:
         """``histories``: per policy, what has changed since a request was recorded."""
         self._before, self._after, self._at = before, after, at
+        waf = RememberedMatches(before.waf)
+        waf_after = waf if after.waf is before.waf else RememberedMatches(after.waf)
         self._deciders = (
-            Redecider(before, countries=countries, history=histories[0], at=at),
-            Redecider(after, countries=countries, history=histories[1], at=at),
+            Redecider(replace(before, waf=waf), countries=countries, history=histories[0], at=at),
+            Redecider(replace(after, waf=waf_after), countries=countries, history=histories[1], at=at),
         )
         self._ages = PolicyAges(((before, histories[0]), (after, histories[1])))
         self._settings_differ = step_settings(before.settings) != step_settings(after.settings)
