@@ -4,6 +4,7 @@ A view declares its ``area``. An operation reads if its method is safe or if it 
 other operation writes. A view without an area accepts no API token.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -93,7 +94,28 @@ def require_scope(request: Request, view: Any) -> None:
     if scope not in request.auth.scopes:
         raise ScopeMissing(scope)
     user_id = view.kwargs.get(view.user_parameter)
-    if not reads(view, str(request.method)) and user_id is not None and _is_privileged(int(user_id)):
+    if not reads(view, str(request.method)) and user_id is not None:
+        _refuse_privileged(int(user_id))
+
+
+def require_scopes_for(request: Request, changes: Iterable[tuple[Area, int | None]]) -> None:
+    """Raise ScopeMissing or SessionRequired if the caller's API token does not permit changes in these areas.
+
+    For an operation that makes changes of other operations. A number is the id of a user that is changed.
+    """
+    if not isinstance(request.auth, ScopedAccess):
+        return
+    for area, user_id in changes:
+        if area.write is None:
+            raise SessionRequired
+        if area.write not in request.auth.scopes:
+            raise ScopeMissing(area.write)
+        if user_id is not None:
+            _refuse_privileged(user_id)
+
+
+def _refuse_privileged(user_id: int) -> None:
+    if _is_privileged(user_id):
         raise SessionRequired("an API token may not change an admin or auditor: sign in")
 
 

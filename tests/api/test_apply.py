@@ -267,3 +267,29 @@ def test_a_plan_whose_user_is_gone_is_refused_whole(admin, office, bob):
 
     assert outcome(apply(admin, digest=digest)) == (400, "document-refused")
     assert AuthorizedDomain.objects.get(name=OFFICE).access == "authenticated"
+
+
+@pytest.mark.parametrize(
+    ("change", "scope"),
+    [
+        ({"resource": "users", "change": "update", "values": {"all_domains": True}}, "users:write"),
+        ({"resource": "system/settings", "values": {"waf_mode": "off"}}, "system:write"),
+    ],
+)
+@pytest.mark.parametrize("is_listed", [False, True])
+def test_a_token_needs_the_scope_of_each_change_of_a_plan(admin, alice, office, change, scope, is_listed):
+    user = a_user("bob")
+    change = {**change, "id": user.pk} if "change" in change else change
+    digest = admin.post("/policy/plan", {"changes": [change]} if is_listed else change).json()["digest"]
+    policy = with_api_token(an_api_token(alice, "policy:write", name="policy"))
+    both = with_api_token(an_api_token(alice, "policy:write", scope, name="both"))
+
+    assert outcome(apply(policy, digest=digest)) == (403, "scope-missing")
+    assert apply(both, digest=digest).status_code == 200
+
+
+def test_no_token_applies_a_plan_that_changes_an_admin(admin, alice, office):
+    change = {"resource": "users", "change": "update", "id": alice.pk, "values": {"all_domains": True}}
+    digest = admin.post("/policy/plan", change).json()["digest"]
+
+    assert outcome(apply(with_api_token(an_api_token(alice)), digest=digest)) == (403, "session-required")

@@ -1,5 +1,6 @@
 """API view that applies a plan or a policy document."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -11,10 +12,12 @@ from gatewall.api.caller import caller_of
 from gatewall.api.etags import Stale
 from gatewall.api.operations import operation
 from gatewall.api.resources import with_publication
-from gatewall.api.scopes import POLICY
+from gatewall.api.scopes import POLICY, SYSTEM, USERS, Area, require_scopes_for
 from gatewall.api.serializers import FlagField, ShapedField, StrictInput, WholeNumberField
 from gatewall.api.views import ApiView
-from gatewall.whatif.backtest.proposals import WholeDocument
+from gatewall.kernel.changes import Resource
+from gatewall.whatif.backtest.drafts import Draft
+from gatewall.whatif.backtest.proposals import Changes, Proposal, WholeDocument
 from gatewall.whatif.document_field import DocumentField
 from gatewall.whatif.plans import applying
 from gatewall.whatif.plans.applying import Applied, Conditions
@@ -23,6 +26,8 @@ from policies.document.reading import read
 
 _DIGEST = r"^[0-9a-f]{64}$"
 _MAX_REVISION = 2**62
+_AREAS: Mapping[str, Area] = {Resource.USERS: USERS, Resource.LICENSES: USERS, Resource.SETTINGS: SYSTEM}
+"""The areas of the rows that are not policy alone."""
 _LEAST_SECONDS, _MOST_SECONDS = 5, 3600
 
 
@@ -93,6 +98,13 @@ class ApplyPlan(ApiView):
         return Response(with_publication(shown))
 
 
+def _areas(proposal: Proposal) -> Iterator[tuple[Area, int | None]]:
+    """Yield the area of each change of a row, and the id of a user."""
+    drafts = (proposal,) if isinstance(proposal, Draft) else proposal.drafts if isinstance(proposal, Changes) else ()
+    for draft in drafts:
+        yield _AREAS.get(draft.resource, POLICY), draft.id if draft.resource == Resource.USERS else None
+
+
 def _apply(request: Request, values: dict[str, Any]) -> Applied:
     undo = values.get("undo_if_refused") or {}
     conditions = Conditions(
@@ -103,6 +115,7 @@ def _apply(request: Request, values: dict[str, Any]) -> Applied:
     )
     actor, caller = str(request.user), caller_of(request)
     if "digest" in values:
+        require_scopes_for(request, _areas(applying.proposal_of(values["digest"])))
         return applying.apply_plan(values["digest"], actor=actor, caller=caller, conditions=conditions)
     proposal = WholeDocument.of(read(values["document"].encode()))
     return applying.apply_proposal(proposal, values["if_revision"], actor=actor, caller=caller, conditions=conditions)

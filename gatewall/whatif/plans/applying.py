@@ -46,20 +46,30 @@ class Applied:
     expectations: list[Outcome]
 
 
+def proposal_of(digest: str) -> Proposal:
+    """Return the proposal of the newest plan with this digest. Raises Gone."""
+    return runs.proposal_of(_row_of(digest))
+
+
+def _row_of(digest: str) -> Backtest:
+    row = Backtest.objects.filter(digest=digest).order_by("-id").first()
+    if row is None or row.base_revision is None:
+        raise Gone(_("there is no such plan; only the last ones are kept"))
+    return row
+
+
 @revisions.one_at_a_time
 def apply_plan(digest: str, *, actor: str, caller: Caller | None, conditions: Conditions) -> Applied:
     """Apply the proposal of the newest plan with this digest.
 
     Raises Gone, PolicyMovedOn, ExpectationFailed, WouldLockYouOut, TooLargeToRevert, and the errors of the change.
     """
-    row = Backtest.objects.filter(digest=digest).order_by("-id").first()
-    if row is None or row.base_revision is None:
-        raise Gone(_("there is no such plan; only the last ones are kept"))
+    row = _row_of(digest)
     proposal = runs.proposal_of(row)
     is_applied = Backtest.objects.filter(digest=digest, saved__isnull=False).exists()
-    if is_applied or digest_of(revisions.current().epoch, row.base_revision, proposal) != digest:
+    if is_applied or digest_of(revisions.current().epoch, row.base_revision or 0, proposal) != digest:
         raise PolicyMovedOn
-    applied = apply_proposal(proposal, row.base_revision, actor=actor, caller=caller, conditions=conditions)
+    applied = apply_proposal(proposal, row.base_revision or 0, actor=actor, caller=caller, conditions=conditions)
     row.saved = {"how": _APPLIED, "id": applied.revision.number if applied.revision else None}
     row.save(update_fields=["saved"])
     return applied
