@@ -25,7 +25,6 @@ from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
 from gatewall.publication.compiler import consistent_read, segment_bytes
 from gatewall.snapshot.assembly import Assembly, SegmentData, SegmentRefused
-from gatewall.snapshot.host_paths import policy_files
 from gatewall.whatif.as_of_changes import EverythingBefore, Unknown
 from gatewall.whatif.as_of_rows import write_rows
 from gatewall.whatif.hypothetical import effect_of
@@ -65,7 +64,8 @@ class _Kept:
         """Forget everything if the database was restored or reloaded, or a session was revoked."""
         state = version.epoch, version.reloads, version.revocations, settings.CONFIG.home
         if state != self._state:
-            self._state, self.assembly = state, Assembly(policy_files(settings.CONFIG).patterns)
+            # Without the host's pattern cache: a policy that decides a few requests must not replace those in force.
+            self._state, self.assembly = state, Assembly()
             self.policies.clear()
 
     def keep(self, number: int, policy: AsOf) -> AsOf:

@@ -14,11 +14,13 @@ from gatewall.engine.snapshot import PolicySnapshot
 from gatewall.policy import revisions
 from gatewall.publication.compiler import compiled_segment, consistent_read
 from gatewall.snapshot.assembly import Assembly, SegmentData
+from gatewall.snapshot.pattern_cache import PatternCache
 from gatewall.whatif.as_of import policy_as_of
 from licensing.models import GitToken, License
 from licensing.services import change_license, issue_git_token, issue_license, revoke
 from policies import services
 from policies.models import AuthorizedDomain, Group
+from policies.rules.builtin import seed_waf_rules
 from tests.support.cast import a_ports, a_request
 from tests.support.history import NAMES, Step, some
 from tests.support.proxies import a_user
@@ -115,6 +117,18 @@ def decisions(policy):
     """Return the verdict on every request, with the row that decided."""
     ports = a_ports(credentials=Credentials(), country="NZ")
     return [evaluate(request, policy, ports).verdict for request in requests()]
+
+
+def test_no_patterns_of_an_earlier_policy_are_compiled_for_the_host(monkeypatch):
+    wanted = []
+    monkeypatch.setattr(PatternCache, "want", lambda *args: wanted.append(args))
+    seed_waf_rules(actor="seed")
+    before = revisions.current().revision
+    services.create_waf_rule(actor="x", name="new", pattern="abc")
+
+    assert [rule.name for rule in policy_as_of(before + 1).policy.waf.rules if not rule.builtin] == ["new"]
+    assert not [rule for rule in policy_as_of(before).policy.waf.rules if not rule.builtin]
+    assert wanted == []
 
 
 @pytest.mark.parametrize("seed", range(4))
