@@ -108,6 +108,15 @@ def test_promoting_a_policy_that_moved_on_is_refused(admin, office):
     assert admin.post("/policy/shadow/promote", {"if_revision": before + 1}).status_code == 200
 
 
+@pytest.mark.parametrize(("actor", "source"), [("import", "import:drop"), ("auto-ban", "auto-ban")])
+def test_what_goes_on_by_itself_does_not_keep_a_shadow_from_being_promoted(admin, office, actor, source):
+    put(admin)
+    before = revisions.current().revision
+    services.block_network(actor=actor, network="203.0.113.9", source=source)
+
+    assert admin.post("/policy/shadow/promote", {"if_revision": before}).status_code == 200
+
+
 def test_promoting_what_is_in_force_changes_nothing(admin, office):
     put(admin, f"version: 1\ndomains:\n- name: {OFFICE}\n")
     before = revisions.current().revision

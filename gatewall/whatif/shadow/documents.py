@@ -11,6 +11,7 @@ from gatewall.policy import revisions
 from gatewall.whatif.shadow import services
 from policies.document.applying import apply
 from policies.document.reading import read
+from policies.lists.importing import ACTOR as IMPORTED
 from policies.models import AUTO_BAN
 
 _ACTOR = "shadow"
@@ -58,6 +59,6 @@ def promote(*, actor: str, caller: Caller | None, if_revision: int | None, force
 
 
 def _moved_on_since(revision: int) -> bool:
-    """True if somebody changed the policy after this revision. Automatic bans go on all the time and do not count."""
-    later = PolicyRevision.objects.filter(number__gt=revision).exclude(actor=AUTO_BAN)
+    """True if somebody changed the policy after this revision. Automatic bans and downloads of lists do not count."""
+    later = PolicyRevision.objects.filter(number__gt=revision).exclude(actor__in=(AUTO_BAN, IMPORTED))
     return revision > revisions.current().revision or later.exists()
