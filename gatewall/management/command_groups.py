@@ -42,7 +42,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "recover-admin-2fa": "remove a user's second factor, so that the password alone is enough",
     },
     "Policy and logs": {
-        "policy": "export the policy as a document, compare a document with it, and apply one",
+        "policy": "export the policy as a document, compare, plan and apply a document",
         "import-list": "replace a source of the blocklist by a list from a file or URL",
         "unban": "remove automatic bans of an address",
         "publish-policy": "publish the committed policy on this host now",

@@ -1,6 +1,5 @@
 """API: the policy document, now or as of a revision, and its JSON Schema."""
 
-import json
 from typing import Any
 
 from django.db import transaction
@@ -19,6 +18,7 @@ from gatewall.api.views import ApiView
 from gatewall.kernel.refusals import Gone
 from gatewall.policy import revisions
 from gatewall.whatif.as_of import with_rows_as_of
+from gatewall.whatif.document_field import DocumentField
 from policies.document.comparison import changes
 from policies.document.document import Document
 from policies.document.export import ALL, export
@@ -81,14 +81,7 @@ def _as_of(number: int) -> Document:
 class ComparedInput(StrictInput):
     """A policy document to compare."""
 
-    document = ShapedField({"type": ["string", "object"], "description": "YAML 1.2 or JSON as a text, or an object"})
-
-    def validate_document(self, value: Any) -> str:
-        if isinstance(value, dict):
-            return json.dumps(value, ensure_ascii=False)
-        if not isinstance(value, str):
-            raise serializers.ValidationError("a text or an object")
-        return value
+    document = DocumentField()
 
 
 class DifferenceOutput(serializers.Serializer[Any]):

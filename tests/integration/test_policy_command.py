@@ -2,26 +2,25 @@
 
 import io
 import json
-import os
+import sqlite3
 import subprocess
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
+import time
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
 from django.core.management import load_command_class
 
-from gatewall.install.launcher import free_port
-from gatewall.management.policy import running
+from gatewall.management.policy import words
 from gatewall.management.policy.outcome import Exit
+from gatewall.models import PendingConfirmation, RefusalWatch
 from gatewall.policy import revisions
 from policies import services
 from policies.document.export import export
 from policies.document.schema import schema
 from policies.models import AuthorizedDomain
-from tests.support.processes import BASE, control_plane, prepare
-from tests.support.servers import Admin
+from tests.support.processes import BASE, environment, prepare
 
 OTHER = "version: 1\ndomains:\n- name: a.example\n  access: two_factor\n- name: b.example\n"
 WORDS = """\
@@ -124,119 +123,131 @@ def test_a_file_that_is_no_document_is_refused(policy, db, data):
     assert policy("drift", "-", stdin=data)[0] == Exit.REFUSED
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    home, port = tmp_path_factory.mktemp("home"), free_port()
-    prepare(home)
-    with control_plane(home, port, GATEWALL_WORKERS="1"):
-        admin = Admin(port)
-        admin.post("/authorized-domains", name="a.example")
-        token = admin.post("/api-tokens", name="ci", scopes=["policy:read"])["token"]
-        yield SimpleNamespace(url=f"http://127.0.0.1:{port}/wall", admin=admin, token=token)
+EXPECT = """
+expect:
+- name: strangers sign in
+  request: {client: 203.0.113.1, host: a.example}
+  effect: %s
+"""
 
 
-def remotely(server, *arguments, document=None, **environment):
-    """Run the console command where nothing is configured; return exit code, output and errors."""
-    environment = {"GATEWALL_API_TOKEN": server.token, **environment}
-    found = subprocess.run(
-        [sys.executable, str(BASE / "manage.py"), "policy", *arguments, "--url", server.url],
-        cwd="/",
-        env={"PATH": os.environ["PATH"], "GATEWALL_HOME": "/nowhere", **environment},
-        input=document,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+def test_a_plan_says_what_would_change_and_changes_nothing(policy, two_domains):
+    before = export()
+
+    code, out, err = policy("plan", "-", stdin=(OTHER + EXPECT % "challenge").encode())
+
+    assert (code, err) == (Exit.CHANGES, "")
+    lines = out.splitlines()
+    assert lines[0].startswith("Plan ")
+    assert {"authorized-domains:", "  - c.example", "  + b.example"} <= set(lines)
+    assert "      access: authenticated -> two_factor" in lines
+    assert "Expectations: 1 of 1 hold" in lines
+    assert lines[-1].startswith("Replay of 0 requests of the last 24 hours: 0 would get another answer")
+    assert export() == before
+
+
+def test_a_plan_whose_expectation_fails_is_refused(policy, two_domains):
+    code, out, _ = policy("plan", "-", "--no-replay", stdin=(OTHER + EXPECT % "allow").encode())
+
+    assert code == Exit.REFUSED
+    assert "  ! strangers sign in: wanted allow, got challenge (" in out
+    assert "Replay" not in out
+
+
+def test_a_plan_of_what_is_in_force_is_done(policy, two_domains):
+    code, out, _ = policy("plan", "-", "--no-replay", stdin=export().canonical())
+
+    assert (code, out.splitlines()[1:]) == (0, ["No changes."])
+
+
+def test_a_plan_that_would_be_refused_is_refused(policy, two_domains):
+    assert policy("plan", "-", stdin=b"version: 1\ndomains: 7\n") == (
+        Exit.REFUSED,
+        "",
+        "-:2:10: /domains: a list of objects is needed\n",
     )
-    return found.returncode, found.stdout, found.stderr
+    code, _, err = policy("plan", "-", "--window-hours", "99999999", stdin=OTHER.encode())
+    assert (code, err.count("\n")) == (Exit.REFUSED, 1)
 
 
-def test_over_the_api_nothing_is_configured_here(server):
-    code, document, err = remotely(server, "export")
+def test_a_document_is_applied_once(policy, two_domains):
+    number = revisions.current().revision
 
-    assert (code, err) == (0, "")
-    assert "- name: a.example\n" in document
-    assert remotely(server, "drift", "-", document=document)[0] == 0
-    code, out, err = remotely(server, "drift", "-", document="version: 1\ndomains: []\n")
-    assert (code, out.splitlines()[0], err) == (3, "domains:", "")
-    assert json.loads(remotely(server, "schema")[1])["title"] == "Gatewall policy document"
+    code, out, _ = policy("apply", "-", stdin=OTHER.encode())
 
-
-def test_over_the_api_a_document_is_refused_with_the_same_lines(server):
-    code, out, err = remotely(server, "drift", "-", document="version: 1\ndomains: 7\n")
-
-    assert (code, out, err) == (1, "", "-:2:10: /domains: a list of objects is needed\n")
+    assert (code, out.splitlines()[-1]) == (0, f"Applied as revision {number + 1}.")
+    assert policy("drift", "-", stdin=OTHER.encode())[0] == 0
+    assert policy("apply", "-", stdin=OTHER.encode())[:2] == (
+        0,
+        "Nothing to do: the policy is what the document says.\n",
+    )
+    assert revisions.current().revision == number + 1
 
 
-def test_a_token_is_read_from_a_file_and_never_shown(server, tmp_path):
-    file = tmp_path / "token"
-    file.write_text(server.token + "\n")
+@pytest.mark.parametrize("document", [OTHER + EXPECT % "allow", OTHER + "groups: 7\n"])
+def test_a_refused_document_changes_nothing(policy, two_domains, document):
+    before, number = export(), revisions.current().revision
 
-    assert remotely(server, "export", "--token-file", str(file), GATEWALL_API_TOKEN="")[0] == 0
-    for wrong in (server.token[:-1] + "x", "gwa_x"):
-        code, out, err = remotely(server, "export", GATEWALL_API_TOKEN=wrong)
-        assert (code, out, err.count("\n")) == (2, "", 1)
-        assert wrong not in err
+    assert policy("apply", "-", stdin=document.encode())[0] == Exit.REFUSED
+    assert (export(), revisions.current().revision) == (before, number)
 
 
-@pytest.mark.parametrize(
-    ("url", "words"),
-    [
-        ("http://wall.example.com/wall", "only https"),
-        ("https://alice:secret@wall.example.com", "user"),
-        ("file:///etc/passwd", "only https"),
-        ("http://127.0.0.1:1/wall", "cannot be reached"),
-    ],
-)
-def test_an_address_that_cannot_be_used_ends_with_2(url, words, capsys):
-    code = running.run_remotely(["export", "--url", url], {"GATEWALL_API_TOKEN": "gwa_secret"})
+def test_a_document_for_an_older_policy_is_refused_but_for_bans(policy, two_domains):
+    number = str(revisions.current().revision)
+    services.block_network(actor="auto-ban", network="203.0.113.77", source="auto-ban")
 
-    err = capsys.readouterr().err
-    assert (code, err.count("\n")) == (2, 1)
-    assert words in err
-    assert "secret" not in err
+    assert policy("apply", "-", "--if-revision", number, stdin=OTHER.encode())[0] == 0
+    code, _, err = policy("apply", "-", "--if-revision", number, stdin=b"version: 1\ndomains: []\n")
+    assert (code, err.count("\n")) == (Exit.REFUSED, 1)
+    assert AuthorizedDomain.objects.count() == 2
 
 
-def test_without_a_token_nothing_is_asked(capsys):
-    assert running.run_remotely(["export", "--url=https://wall.invalid"], {}) == 2
-    assert "GATEWALL_API_TOKEN" in capsys.readouterr().err
+def test_conditions_of_a_document_are_kept_with_its_revision(policy, two_domains):
+    policy("apply", "-", "--confirm-within", "60", "--undo-if-refused", "3/10", stdin=OTHER.encode())
+
+    number = revisions.current().revision
+    assert PendingConfirmation.objects.get().revision == number
+    watch = RefusalWatch.objects.get()
+    assert (watch.revision, watch.people) == (number, 3)
 
 
-def test_an_address_without_the_root_path_is_told_so(server):
-    other = SimpleNamespace(url=server.url.removesuffix("/wall"), token=server.token)
-
-    code, _, err = remotely(other, "export")
-
-    assert code == 2
-    assert "root path" in err
+@pytest.mark.parametrize("option", [("--confirm-within", "4"), *(("--undo-if-refused", text) for text in ("3", "3/0"))])
+def test_a_condition_that_is_none_ends_with_2(policy, db, option):
+    assert policy("apply", "-", *option, stdin=OTHER.encode())[0] == Exit.CANNOT_RUN
 
 
-def test_a_redirect_is_not_followed(upstream_redirect, capsys):
-    url, asked = upstream_redirect
+def test_a_killed_application_leaves_the_old_policy_or_the_new_one(tmp_path):
+    prepare(tmp_path)
+    blocked = "".join(f"- ip: 198.51.{n // 250}.{n % 250 + 1}\n" for n in range(2_000))
+    document = tmp_path / "policy.yaml"
+    document.write_text(f"version: 1\nblocklist:\n{blocked}countries:\n- country_code: NZ\n")
+    seen = []
+    for delay in (0.8, 1.4, 2.0, None):
+        command = [sys.executable, str(BASE / "manage.py"), "policy", "apply", str(document)]
+        process = subprocess.Popen(command, env=environment(tmp_path), stdout=subprocess.DEVNULL)
+        if delay is not None:
+            time.sleep(delay)
+            process.kill()
+        process.wait()
+        with closing(sqlite3.connect(tmp_path / "gatewall.sqlite3")) as database:
+            tables = ("policies_blocklistentry", "policies_geoblockrule")
+            seen.append(tuple(database.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] for name in tables))  # noqa: S608
 
-    assert running.run_remotely(["export", "--url", url], {"GATEWALL_API_TOKEN": "gwa_secret"}) == 2
-    assert asked == ["/policy/document"]
+    assert set(seen) <= {(0, 0), (2_000, 1)}
+    assert seen[-1] == (2_000, 1)
 
 
-@pytest.fixture
-def upstream_redirect():
-    """Return the address of a server that redirects everything to itself, and the paths that it was asked for."""
-    asked = []
+def test_people_who_would_lose_access_are_named_without_control_characters():
+    replay = {"rows": 2_000, "changed": 312, "undecidable": {"total": 1}, "unlisted": {"people": 1, "anonymous": 0}}
+    loss = {"host": "reports.example", "path": "/q3/**", "loses": True, "count": 312}
+    subject = {"kind": "user", "id": 1, "name": "ali\x1b[31mce"}
+    people, anonymous = [{**loss, "subject": subject}], [{**loss, "client_ip": "192.0.2.1", "loses": False}]
+    plan = {"id": 7, "revision": 3, "digest": "d", "changes": [], "expectations": [], "would_lock_you_out": True}
 
-    class Redirects(BaseHTTPRequestHandler):
-        def do_GET(self):
-            asked.append(self.path)
-            self.send_response(302)
-            self.send_header("Location", "/elsewhere")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+    lines = [*words.of_plan({**plan, "replay": {**replay, "people": people, "anonymous": anonymous}}, 168)]
 
-        def log_message(self, *_):
-            """Keep quiet."""
-
-    with HTTPServer(("127.0.0.1", 0), Redirects) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}", asked
-        server.shutdown()
-        thread.join()
+    assert lines[2] == "Applying this would lock you out."
+    assert "312 would get another answer, 1 are undecidable" in lines[3]
+    assert lines[4].endswith('mce" loses reports.example/q3/** (312 requests)')
+    assert lines[5] == "  somebody at 192.0.2.1 gains reports.example/q3/** (312 requests)"
+    assert "".join(lines).isprintable()

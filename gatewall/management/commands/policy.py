@@ -1,4 +1,4 @@
-"""Keep the policy as a document: export, compare and apply it, on this host or over the API."""
+"""Keep the policy as a document: export it, and compare, plan and apply one, on this host or over the API."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ from gatewall.management.policy.running import run
 
 
 class Command(BaseCommand):
-    help = "Exports the policy as a document, compares a document with the policy in force, and applies it."
+    help = "Exports the policy as a document, says how another document differs and what it would do, and applies it."
 
     def add_arguments(self, parser: CommandParser) -> None:
         arguments.add_arguments(parser)

@@ -1,1 +1,1 @@
-"""``gatewall policy``: export, compare and apply the policy document, on this host or over the API."""
+"""``gatewall policy``: export, compare, plan and apply the policy document, on this host or over the API."""

@@ -1,17 +1,39 @@
 """``gatewall policy`` on this host: through the same services as the API."""
 
-from collections.abc import Iterator
+import json
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.utils import timezone
+from rest_framework import exceptions
+from rest_framework.renderers import JSONRenderer
 
+from gatewall.api.problems import words_of
 from gatewall.kernel.refusals import Refusal
 from gatewall.management.policy.outcome import Exit, Failure, Json
+from gatewall.models import PolicyRevision
+from gatewall.policy import revisions
+from gatewall.whatif import refusal_watch
 from gatewall.whatif.as_of import with_rows_as_of
+from gatewall.whatif.backtest import running, runs
+from gatewall.whatif.backtest.models import Backtest, State
 from gatewall.whatif.document_view import compare
+from gatewall.whatif.expectations import require_expectations, segments_now
+from gatewall.whatif.plans import planning
+from gatewall.whatif.plans.serializers import PlanInput, PlanWithReplay
+from policies.document.applying import apply
 from policies.document.document import DocumentRefused
 from policies.document.export import export
+from policies.document.reading import read
 from policies.document.schema import schema
+from policies.history.confirmation import ask_for_confirmation
+from policies.models import AUTO_BAN
+
+ACTOR = "gatewall policy"
+_PAUSE = 0.5
 
 
 class Local:
@@ -29,6 +51,55 @@ class Local:
         with _refusals_as_failures():
             return compare(document)
 
+    def apply(self, document: str, options: Mapping[str, Any]) -> Json:
+        made = apply_here(document, options)
+        return {"revision": made.number if made else None, "counts": list(made.counts or []) if made else []}
+
+    def plan(self, document: str, *, hours: int, replay: bool) -> Json:
+        with _refusals_as_failures():
+            form = PlanInput(data={"document": document, "window": hours * 3600})
+            form.is_valid(raise_exception=True)
+            row = planning.plan(**form.validated_data, actor=ACTOR, caller=None)
+        if replay:
+            _replay(row)
+        found: Json = json.loads(JSONRenderer().render(PlanWithReplay(Backtest.objects.get(pk=row.pk)).data))
+        return found
+
+
+@revisions.one_at_a_time
+def apply_here(text: str, options: Mapping[str, Any]) -> PolicyRevision | None:
+    """Apply a document in one revision; None if it changes nothing. Raises Failure; then nothing is changed.
+
+    ``confirm_within`` reverts it unless it is confirmed, ``undo_if_refused`` if it refuses more people in its minutes.
+    """
+    with _refusals_as_failures():
+        before, segments = revisions.current().revision, segments_now()
+        if options["if_revision"] is not None and _moved_on_since(options["if_revision"], before):
+            raise Failure(Exit.REFUSED, f"stale: the policy was changed since revision {options['if_revision']}")
+        with revisions.as_one_revision(ACTOR) as made:
+            apply(read(text.encode()), actor=ACTOR, force=options["force"])
+            if options["confirm_within"]:
+                ask_for_confirmation(before, None, seconds=options["confirm_within"])
+            if options["undo_if_refused"]:
+                people, minutes = options["undo_if_refused"]
+                refusal_watch.start(before, people=people, minutes=minutes)
+        require_expectations(segments)
+        return made.revision
+
+
+def _moved_on_since(revision: int, now: int) -> bool:
+    """True if somebody changed the policy after this revision. Automatic bans go on all the time and do not count."""
+    later = PolicyRevision.objects.filter(number__gt=revision).exclude(actor=AUTO_BAN)
+    return revision > now or later.exists()
+
+
+def _replay(row: Backtest) -> None:
+    """Run the replay in this process, or wait for the agent's."""
+    if claimed := runs.claim_run(row, timezone.now()):
+        running.run(claimed)
+    while Backtest.objects.filter(pk=row.pk, state__in=[State.QUEUED, State.RUNNING]).exists():
+        time.sleep(_PAUSE)
+
 
 @contextmanager
 def _refusals_as_failures() -> Iterator[None]:
@@ -40,3 +111,5 @@ def _refusals_as_failures() -> Iterator[None]:
         raise Failure(Exit.REFUSED, f"{refused.code}: {refused}") from None
     except ValidationError as error:
         raise Failure(Exit.REFUSED, f"invalid: {' '.join(error.messages)}") from None
+    except exceptions.ValidationError as error:
+        raise Failure(Exit.REFUSED, f"invalid: {words_of(error)}") from None

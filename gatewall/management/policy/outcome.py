@@ -42,3 +42,9 @@ class Backend(Protocol):
 
     def compare(self, document: str) -> Json:
         """Return the answer of ``POST /policy/document/compare``."""
+
+    def plan(self, document: str, *, hours: int, replay: bool) -> Json:
+        """Return a plan as ``GET /policy/plan/:id`` shows it, with its replay if that is asked for."""
+
+    def apply(self, document: str, options: Json) -> Json:
+        """Apply a document; return the number of its ``revision``, None if it changed nothing, and its ``counts``."""

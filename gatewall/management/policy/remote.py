@@ -6,6 +6,7 @@ for https only. ``SSL_CERT_FILE`` names other certificates.
 
 import http.client
 import json
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -17,6 +18,8 @@ from gatewall.management.policy.outcome import Exit, Failure, Json
 
 TOKEN_VARIABLE = "GATEWALL_API_TOKEN"
 _SECONDS = 120
+_REPLAY_SECONDS, _PAUSE = 3600.0, 1.0
+_UNFINISHED = frozenset({"queued", "running"})
 _MAX_TOKEN = 4096
 _MAX_ANSWER = 64 * 1024 * 1024
 _REFUSALS = frozenset({400, 404, 409, 412, 413})
@@ -44,6 +47,21 @@ class Remote:
 
     def compare(self, document: str) -> Json:
         return self._json("POST", "/policy/document/compare", {"document": document})
+
+    def plan(self, document: str, *, hours: int, replay: bool) -> Json:
+        found = self._json("POST", "/policy/plan", {"document": document, "window": hours * 3600})
+        ends = time.monotonic() + _REPLAY_SECONDS
+        while replay and found["state"] in _UNFINISHED:
+            if time.monotonic() > ends:
+                raise Failure(
+                    Exit.CANNOT_RUN, f"the replay of plan {found['id']} takes too long; is the agent running?"
+                )
+            time.sleep(_PAUSE)
+            found = self._json("GET", f"/policy/plan/{found['id']}")
+        return found
+
+    def apply(self, document: str, options: Json) -> Json:
+        raise Failure(Exit.CANNOT_RUN, "a document is applied on the host of Gatewall, without --url")
 
     def _json(self, method: str, path: str, body: Json | None = None) -> Json:
         try:

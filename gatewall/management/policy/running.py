@@ -62,6 +62,34 @@ def _drift(options: Mapping[str, Any], backend: Backend, out: Writer) -> int:
     return Exit.CHANGES if changes else Exit.DONE
 
 
+def _plan(options: Mapping[str, Any], backend: Backend, out: Writer) -> int:
+    hours = options["window_hours"]
+    answer = backend.plan(_document(options["file"]), hours=hours, replay=not options["no_replay"])
+    if options["json"]:
+        _print_json(out, answer)
+    else:
+        _print(out, words.of_plan(answer, hours))
+    if answer["state"] == "failed" or (answer["replay"] is None and not options["no_replay"]):
+        raise Failure(Exit.CANNOT_RUN, f"the replay failed: {answer['failure']}")
+    if not all(each["passed"] for each in answer["expectations"]):
+        return Exit.REFUSED
+    return Exit.CHANGES if answer["counts"] else Exit.DONE
+
+
+def _apply(options: Mapping[str, Any], backend: Backend, out: Writer) -> int:
+    answer = backend.apply(_document(options["file"]), options)
+    if options["json"]:
+        _print_json(out, answer)
+    elif answer["revision"] is None:
+        out.write("Nothing to do: the policy is what the document says.\n")
+    else:
+        _print(out, (f"{each['resource']}: {each['count']:,} {each['action']}" for each in answer["counts"]))
+        out.write(f"Applied as revision {answer['revision']}.\n")
+        if options["confirm_within"]:
+            out.write(f"It is reverted in {options['confirm_within']} seconds unless you confirm it.\n")
+    return Exit.DONE
+
+
 def _number(changes: "list[Any]") -> str:
     return "1 change" if len(changes) == 1 else f"{len(changes):,} changes"
 
@@ -96,4 +124,6 @@ _ACTIONS: Mapping[str, Callable[[Mapping[str, Any], Backend, Writer], int]] = {
     "export": _export,
     "schema": _schema,
     "drift": _drift,
+    "plan": _plan,
+    "apply": _apply,
 }

@@ -29,6 +29,55 @@ def _fields(change: Mapping[str, Any]) -> Iterator[str]:
                 yield f"      {name}: {_value(after)}"
 
 
+def of_plan(plan: Mapping[str, Any], hours: int) -> Iterator[str]:
+    """Yield the lines of a plan: changes, expectations that fail, who would lose or gain access."""
+    yield f"Plan {plan['id']} for revision {plan['revision']}, digest {plan['digest']}"
+    if plan["changes"] is None:
+        yield from (f"{each['resource']}: {each['count']:,} {each['action']}" for each in plan["counts"])
+    elif plan["changes"]:
+        yield from of_changes([{**each, "section": each["resource"], "key": each["name"]} for each in plan["changes"]])
+    else:
+        yield "No changes."
+    yield from _expectations(plan["expectations"])
+    if plan["would_lock_you_out"]:
+        yield "Applying this would lock you out."
+    if plan["replay"]:
+        yield from _replay(plan["replay"], hours)
+
+
+def _expectations(outcomes: "list[Mapping[str, Any]]") -> Iterator[str]:
+    failed = [each for each in outcomes if not each["passed"]]
+    if outcomes:
+        yield f"Expectations: {len(outcomes) - len(failed)} of {len(outcomes)} hold"
+    for each in failed:
+        got = _answer(each["got"]) if each["got"] else f"undecidable: {each['undecidable']}"
+        yield f"  ! {shown(each['name'])}: wanted {_answer(each['wanted'])}, got {shown(got)}"
+
+
+def _answer(answer: Mapping[str, Any]) -> str:
+    effect = answer.get("effect") or answer["outcome"]
+    return f"{effect} ({answer['reason']})" if answer["reason"] else str(effect)
+
+
+def _replay(replay: Mapping[str, Any], hours: int) -> Iterator[str]:
+    yield (
+        f"Replay of {replay['rows']:,} requests of the last {hours} hours: {replay['changed']:,} would get another "
+        f"answer, {replay['undecidable']['total']:,} are undecidable"
+    )
+    for each in replay["people"]:
+        name = each["subject"]["name"] or f"{each['subject']['kind']} {each['subject']['id']}"
+        yield _lost(name, each)
+    yield from (_lost(f"somebody at {each['client_ip']}", each) for each in replay["anonymous"])
+    if left_out := replay["unlisted"]["people"] + replay["unlisted"]["anonymous"]:
+        yield f"  and {left_out:,} more"
+
+
+def _lost(who: str, each: Mapping[str, Any]) -> str:
+    verb = "loses" if each["loses"] else "gains"
+    place = f"{each['host'] or ''}{each['path']}"
+    return f"  {shown(who)} {verb} {shown(place)} ({each['count']:,} requests)"
+
+
 def _value(value: Any) -> str:
     return shown(value) if isinstance(value, str) and value else shown(json.dumps(value, ensure_ascii=False))
 

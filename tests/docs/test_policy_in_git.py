@@ -1,0 +1,68 @@
+"""docs/how-to/policy-in-git.md: its lines, typed as printed on a host with Gatewall."""
+
+import os
+import subprocess
+
+import pytest
+
+from gatewall.install.launcher import free_port
+from tests.docs.how_to import blocks
+from tests.support.processes import BASE, control_plane, environment, prepare
+from tests.support.servers import Admin
+
+
+@pytest.fixture
+def shell(tmp_path):
+    """Return a function that runs lines in a shell of the host: exit code and output."""
+    home, port, folder = tmp_path / "home", free_port(), tmp_path / "work"
+    home.mkdir()
+    prepare(home)
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    command = commands / "gatewall"
+    command.write_text(f'#!/bin/sh\nexec python "{BASE}/manage.py" "$@"\n')
+    command.chmod(0o755)
+    (folder / "policy").mkdir(parents=True)
+    who = {f"GIT_{who}_{what}": "a@b.example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    with control_plane(home, port, GATEWALL_WORKERS="1"):
+        admin = Admin(port)
+        token = admin.post("/api-tokens", name="ci", scopes=["policy:read"])["token"]
+        ours = {"WALL_URL": f"http://127.0.0.1:{port}/wall"}
+        path = {"PATH": f"{commands}:{os.environ['PATH']}"}
+
+        def run(lines, where="policy"):
+            secret = {"GATEWALL_API_TOKEN": token} if "--url" in lines else {}
+            done = subprocess.run(
+                ["bash", "-euc", lines],
+                cwd=folder / where,
+                env={**environment(home), **ours, **who, **path, **secret},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            return done.returncode, done.stdout + done.stderr
+
+        yield run, admin, folder / "policy" / "policy.yaml"
+
+
+def test_the_lines_do_what_the_page_says(shell):
+    run, admin, file = shell
+    export, plan, apply, drift = blocks("policy-in-git", "sh")
+
+    assert run(export, ".") == (0, "")
+    assert run("git log --format=%s")[1] == "Export the policy\n"
+    assert run(drift)[0] == 0
+    assert run(plan) == (0, "")
+    assert "No changes." in (file.parent / "plan.txt").read_text()
+
+    file.write_text(file.read_text().replace("countries: []\n", "countries:\n- country_code: NZ\n"))
+    assert run(plan) == (0, "")
+    assert "geo-block-rules:\n  + NZ\n" in (file.parent / "plan.txt").read_text()
+    code, out = run(apply)
+    assert code == 0
+    assert "Applied as revision" in out
+    assert run(drift)[0] == 0
+
+    admin.post("/geo-block-rules", country_code="NO")
+    code, out = run(drift)
+    assert (code, out.splitlines()[:2]) == (3, ["countries:", "  - NO"])
