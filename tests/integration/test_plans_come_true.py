@@ -1,0 +1,189 @@
+"""A recorded week in small: for ten changes, what the plan says of people and counts is what then happens.
+
+Forty people send requests of the traffic generator. For each change, a plan is made from the record and applied, the
+same requests are sent again, and the answers are compared one by one with those of the record.
+"""
+
+import json
+import random
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+from django.utils import timezone
+
+from audit.models import AccessLog
+from audit.spool.rows import record_of_row
+from audit.storage import ingest
+from bench import traffic
+from gatewall.policy import revisions, system_settings
+from gatewall.replay.path_groups import path_group
+from gatewall.whatif.backtest import running, runs
+from policies import services
+from policies.groups.services import create_group
+from policies.models import AuthorizedDomain, Group
+from tests.support.proxies import a_user
+
+pytestmark = pytest.mark.django_db
+
+PEOPLE = 40
+DOMAINS = [f"app{number}.example.com" for number in range(6)]
+
+
+def rule(**fields):
+    return {"resource": "access-rules", "values": {"name": "rule", "access": "denied", **fields}}
+
+
+def document(**sections):
+    return {"document": {"version": 1, **sections}}
+
+
+def changes(*drafts):
+    return {"changes": list(drafts)}
+
+
+def domains(**access):
+    return [{"name": name, "access": access.get(name.partition(".")[0], "authenticated")} for name in DOMAINS]
+
+
+WIKI = [{"match": "prefix", "value": "/wiki"}]
+CHANGES = {
+    "a closed host": document(domains=domains(app0="denied")),
+    "a public host": document(domains=domains(app1="public")),
+    "a stricter host": document(domains=domains(app0="two_factor")),
+    "a path for one group": document(
+        access_rules=[{"name": "wiki", "access": "denied", "paths": WIKI, "groups": ["staff"]}]
+    ),
+    "a public path": changes(rule(access="public", paths=WIKI)),
+    "a blocked network": document(blocklist=[{"ip": "203.0.0.0/24"}, {"ip": "192.0.0.0/30"}]),
+    "a trusted network": changes({"resource": "ip-white-list", "values": {"ip": "203.0.0.0/25"}}),
+    "registered hosts only": {"resource": "system/settings", "values": {"authorized_domains_mode": "registered"}},
+    "a WAF rule": changes(
+        {"resource": "waf-rules", "values": {"name": "no wiki", "pattern": "/wiki/[0-9]*7", "score": 10}}
+    ),
+    "several at once": document(
+        domains=domains(app0="denied", app2="public"),
+        blocklist=[{"ip": "203.0.1.0/24"}],
+        access_rules=[{"name": "shut", "access": "denied", "domains": [DOMAINS[1]], "users": ["person7", "person1"]}],
+    ),
+}
+
+
+class Traffic:
+    """The requests, and the gate that answers them."""
+
+    def __init__(self, auth, tokens, number):
+        self._auth, chance = auth, random.Random(23)  # noqa: S311 - examples, no secrets
+        self._requests = [self._request(tokens, chance) for _ in range(number)]
+
+    @staticmethod
+    def _request(tokens, chance):
+        asked = {
+            "x_forwarded_for": traffic.client(chance),
+            "x_forwarded_host": f"app{traffic.favourite(8, chance)}.example.com",
+            "x_forwarded_uri": chance.choice(traffic.ATTACKS) if chance.random() < 0.03 else traffic.page(chance),
+        }
+        return asked | ({"service_authorization": chance.choice(tokens)} if chance.random() < 0.85 else {})
+
+    def send(self):
+        """Send every request, and return the records in that order."""
+        seen = AccessLog.objects.order_by("-at").values_list("decision_id", flat=True)
+        before = set(seen)
+        for each in self._requests:
+            self._auth(**each)
+        self._auth.gate.close()
+        ingest.ship(settings.GATEWALL_HOME / "spool")
+        made = [
+            record_of_row(row)
+            for row in AccessLog.objects.order_by("at", "decision_id")
+            if row.decision_id not in before
+        ]
+        assert len(made) == len(self._requests)
+        return made
+
+
+@pytest.fixture
+def week(auth, wall, request):
+    for name in DOMAINS:
+        services.register_domain(actor="", name=name, access="authenticated")
+    system_settings.change(actor="", authorized_domains_mode="any")
+    create_group(actor="", name="staff")
+    people = [a_user(f"person{number}") for number in range(PEOPLE)]
+    for each in people[::3]:
+        each.groups.add(Group.objects.get())
+    return Traffic(auth, [wall.a_token(each) for each in people], request.param)
+
+
+@pytest.mark.parametrize("week", [2_000, pytest.param(20_000, marks=pytest.mark.full)], indirect=True)
+def test_what_ten_plans_say_of_people_and_counts_is_what_happens(admin, week):
+    began = timezone.now()
+    recorded = week.send()
+    window = {"start_time": began - timedelta(minutes=1), "end_time": timezone.now() + timedelta(microseconds=1)}
+    window = {name: at.isoformat() for name, at in window.items()}
+    base, touched = revisions.current().revision, {}
+
+    for name, proposal in CHANGES.items():
+        plan = admin.post("/policy/plan", {**proposal, **window}).json()
+        assert "digest" in plan, (name, plan)
+        assert running.run(runs.claim_next(timezone.now())), name
+        replay = admin.get(f"/policy/plan/{plan['id']}").json()["replay"]
+        assert admin.post("/policy/apply", {"digest": plan["digest"]}).status_code == 200, name
+
+        pairs = list(zip(recorded, week.send(), strict=True))
+        assert (replay["rows"], replay["undecidable"]["total"]) == (len(recorded), 0), name
+        assert replay["changed"] == sum(answer(old) != answer(new) for old, new in pairs), name
+        for kind, happened in what_happened(pairs).items():
+            assert is_top(said(replay[kind]), happened), (name, kind)
+            assert len(replay[kind]) + replay["unlisted"][kind] == len(happened), (name, kind)
+        touched[name] = replay["changed"]
+        assert admin.post(f"/policy/revisions/{base}/restore", {}).status_code == 200, name
+
+    assert all(touched.values()), touched
+    assert {domain.access for domain in AuthorizedDomain.objects.all()} == {"authenticated"}
+
+
+def answer(row):
+    return {"outcome": row.outcome, "reason": row.reason}
+
+
+def key_of(*parts):
+    return json.dumps(parts, sort_keys=True)
+
+
+def what_happened(pairs):
+    """Who lost or gained access, and where: counted from the answers alone."""
+    found = {"people": Counter(), "hosts": Counter(), "anonymous": Counter()}
+    for old, new in pairs:
+        loses = old.outcome == "allow"
+        if loses == (new.outcome == "allow"):
+            continue
+        where = old.host, path_group(old.path), loses, answer(old), answer(new)
+        found["hosts"][key_of(old.host, loses)] += 1
+        if old.subject:
+            found["people"][key_of(old.subject["kind"], old.subject["id"], *where)] += 1
+        else:
+            found["anonymous"][key_of(old.client_ip, *where)] += 1
+    return found
+
+
+def said(rows):
+    """The rows of a replay by the same keys."""
+    found = {}
+    for row in rows:
+        where = row["host"], row.get("path"), row["loses"], row.get("from"), row.get("to")
+        if "subject" in row:
+            key = key_of(row["subject"]["kind"], row["subject"]["id"], *where)
+        elif "client_ip" in row:
+            key = key_of(row["client_ip"], *where)
+        else:
+            key = key_of(row["host"], row["loses"])
+        found[key] = row["count"]
+    return found
+
+
+def is_top(listed, happened):
+    """Whether every listed count is what happened, and no other key happened more often."""
+    least = min(listed.values(), default=0)
+    others = [count for key, count in happened.items() if key not in listed]
+    return all(happened[key] == count for key, count in listed.items()) and all(each <= least for each in others)
