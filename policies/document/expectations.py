@@ -141,8 +141,11 @@ def shown_request(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return a request as a document shows it, without the fields that have their default."""
     shown = {name: request[name] for name in ("client", "host", *_OPTIONAL) if name in request}
     shown = {name: value for name, value in shown.items() if name not in _OPTIONAL or value != _OPTIONAL[name]}
-    if shown.get("as"):
-        shown["as"] = {name: each for name, each in shown["as"].items() if name != "amr" or each != _PLAIN_SESSION}
+    if headers := shown.get("headers"):  # PostgreSQL does not keep the order of keys
+        shown["headers"] = {name: headers[name] for name in sorted(headers)}
+    if subject := shown.get("as"):
+        named = {name: subject[name] for name in ("user", "license", "amr") if name in subject}
+        shown["as"] = {name: each for name, each in named.items() if name != "amr" or each != _PLAIN_SESSION}
     return shown
 
 
