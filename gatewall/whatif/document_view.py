@@ -49,7 +49,7 @@ class PolicyDocument(ApiView):
     renderer_classes = [YamlRenderer, JSONRenderer]
 
     @operation(
-        answer={"type": "string"},
+        answer={"type": ["string", "object"]},  # text as YAML, an object as JSON
         media_type=YamlRenderer.media_type,
         exports=(JSONRenderer.media_type,),
         parameters=_REVISION,
