@@ -288,6 +288,23 @@ def test_a_token_needs_the_scope_of_each_change_of_a_plan(admin, alice, office, 
     assert apply(both, digest=digest).status_code == 200
 
 
+def test_a_token_needs_a_scope_for_the_settings_of_a_document(admin, alice, office):
+    """By a plan, directly, and as the shadow policy; settings that stay as they are need none."""
+    policy = with_api_token(an_api_token(alice, "policy:write", name="policy"))
+    both = with_api_token(an_api_token(alice, "policy:write", "system:write", name="both"))
+    same = export({"settings"}).canonical().decode()
+    other = same.replace("waf_mode: block", "waf_mode: monitor")
+    assert other != same
+    number, digest = revisions.current().revision, admin.post("/policy/plan", {"document": other}).json()["digest"]
+    assert admin.put("/policy/shadow", {"document": other, "percent": 1}).status_code == 200
+
+    assert outcome(apply(policy, digest=digest)) == (403, "scope-missing")
+    assert outcome(apply(policy, document=other, if_revision=number)) == (403, "scope-missing")
+    assert outcome(policy.post("/policy/shadow/promote", {})) == (403, "scope-missing")
+    assert apply(policy, document=same, if_revision=number).status_code == 200
+    assert apply(both, document=other, if_revision=number).status_code == 200
+
+
 def test_no_token_applies_a_plan_that_changes_an_admin(admin, alice, office):
     change = {"resource": "users", "change": "update", "id": alice.pk, "values": {"all_domains": True}}
     digest = admin.post("/policy/plan", change).json()["digest"]

@@ -19,6 +19,7 @@ from gatewall.kernel.changes import Resource
 from gatewall.whatif.backtest.drafts import Draft
 from gatewall.whatif.backtest.proposals import Changes, Proposal, WholeDocument
 from gatewall.whatif.document_field import DocumentField
+from gatewall.whatif.document_scopes import areas_of_document
 from gatewall.whatif.plans import applying
 from gatewall.whatif.plans.applying import Applied, Conditions
 from gatewall.whatif.plans.serializers import CHANGES, COUNTS, EXPECTATIONS
@@ -99,7 +100,9 @@ class ApplyPlan(ApiView):
 
 
 def _areas(proposal: Proposal) -> Iterator[tuple[Area, int | None]]:
-    """Yield the area of each change of a row, and the id of a user."""
+    """Yield the area of each change of a row, with the id of a user, and those of a document."""
+    if isinstance(proposal, WholeDocument):
+        yield from areas_of_document(read(proposal.text.encode()))
     drafts = (proposal,) if isinstance(proposal, Draft) else proposal.drafts if isinstance(proposal, Changes) else ()
     for draft in drafts:
         yield _AREAS.get(draft.resource, POLICY), draft.id if draft.resource == Resource.USERS else None
@@ -117,5 +120,7 @@ def _apply(request: Request, values: dict[str, Any]) -> Applied:
     if "digest" in values:
         require_scopes_for(request, _areas(applying.proposal_of(values["digest"])))
         return applying.apply_plan(values["digest"], actor=actor, caller=caller, conditions=conditions)
-    proposal = WholeDocument.of(read(values["document"].encode()))
+    document = read(values["document"].encode())
+    require_scopes_for(request, areas_of_document(document))
+    proposal = WholeDocument.of(document)
     return applying.apply_proposal(proposal, values["if_revision"], actor=actor, caller=caller, conditions=conditions)

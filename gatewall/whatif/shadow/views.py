@@ -10,14 +10,16 @@ from rest_framework.response import Response
 from gatewall.api.caller import caller_of
 from gatewall.api.etags import Stale
 from gatewall.api.operations import operation
-from gatewall.api.scopes import POLICY
+from gatewall.api.scopes import POLICY, require_scopes_for
 from gatewall.api.serializers import FlagField, StrictInput, WholeNumberField
 from gatewall.api.views import ApiView
 from gatewall.models.shadow import ShadowPolicy
 from gatewall.policy import revisions
 from gatewall.whatif.document_field import DocumentField
+from gatewall.whatif.document_scopes import areas_of_document
 from gatewall.whatif.shadow import documents, services
 from gatewall.whatif.shadow.status import State, status_of
+from policies.document.reading import read
 
 
 class ShadowInput(StrictInput):
@@ -107,6 +109,8 @@ class PromoteShadow(ApiView):
     def post(self, request: Request) -> Response:
         """Apply the document of the shadow policy, in one revision, and remove the shadow policy."""
         asked = {"if_revision": None, "force": False, **self.body(PromoteInput)}
+        if (shadow := services.current()) is not None:
+            require_scopes_for(request, areas_of_document(read(shadow.document.encode())))
         try:
             made = documents.promote(actor=str(request.user), caller=caller_of(request), **asked)
         except documents.PolicyMovedOn:
