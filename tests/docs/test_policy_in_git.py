@@ -4,6 +4,7 @@ import os
 import subprocess
 
 import pytest
+import yaml
 
 from gatewall.install.launcher import free_port
 from tests.docs.how_to import blocks
@@ -26,7 +27,7 @@ def shell(tmp_path):
     who = {f"GIT_{who}_{what}": "a@b.example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     with control_plane(home, port, GATEWALL_WORKERS="1"):
         admin = Admin(port)
-        token = admin.post("/api-tokens", name="ci", scopes=["policy:read"])["token"]
+        token = admin.post("/api-tokens", name="ci", scopes=["policy:read", "policy:write"])["token"]
         ours = {"WALL_URL": f"http://127.0.0.1:{port}/wall"}
         path = {"PATH": f"{commands}:{os.environ['PATH']}"}
 
@@ -43,6 +44,16 @@ def shell(tmp_path):
             return done.returncode, done.stdout + done.stderr
 
         yield run, admin, folder / "policy" / "policy.yaml"
+
+
+def test_the_workflow_runs_the_lines_of_the_page():
+    _, plan, apply, _ = blocks("policy-in-git", "sh")
+    [workflow] = blocks("policy-in-git", "yaml")
+    jobs = yaml.safe_load(workflow)["jobs"]
+    runs = {name: [step["run"] for step in job["steps"] if "run" in step] for name, job in jobs.items()}
+
+    assert runs["plan"][0] == plan.strip().replace(" --no-replay", "")
+    assert runs["apply"] == [apply.strip()]
 
 
 def test_the_lines_do_what_the_page_says(shell):

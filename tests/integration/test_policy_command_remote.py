@@ -65,6 +65,27 @@ def test_over_the_api_a_plan_is_made(server):
     assert server.admin.get(f"/policy/plan/{plan['id']}")["digest"] == plan["digest"]
 
 
+def test_over_the_api_a_document_is_applied(server):
+    writing = server.admin.post("/api-tokens", name="apply", scopes=["policy:read", "policy:write"])["token"]
+    as_writer = {"document": OTHER, "GATEWALL_API_TOKEN": writing}
+    before = remotely(server, "export")[1]
+    options = ("--confirm-within", "600", "--undo-if-refused", "3/10")
+
+    assert remotely(server, "apply", "-", document=OTHER)[0] == 2  # the token only reads
+    code, out, err = remotely(server, "apply", "-", *options, **as_writer)
+    assert (code, err) == (0, "")
+    assert "It is reverted in 600 seconds unless you confirm it." in out
+    number = server.admin.get("/policy/revisions")["results"][0]["number"]
+    assert f"Applied as revision {number}." in out
+    server.admin.post(f"/policy/revisions/{number}/confirm")
+    assert remotely(server, "apply", "-", **as_writer)[1].startswith("Nothing to do")
+    server.admin.post("/authorized-domains", name="c.example")
+    code, out, err = remotely(server, "apply", "-", "--if-revision", str(number), **as_writer)
+    assert (code, out, err.split(":")[1].strip()) == (1, "", "stale")
+    as_before = {**as_writer, "document": before}
+    assert remotely(server, "apply", "-", "--force", **as_before)[0] == 0
+
+
 def test_over_the_api_a_document_is_refused_with_the_same_lines(server):
     code, out, err = remotely(server, "drift", "-", document="version: 1\ndomains: 7\n")
 

@@ -114,3 +114,19 @@ def test_every_part_may_be_as_it_was_sent(target, parts):
     (place,) = Places(a_request(**parts), None).of(a_rule(pattern="(?i)attack", targets=(target,)))
 
     assert (place.target, place.form, place.text.lower()) == (target, Form.AS_SENT, "attack")
+
+
+@pytest.mark.parametrize(
+    ("target", "parts"),
+    [
+        (Target.BODY, {"headers": {"content-type": "application/json"}, "body": b'{"q": "1 union select 2"}'}),
+        (Target.BODY, {"headers": {"content-type": "text/plain"}, "body": b"x" * 4000 + b" 1 union select 2"}),
+        (Target.ARGS, {"uri": "/?q=1+union+select+2"}),
+        (Target.COOKIES, {"cookies": {"c": "1 union select 2 " + "x" * 4000}}),
+        (Target.HEADERS, {"headers": {"x-search": "x" * 4000 + " 1 union select 2 "}}),
+    ],
+)
+def test_a_built_in_rule_says_in_which_part_it_matches(target, parts):
+    rule = a_rule(pattern=r"union\s+select", targets=tuple(Target), builtin=True)
+
+    assert target in {place.target for place in Places(a_request(**parts), None).of(rule)}

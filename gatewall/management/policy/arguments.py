@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     plan.add_argument("--no-replay", action="store_true", help="do not wait for the replay of recorded requests")
     plan.add_argument("file", metavar="FILE", help=_FILE)
     plan.add_argument("--json", action="store_true", help="print the answer of the API")
-    apply = actions.add_parser("apply", help="make the policy of this host what a document says, in one revision")
+    apply = actions.add_parser("apply", help="make the policy what a document says, in one revision")
     apply.add_argument("file", metavar="FILE", help=_FILE)
     apply.add_argument("--if-revision", type=int, metavar="N", help="only if the policy has not moved on since")
     apply.add_argument(

@@ -16,21 +16,18 @@ from gatewall.kernel.refusals import Refusal
 from gatewall.management.policy.outcome import Exit, Failure, Json
 from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
-from gatewall.whatif import refusal_watch
 from gatewall.whatif.as_of import with_rows_as_of
 from gatewall.whatif.backtest import running, runs
 from gatewall.whatif.backtest.models import Backtest, State
+from gatewall.whatif.backtest.proposals import WholeDocument
 from gatewall.whatif.document_view import compare
-from gatewall.whatif.expectations import require_expectations, segments_now
 from gatewall.whatif.plans import planning
+from gatewall.whatif.plans.applying import Conditions, PolicyMovedOn, apply_proposal
 from gatewall.whatif.plans.serializers import PlanInput, PlanWithReplay
-from policies.document.applying import apply
 from policies.document.document import DocumentRefused
 from policies.document.export import export
 from policies.document.reading import read
 from policies.document.schema import schema
-from policies.history.confirmation import ask_for_confirmation
-from policies.models import AUTO_BAN
 
 ACTOR = "gatewall policy"
 _PAUSE = 0.5
@@ -68,29 +65,22 @@ class Local:
 
 @revisions.one_at_a_time
 def apply_here(text: str, options: Mapping[str, Any]) -> PolicyRevision | None:
-    """Apply a document in one revision; None if it changes nothing. Raises Failure; then nothing is changed.
-
-    ``confirm_within`` reverts it unless it is confirmed, ``undo_if_refused`` if it refuses more people in its minutes.
-    """
+    """Apply a document in one revision; None if it changes nothing. Raises Failure; then nothing is changed."""
+    asked, now = options["if_revision"], revisions.current().revision
+    people, minutes = options["undo_if_refused"] or (None, 0)
+    conditions = Conditions(
+        confirm_within_seconds=options["confirm_within"],
+        undo_over_people=people,
+        undo_minutes=minutes,
+        force=options["force"],
+    )
     with _refusals_as_failures():
-        before, segments = revisions.current().revision, segments_now()
-        if options["if_revision"] is not None and _moved_on_since(options["if_revision"], before):
-            raise Failure(Exit.REFUSED, f"stale: the policy was changed since revision {options['if_revision']}")
-        with revisions.as_one_revision(ACTOR) as made:
-            apply(read(text.encode()), actor=ACTOR, force=options["force"])
-            if options["confirm_within"]:
-                ask_for_confirmation(before, None, seconds=options["confirm_within"])
-            if options["undo_if_refused"]:
-                people, minutes = options["undo_if_refused"]
-                refusal_watch.start(before, people=people, minutes=minutes)
-        require_expectations(segments)
-        return made.revision
-
-
-def _moved_on_since(revision: int, now: int) -> bool:
-    """True if somebody changed the policy after this revision. Automatic bans go on all the time and do not count."""
-    later = PolicyRevision.objects.filter(number__gt=revision).exclude(actor=AUTO_BAN)
-    return revision > now or later.exists()
+        proposal = WholeDocument.of(read(text.encode()))
+        try:
+            base = now if asked is None else asked
+            return apply_proposal(proposal, base, actor=ACTOR, caller=None, conditions=conditions).revision
+        except PolicyMovedOn:
+            raise Failure(Exit.REFUSED, f"stale: the policy was changed since revision {asked}") from None
 
 
 def _replay(row: Backtest) -> None:

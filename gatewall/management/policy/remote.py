@@ -61,7 +61,15 @@ class Remote:
         return found
 
     def apply(self, document: str, options: Json) -> Json:
-        raise Failure(Exit.CANNOT_RUN, "a document is applied on the host of Gatewall, without --url")
+        revision, undo = options["if_revision"], options["undo_if_refused"]
+        body = {
+            "document": document,
+            "if_revision": self.compare(document)["revision"] if revision is None else revision,
+            "confirm_within_seconds": options["confirm_within"],
+            "undo_if_refused": {"people": undo[0], "minutes": undo[1]} if undo else None,
+            "force": options["force"],
+        }
+        return self._json("POST", "/policy/apply", body)
 
     def _json(self, method: str, path: str, body: Json | None = None) -> Json:
         try:
