@@ -32,6 +32,7 @@ from policies.history.undo import CannotRestore
 
 _ATTEMPTS = 5
 _KEPT = 4
+_PATIENCE_SECONDS = 5.0
 Answer = TypeVar("Answer")
 
 
@@ -80,21 +81,32 @@ _kept = _Kept()
 
 
 def policy_as_of(number: int) -> AsOf:
-    """Return the policy as of this revision. Raises Gone, CannotRestore."""
-    with _kept.lock:
-        row = revision_of(number)
-        _kept.follow(revisions.current())
-        if number in _kept.policies:
-            _kept.policies.move_to_end(number)
-            return _kept.policies[number]
-        unknown, segments, version = _read(number)
-        try:
-            policy = _kept.assembly.build(version, segments)
-        except (SegmentRefused, PatternRefused) as error:
-            raise CannotRestore(
-                _("the policy of revision %(number)s is not valid any more: %(why)s"), number=number, why=str(error)
-            ) from None
-        return _kept.keep(number, AsOf(policy, row.committed_at.timestamp(), unknown))
+    """Return the policy as of this revision. Raises Gone, CannotRestore.
+
+    A process builds one at a time, so that requests for many do not take all threads that answer others.
+    """
+    if not _kept.lock.acquire(timeout=_PATIENCE_SECONDS):
+        raise CannotRestore(_("another earlier policy is being built: try again in a minute"))
+    try:
+        return _policy_as_of(number)
+    finally:
+        _kept.lock.release()
+
+
+def _policy_as_of(number: int) -> AsOf:
+    row = revision_of(number)
+    _kept.follow(revisions.current())
+    if number in _kept.policies:
+        _kept.policies.move_to_end(number)
+        return _kept.policies[number]
+    unknown, segments, version = _read(number)
+    try:
+        policy = _kept.assembly.build(version, segments)
+    except (SegmentRefused, PatternRefused) as error:
+        raise CannotRestore(
+            _("the policy of revision %(number)s is not valid any more: %(why)s"), number=number, why=str(error)
+        ) from None
+    return _kept.keep(number, AsOf(policy, row.committed_at.timestamp(), unknown))
 
 
 def revision_of(number: int) -> PolicyRevision:

@@ -12,6 +12,7 @@ from audit.models import AccessLog
 from audit.spool.records import AccessRecord
 from audit.spool.rows import record_of_row
 from gatewall.engine.model import Effect, SubjectKind
+from gatewall.engine.snapshot import PolicySnapshot
 from gatewall.gate.countries import Countries
 from gatewall.kernel.env import Config
 from gatewall.models import RefusalWatch
@@ -57,6 +58,7 @@ class NewlyRefused:
         self._people: dict[int, dict[str, Any]] = {}
         self._tried: defaultdict[tuple[Any, ...], int] = defaultdict(int)
         self._judged: set[Any] = set()
+        self._policies: dict[int, PolicySnapshot] = {}
         self._read_until: datetime = watch.made_at
 
     def read(self, *, whole: bool) -> list[dict[str, Any]]:
@@ -131,5 +133,10 @@ class NewlyRefused:
 
     def _decided(self, record: AccessRecord, number: int) -> Redecided:
         history = changes_between(record.policy_revision, number)
-        policy = policy_as_of(number).policy
-        return Redecider(policy, countries=self._countries, history=history, at=record.at).replay(record).decision()
+        if number not in self._policies:  # kept: the policies of a process are dropped whenever somebody signs out
+            self._policies[number] = policy_as_of(number).policy
+        return (
+            Redecider(self._policies[number], countries=self._countries, history=history, at=record.at)
+            .replay(record)
+            .decision()
+        )

@@ -15,10 +15,12 @@ from gatewall.policy import revisions
 from gatewall.publication.compiler import compiled_segment, consistent_read
 from gatewall.snapshot.assembly import Assembly, SegmentData
 from gatewall.snapshot.pattern_cache import PatternCache
+from gatewall.whatif import as_of
 from gatewall.whatif.as_of import policy_as_of
 from licensing.models import GitToken, License
 from licensing.services import change_license, issue_git_token, issue_license, revoke
 from policies import services
+from policies.history.undo import CannotRestore
 from policies.models import AuthorizedDomain, Group
 from policies.rules.builtin import seed_waf_rules
 from tests.support.cast import a_ports, a_request
@@ -117,6 +119,15 @@ def decisions(policy):
     """Return the verdict on every request, with the row that decided."""
     ports = a_ports(credentials=Credentials(), country="NZ")
     return [evaluate(request, policy, ports).verdict for request in requests()]
+
+
+def test_one_process_builds_one_earlier_policy_at_a_time(monkeypatch):
+    services.block_country(actor="alice", country_code="AQ")
+    monkeypatch.setattr(as_of, "_PATIENCE_SECONDS", 0.0)
+
+    with as_of._kept.lock, pytest.raises(CannotRestore, match="try again"):
+        policy_as_of(1)
+    assert policy_as_of(1).policy.version.revision == 1
 
 
 def test_no_patterns_of_an_earlier_policy_are_compiled_for_the_host(monkeypatch):
