@@ -4,6 +4,7 @@ Compiling takes seconds, so it runs in a thread and the caller uses RE2 until th
 subprocess, the others wait for its file.
 """
 
+import atexit
 import hashlib
 import hmac
 import json
@@ -35,6 +36,27 @@ _MAX_BYTES = 512 * 1024 * 1024
 _ROOT = Path(__file__).resolve().parents[2]
 NO_ENGINE = "there is no hyperscan for this machine: RE2 takes its place, and is slower"
 NOT_COMPILED = "patterns could not be compiled: RE2 takes their place"
+
+
+class _Engine:
+    """The lock of a thread that is inside the engine: its C++ frames abort a process that ends meanwhile."""
+
+    lock = Lock()
+    seconds = 10.0
+
+    @classmethod
+    def close(cls) -> None:
+        """Wait until no thread is inside, and let none enter."""
+        cls.lock.acquire(timeout=cls.seconds)
+
+    @classmethod
+    def reset(cls) -> None:
+        """Forget a thread of the parent process."""
+        cls.lock = Lock()
+
+
+atexit.register(_Engine.close)
+os.register_at_fork(after_in_child=_Engine.reset)
 
 
 class PatternCache:
@@ -180,7 +202,9 @@ def _compiled(patterns: tuple[bytes, ...]) -> bytes:
 
 def _checked(data: bytes, patterns: tuple[bytes, ...]) -> Scanner:
     """Load a scanner and check that it finds the canaries. Raises DatabaseRefused."""
-    scanner = VectorScanner.loaded(data)
-    if misread(scanner, patterns):
+    with _Engine.lock:
+        scanner = VectorScanner.loaded(data)
+        is_misread = misread(scanner, patterns)
+    if is_misread:
         raise DatabaseRefused("it does not match its own patterns")
     return scanner
