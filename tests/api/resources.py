@@ -50,7 +50,7 @@ KINDS = (
         lambda n: {"name": f"rule {n}", "pattern": f"attack{n}", "description": f"text{n}."},
         {"score": 7},
         text="description",
-        orderings=("id", "created_at", "priority", "name", "category", "severity", "score"),
+        orderings=("id", "created_at", "priority", "name", "category", "severity", "score", "hits"),
         read_only={"id": 1, "builtin": True},
     ),
     Kind(

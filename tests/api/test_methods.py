@@ -8,7 +8,7 @@ pytestmark = pytest.mark.django_db
 NAMES = sorted({name for name, _ in ROUTES})
 OPEN = sorted({name for (name, _), who in WHO.items() if who == "public"})
 PAGES = {"/": "GET, HEAD, POST", "/sign-out": "POST"}
-NO_JSON = {"docs"}
+NO_JSON = {"docs", "policy-document"}
 TO_ALL = {"metrics"}  # whatever a scraper says that it takes
 NO_BODY = {"logout", "system-reload", "admin-recover-2fa"}  # the last is refused before its body is read
 

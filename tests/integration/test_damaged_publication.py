@@ -206,7 +206,7 @@ def test_a_row_that_cannot_be_compiled_has_the_files_verified_once(publication, 
     with AgentLock(publication.run).held():
         agent = publication.new_agent()
         services.block_country(actor="alice", country_code="NZ")
-        monkeypatch.setattr(compiler, "_compiled", refused)
+        monkeypatch.setattr(compiler, "compiled_segment", refused)
 
         for _ in range(3):
             agent.turn()

@@ -206,8 +206,8 @@ def test_rows_that_were_put_back_twice_with_the_number_of_reloads_are_read_twice
 def compiled(monkeypatch):
     """The segments that were compiled from rows."""
     found = []
-    before = compiler._compiled
-    monkeypatch.setattr(compiler, "_compiled", lambda name: (found.append(name), before(name))[1])
+    before = compiler.compiled_segment
+    monkeypatch.setattr(compiler, "compiled_segment", lambda name: (found.append(name), before(name))[1])
     return found
 
 
