@@ -8,6 +8,7 @@ SwaggerUIBundle({
   presets: [SwaggerUIBundle.presets.apis],
   layout: "BaseLayout",
   deepLinking: true,
+  docExpansion: "none", // with all of its operations open, the page takes minutes
   // "Try it out" under the session of the admin site needs its token.
   requestInterceptor: (request) => {
     if (new URL(request.url, document.baseURI).origin === location.origin) {
