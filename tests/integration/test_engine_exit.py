@@ -10,15 +10,10 @@ PATTERNS = tuple(f"pattern{number}[a-z]{{1,9}}x{number}".encode() for number in 
 ENDS = """
 import sys, time
 from pathlib import Path
-from gatewall.snapshot import pattern_cache
+from gatewall.snapshot.pattern_cache import PatternCache
 
-before = pattern_cache.VectorScanner.loaded
-def loaded(data):
-    print("loading", flush=True)
-    return before(data)
-pattern_cache.VectorScanner.loaded = loaded
 patterns = tuple(f"pattern{number}[a-z]{{1,9}}x{number}".encode() for number in range(2000))
-pattern_cache.PatternCache(Path(sys.argv[1]), b"key").want(patterns, lambda scanner: None)
+PatternCache(Path(sys.argv[1]), b"key").want(patterns, lambda scanner: None)
 time.sleep(float(sys.argv[2]))
 """
 
