@@ -1,14 +1,20 @@
 """The shadow policy over HTTP: set, shown, removed, put in force."""
 
+from datetime import timedelta
+
 import pytest
 from django.utils import timezone
 
+from gatewall.models import PendingConfirmation, RefusalWatch
 from gatewall.models.shadow import ShadowPolicy
 from gatewall.policy import revisions
-from gatewall.whatif.shadow.services import report
+from gatewall.whatif.plans.applying import Conditions, PolicyMovedOn
+from gatewall.whatif.shadow.documents import promote
+from gatewall.whatif.shadow.services import current, report
 from policies import services
 from policies.history import confirmation
 from policies.models import AuthorizedDomain
+from tests.api.plans import expect
 from tests.api.test_lock_out import ME
 from tests.support.cast import OFFICE
 from tests.support.proxies import Api, a_token
@@ -99,9 +105,10 @@ def test_promoting_applies_the_document_in_one_revision_and_removes_the_shadow(a
 def test_promoting_a_policy_that_moved_on_is_refused(admin, office):
     put(admin)
     before = revisions.current().revision
-    services.block_country(actor="bob", country_code="NZ")
+    services.register_domain(actor="bob", name="other.example", access="public")
 
     assert admin.post("/policy/shadow/promote", {"if_revision": before}).status_code == 412
+    assert admin.post("/policy/shadow/promote", {}).json()["code"] == "stale"  # changed since it was set
     assert admin.post("/policy/shadow/promote", {"if_revision": before + 5}).status_code == 412
     assert admin.get("/policy/shadow").status_code == 200
     assert AuthorizedDomain.objects.get(name=OFFICE).access == "authenticated"
@@ -115,6 +122,79 @@ def test_what_goes_on_by_itself_does_not_keep_a_shadow_from_being_promoted(admin
     services.block_network(actor=actor, network="203.0.113.9", source=source)
 
     assert admin.post("/policy/shadow/promote", {"if_revision": before}).status_code == 200
+
+
+def test_a_change_of_what_the_shadow_does_not_hold_does_not_keep_it_from_being_promoted(admin, office):
+    put(admin)
+    services.block_country(actor="bob", country_code="NZ")
+
+    assert admin.post("/policy/shadow/promote", {}).status_code == 200
+
+
+def test_a_shadow_that_was_replaced_meanwhile_is_not_promoted(admin, office):
+    put(admin)
+    seen = current()
+    put(admin, f"version: 1\ndomains:\n- name: {OFFICE}\n  access: public\n")
+
+    with pytest.raises(PolicyMovedOn):
+        promote(seen, actor="alice", caller=None, if_revision=None, conditions=Conditions())
+    office.refresh_from_db()
+    assert office.access == "authenticated"
+    assert current().key != seen.key
+
+
+def test_promoting_answers_as_applying_the_document_does(admin, office, bob):
+    asked = {"confirm_within_seconds": 60, "undo_if_refused": {"people": 3, "minutes": 10}}
+    document = CLOSED + expect(("bob", {"as": {"user": bob.username}}, "deny", ""))
+    put(admin, document)
+    before = revisions.current().revision
+
+    promoted = admin.post("/policy/shadow/promote", asked).json()
+
+    waiting, watch = PendingConfirmation.objects.get(), RefusalWatch.objects.get()
+    assert promoted["revision"] == waiting.revision == watch.revision == before + 1
+    assert promoted["confirm_by"] == f"{waiting.deadline:%Y-%m-%dT%H:%M:%SZ}"
+    assert (watch.people, watch.until - watch.made_at) == (3, timedelta(minutes=10))
+    confirmation.revert(before + 1, actor="alice")
+    applied = admin.post("/policy/apply", {"document": document, "if_revision": before + 2, **asked}).json()
+    own = {"revision", "confirm_by", "changes"}
+    assert {**promoted, **dict.fromkeys(own)} == {**applied, **dict.fromkeys(own)}
+    assert named(promoted["changes"]) == named(applied["changes"])
+
+
+def named(changes):
+    return [(each["resource"], each["name"], each["action"]) for each in changes]
+
+
+def test_promoting_against_an_expectation_changes_nothing(admin, office):
+    put(admin, CLOSED + expect(("open", {}, "allow", ""), ("zoe", {"as": {"user": "Zoe"}}, "deny", "")))
+    before = revisions.current()
+
+    answer = admin.post("/policy/shadow/promote", {"force": True})
+
+    assert (answer.status_code, answer.json()["code"]) == (409, "expectation-failed")
+    assert [each["name"] for each in answer.json()["expectations"]] == ["open", "zoe"]
+    assert admin.get("/policy/shadow").status_code == 200
+    assert revisions.current() == before
+    office.refresh_from_db()
+    assert office.access == "authenticated"
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"confirm_within_seconds": 4}, "confirm_within_seconds"),
+        ({"undo_if_refused": {"people": 1}}, "undo_if_refused.minutes"),
+        ({"if_revision": "1"}, "if_revision"),
+        ({"document": CLOSED}, "document"),
+    ],
+)
+def test_a_promotion_that_makes_no_sense_is_refused(admin, office, body, field):
+    put(admin)
+    refused = admin.post("/policy/shadow/promote", body)
+
+    assert (refused.status_code, [each["field"] for each in refused.json()["errors"]]) == (400, [field])
+    assert admin.get("/policy/shadow").status_code == 200
 
 
 def test_promoting_what_is_in_force_changes_nothing(admin, office):

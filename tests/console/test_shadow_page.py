@@ -136,11 +136,22 @@ def test_it_is_put_in_force(shadow, pages):
 
 def test_it_is_not_put_in_force_over_a_policy_that_moved_on(shadow, pages):
     shown = revisions.current().revision
-    services.block_country(actor="bob", country_code="NZ")
+    services.register_domain(actor="bob", name="other.example", access="public")
     answer = pages.submit(PAGE, do="promote", revision=str(shown))
 
     assert answer.status_code == 409
     assert "The policy was changed since this page was shown." in pages.words(answer)
+    assert AuthorizedDomain.objects.get(name="office.example").access == "authenticated"
+
+
+def test_it_is_not_put_in_force_against_an_expectation(noon, office, pages):
+    request = "{client: 203.0.113.1, host: office.example}"
+    wanted = f"expect:\n- name: strangers enter\n  request: {request}\n  effect: allow\n"
+    set_shadow(document=CLOSED + wanted, percent=50, actor="alice")
+    answer = pages.submit(PAGE, do="promote", revision=str(revisions.current().revision))
+
+    assert answer.status_code == 409
+    assert "1 expectations fail: strangers enter" in pages.words(answer)
     assert AuthorizedDomain.objects.get().access == "authenticated"
 
 

@@ -16,6 +16,7 @@ from gatewall.console.site import links
 from gatewall.console.site.pages import REFRESH_CHOICES, OperatorPage, refresh_labels, refreshed
 from gatewall.kernel.refusals import Refusal
 from gatewall.policy import revisions
+from gatewall.whatif.plans.applying import Conditions, PolicyMovedOn
 from gatewall.whatif.shadow import documents, services
 from gatewall.whatif.shadow.differences import Direction, Group, differences_since
 from gatewall.whatif.shadow.status import State, status_of
@@ -55,7 +56,7 @@ class ShadowPage(OperatorPage):
             raise Http404
         try:
             return getattr(self, f"_{what}")(request)  # type: ignore[no-any-return]  # one of the three methods below
-        except documents.PolicyMovedOn:
+        except PolicyMovedOn:
             refused = gettext("The policy was changed since this page was shown. Look at the differences again.")
         except Refusal as refusal:
             refused = translated(refusal.message)
@@ -74,8 +75,9 @@ class ShadowPage(OperatorPage):
     def _promote(self, request: HttpRequest) -> HttpResponse:
         shown = request.POST.get("revision", "")
         if_revision = int(shown) if shown.isascii() and shown.isdigit() and len(shown) < 19 else 0
-        force = request.POST.get("force") == "on"
-        documents.promote(actor=str(request.user), caller=caller_of(request), if_revision=if_revision, force=force)
+        conditions = Conditions(force=request.POST.get("force") == "on")
+        shadow, actor, caller = services.current(), str(request.user), caller_of(request)
+        documents.promote(shadow, actor=actor, caller=caller, if_revision=if_revision, conditions=conditions)
         messages.success(request, gettext("The document of the shadow policy is in force."))
         return redirect("console:history")
 

@@ -1,18 +1,15 @@
 """The document of the shadow policy: check it, try it out, and apply it."""
 
-from django.db import transaction
-
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
-from gatewall.models import PolicyRevision
 from gatewall.models.shadow import ShadowPolicy
 from gatewall.policy import revisions
+from gatewall.whatif.backtest.proposals import WholeDocument
+from gatewall.whatif.plans.applying import Applied, Conditions, PolicyMovedOn, apply_proposal
 from gatewall.whatif.shadow import services
 from policies.document.applying import apply
 from policies.document.reading import read
-from policies.lists.importing import ACTOR as IMPORTED
-from policies.models import AUTO_BAN
 
 _ACTOR = "shadow"
 
@@ -21,10 +18,6 @@ class NoShadowPolicy(Conflict):
     """There is no shadow policy."""
 
     code = "no-shadow-policy"
-
-
-class PolicyMovedOn(Exception):
-    """The policy was changed after the revision that the caller knows."""
 
 
 def try_document(text: str) -> None:
@@ -41,24 +34,19 @@ def set_document(*, document: str, percent: int, actor: str) -> ShadowPolicy:
 
 
 @revisions.one_at_a_time
-def promote(*, actor: str, caller: Caller | None, if_revision: int | None, force: bool) -> PolicyRevision | None:
+def promote(
+    shadow: ShadowPolicy | None, *, actor: str, caller: Caller | None, if_revision: int | None, conditions: Conditions
+) -> Applied:
     """Apply the document of the shadow policy, in one revision, and remove the shadow policy.
 
-    None if the policy is that of the document already. Raises NoShadowPolicy, PolicyMovedOn, WouldLockYouOut, and what
-    the services refuse; then nothing is changed.
+    ``if_revision``: the revision that the caller knows; None: that of when the shadow policy was set. Raises
+    NoShadowPolicy, PolicyMovedOn (also if the shadow policy was replaced), and what ``apply_proposal`` refuses; then
+    nothing is changed.
     """
-    shadow = services.current()
     if shadow is None:
         raise NoShadowPolicy(_("there is no shadow policy"))
-    if if_revision is not None and _moved_on_since(if_revision):
+    if not services.remove(shadow):
         raise PolicyMovedOn
-    with transaction.atomic():
-        made = apply(read(shadow.document.encode()), actor=actor, caller=caller, force=force)
-        services.remove()
-    return made
-
-
-def _moved_on_since(revision: int) -> bool:
-    """True if somebody changed the policy after this revision. Automatic bans and downloads of lists do not count."""
-    later = PolicyRevision.objects.filter(number__gt=revision).exclude(actor__in=(AUTO_BAN, IMPORTED))
-    return revision > revisions.current().revision or later.exists()
+    base = shadow.revision if if_revision is None else if_revision
+    proposal = WholeDocument.of(read(shadow.document.encode()))
+    return apply_proposal(proposal, base, actor=actor, caller=caller, conditions=conditions)

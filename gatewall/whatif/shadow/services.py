@@ -40,9 +40,10 @@ def set_shadow(*, document: str, percent: int, actor: str) -> ShadowPolicy:
     )
 
 
-def remove() -> bool:
-    """Remove the shadow policy; False if there is none. Workers drop it within seconds."""
-    number, _ = ShadowPolicy.objects.filter(pk=_ONLY).delete()
+def remove(shadow: ShadowPolicy | None = None) -> bool:
+    """Remove this shadow policy, or any; False if it is not there. Workers drop it within seconds."""
+    rows = ShadowPolicy.objects.filter(pk=_ONLY) if shadow is None else ShadowPolicy.objects.filter(key=shadow.key)
+    number, _ = rows.delete()
     return bool(number)
 
 

@@ -1,5 +1,6 @@
 """API of the shadow policy: set it, show its state, remove it, and put it in force."""
 
+from functools import partial
 from typing import Any
 
 from django.http import Http404
@@ -7,16 +8,20 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gatewall.api.caller import caller_of
-from gatewall.api.etags import Stale
 from gatewall.api.operations import operation
 from gatewall.api.scopes import POLICY, require_scopes_for
-from gatewall.api.serializers import FlagField, StrictInput, WholeNumberField
+from gatewall.api.serializers import StrictInput, WholeNumberField
 from gatewall.api.views import ApiView
 from gatewall.models.shadow import ShadowPolicy
-from gatewall.policy import revisions
 from gatewall.whatif.document_field import DocumentField
 from gatewall.whatif.document_scopes import areas_of_document
+from gatewall.whatif.plans.apply_serializers import (
+    MAX_REVISION,
+    ApplyOutput,
+    ConditionsInput,
+    applied_response,
+    conditions_of,
+)
 from gatewall.whatif.shadow import documents, services
 from gatewall.whatif.shadow.status import State, status_of
 from policies.document.reading import read
@@ -58,19 +63,10 @@ class ShadowOutput(serializers.Serializer[Any]):
     cpu_percent_limit = serializers.IntegerField()
 
 
-class PromoteInput(StrictInput):
-    """``if_revision``: the revision that the caller knows; 412 if the policy was changed since."""
+class PromoteInput(ConditionsInput):
+    """``if_revision``: the revision that the caller knows, without it that of when the shadow policy was set."""
 
-    if_revision = WholeNumberField(min_value=0, max_value=2**62, required=False, allow_null=True)
-    force = FlagField(required=False)
-
-
-class PromotedOutput(serializers.Serializer[Any]):
-    """The revision in which the document was applied; null if it changed nothing."""
-
-    revision = serializers.IntegerField(allow_null=True)
-    policy_pending = serializers.BooleanField(required=False)
-    confirm_by = serializers.DateTimeField(required=False)
+    if_revision = WholeNumberField(min_value=0, max_value=MAX_REVISION, required=False, allow_null=True)
 
 
 class Shadow(ApiView):
@@ -105,22 +101,16 @@ class PromoteShadow(ApiView):
 
     area = POLICY
 
-    @operation(body=PromoteInput, answer=PromotedOutput, refuses={409, 412})
+    @operation(body=PromoteInput, answer=ApplyOutput, refuses={409, 412})
     def post(self, request: Request) -> Response:
-        """Apply the document of the shadow policy, in one revision, and remove the shadow policy."""
-        asked = {"if_revision": None, "force": False, **self.body(PromoteInput)}
-        if (shadow := services.current()) is not None:
+        """Apply the document of the shadow policy like any other, and remove the shadow policy."""
+        values, shadow = self.body(PromoteInput), services.current()
+        if shadow is not None:
             require_scopes_for(request, areas_of_document(read(shadow.document.encode())))
-        try:
-            made = documents.promote(actor=str(request.user), caller=caller_of(request), **asked)
-        except documents.PolicyMovedOn:
-            raise Stale("the policy was changed since that revision") from None
-        body: dict[str, Any] = {"revision": made.number if made else None}
-        if revisions.publication_is_pending():
-            body["policy_pending"] = True
-        if (deadline := revisions.confirm_by()) is not None:
-            body["confirm_by"] = deadline
-        return Response(PromotedOutput(body).data)
+        promote = partial(
+            documents.promote, shadow, if_revision=values.get("if_revision"), conditions=conditions_of(values)
+        )
+        return applied_response(request, promote)
 
 
 def _shown(shadow: ShadowPolicy) -> dict[str, Any]:
