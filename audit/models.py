@@ -37,6 +37,8 @@ class AccessLog(models.Model):
     latency_us = models.BigIntegerField()
     policy_revision = models.BigIntegerField()
     shadow = models.JSONField(null=True)
+    waf_score = models.PositiveSmallIntegerField(null=True)
+    would_refuse = models.BooleanField(null=True)
 
     class Meta:
         indexes = [
@@ -49,6 +51,11 @@ class AccessLog(models.Model):
                 fields=["at", "decision_id"],
                 name="access_log_by_shadow",
                 condition=models.Q(shadow__isnull=False),
+            ),
+            models.Index(
+                fields=["at", "decision_id"],
+                name="access_log_by_would_refuse",
+                condition=models.Q(would_refuse__isnull=False),
             ),
         ]
 

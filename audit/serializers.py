@@ -58,10 +58,14 @@ class AccessLogOutput(serializers.ModelSerializer[AccessLog]):
     credential = ShapedField(_CREDENTIAL, allow_null=True)
     visible = ShapedField(_TEXTS)
     shadow = ShapedField(_SHADOW, allow_null=True)
+    would_refuse = serializers.SerializerMethodField()
 
     class Meta:
         model = AccessLog
         fields = tuple(field.name for field in FIELDS)
+
+    def get_would_refuse(self, row: AccessLog) -> bool:
+        return row.would_refuse is True
 
 
 class LogPage(serializers.Serializer[Any]):
@@ -119,6 +123,7 @@ class BarOutput(OutcomesOutput):
 
     at = serializers.DateTimeField()
     errors = serializers.IntegerField()  # type: ignore[assignment]  # DRF takes a declared field off its class
+    would_refuse = serializers.IntegerField()
 
 
 class Counted(serializers.Serializer[Any]):
@@ -144,6 +149,22 @@ def _counts(name: str, /, **fields: serializers.Field[Any, Any, Any, Any]) -> An
     return type(name, (Counted,), {**fields})(many=True)
 
 
+class RuleCount(Counted):
+    """The number of answers that a WAF rule contributed to; ``name`` is its name at the time of the match."""
+
+    id = serializers.IntegerField()
+    name = serializers.CharField()
+
+
+class WouldRefuseOutput(serializers.Serializer[Any]):
+    """Requests that only the monitor mode of the WAF kept from being refused: in total, and the most frequent."""
+
+    total = serializers.IntegerField()
+    top_rules = RuleCount(many=True)
+    top_hosts = _counts("_WouldRefuseHost", host=serializers.CharField())
+    top_clients = ClientCount(many=True)
+
+
 class AccessLogStatsOutput(OutcomesOutput):
     """Statistics of a window of whole minutes.
 
@@ -160,11 +181,8 @@ class AccessLogStatsOutput(OutcomesOutput):
     top_clients = ClientCount(many=True)
     top_hosts = _counts("_HostCount", host=serializers.CharField())
     top_paths = _counts("_PathCount", path=serializers.CharField())
-    top_rules = _counts(
-        "_RuleCount",
-        id=serializers.IntegerField(),
-        name=serializers.CharField(help_text="The rule's name at the time of the match."),
-    )
+    top_rules = RuleCount(many=True)
+    would_refuse = WouldRefuseOutput()
     by_country = _counts("_CountryCount", country_code=serializers.CharField(allow_null=True))
     timeline = BarOutput(many=True)
     approximate = serializers.DictField(child=serializers.IntegerField())
@@ -197,7 +215,7 @@ def outcomes_of(counted: Summary) -> dict[str, int]:
 
 def timeline_of(bars: Iterable[Bar]) -> list[dict[str, object]]:
     """Return the bars as JSON-compatible values."""
-    return [{"at": bar.at, **outcomes_of(bar.outcomes)} for bar in bars]
+    return [{"at": bar.at, **outcomes_of(bar.outcomes), "would_refuse": bar.would_refuse.total} for bar in bars]
 
 
 def as_items(name: str, counted: Iterable[tuple[object, int]]) -> list[dict[str, object]]:

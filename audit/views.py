@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from audit.counting.counts import DAY, HOUR, MINUTE
+from audit.counting.summaries import Summary
 from audit.events import selectors as events
 from audit.events import statistics as event_statistics
 from audit.events.filters import EVENT_PARAMETERS
@@ -41,8 +42,15 @@ ACCESS_LOG = Log("access-log", uuid.UUID, PARAMETERS, filters_of, query.page_of,
 SECURITY_EVENTS = Log(
     "security-events", int, EVENT_PARAMETERS, event_filters_of, events.page_of, events.number_of, SecurityEventOutput
 )
-_KINDS = ("outcome", "reason", "status", "country", "client", "host", "path", "rule")
-_TOPS = {"top_clients": "client", "top_hosts": "host", "top_paths": "path"}
+_WOULD_REFUSE = ("would-refuse", "would-rule", "would-host", "would-client")
+_KINDS = ("outcome", "reason", "status", "country", "client", "host", "path", "rule", *_WOULD_REFUSE)
+_TOPS = {
+    "top_clients": "client",
+    "top_hosts": "host",
+    "top_paths": "path",
+    "would_refuse.top_hosts": "would-host",
+    "would_refuse.top_clients": "would-client",
+}
 _USUAL_WINDOW = timedelta(hours=24)
 _MAX_INTERVAL = 366 * DAY
 _WINDOW_PARAMETERS = {
@@ -129,9 +137,20 @@ def _answers(window: Window, interval: timedelta) -> dict[str, Any]:
         "top_hosts": as_items("host", by_kind["host"].top(TOP)),
         "top_paths": as_items("path", by_kind["path"].top(TOP)),
         "top_rules": statistics.rules_of(by_kind["rule"])[:TOP],
+        "would_refuse": _would_refuse(by_kind),
         "by_country": as_items("country_code", ((key or None, n) for key, n in by_kind["country"].top())),
         "timeline": timeline_of(bars),
         "approximate": {name: by_kind[kind].error for name, kind in _TOPS.items() if by_kind[kind].error},
+    }
+
+
+def _would_refuse(by_kind: Mapping[str, Summary]) -> dict[str, Any]:
+    """Return how often only the monitor mode of the WAF kept it from refusing."""
+    return {
+        "total": by_kind["would-refuse"].total,
+        "top_rules": statistics.rules_of(by_kind["would-rule"])[:TOP],
+        "top_hosts": as_items("host", by_kind["would-host"].top(TOP)),
+        "top_clients": as_items("client_ip", by_kind["would-client"].top(TOP)),
     }
 
 

@@ -17,10 +17,15 @@ KEYS = {MINUTE: 100, TEN_MINUTES: 100, HOUR: 200, DAY: 500}
 EVER = 0
 """Width of the unbounded span. Lifetime counter: never pruned."""
 COUNTED_FOR_EVER = frozenset({"reason", "latency"})
-EXACT = frozenset({"outcome", "reason", "deny-reason", "status", "latency", "country", "rule"})
+EXACT = frozenset(
+    {"outcome", "reason", "deny-reason", "status", "latency", "country", "rule", "would-refuse", "would-rule"}
+)
 """Kinds with few keys, all of which are counted."""
-OPEN_ENDED = frozenset({"client", "denied-client", "host", "path"})
+OPEN_ENDED = frozenset({"client", "denied-client", "host", "path", "would-host", "would-client"})
+"""Kinds with any number of keys. ``would-...``: of requests that only monitor mode kept the WAF from refusing."""
 KINDS = EXACT | OPEN_ENDED
+WOULD_REFUSE = "waf"
+"""The only key of the kind ``would-refuse``."""
 MAX_PATH = 255
 """Paths are truncated to this many characters."""
 _EXACT_BELOW_US = 100
@@ -130,7 +135,19 @@ def _keys(record: AccessRecord) -> list[tuple[str, str]]:
         keys.append(("host", record.host))
     if record.outcome == "deny":
         keys += [("deny-reason", record.reason), ("denied-client", record.client_ip)]
+    if record.would_refuse:
+        keys += _would_keys(record)
     return keys
+
+
+def _would_keys(record: AccessRecord) -> list[tuple[str, str]]:
+    """Return the keys of a request that the WAF would have refused, but for its monitor mode."""
+    return [
+        ("would-refuse", WOULD_REFUSE),
+        ("would-host", record.host or ""),
+        ("would-client", record.client_ip),
+        *(("would-rule", rule_key(rule["id"], str(rule.get("name", "")))) for rule in record.rules),
+    ]
 
 
 def _rows_used(record: AccessRecord) -> set[tuple[str, int]]:

@@ -52,10 +52,11 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar of a timeline, which starts at ``at``."""
+    """A bar of a timeline, which starts at ``at``; ``would_refuse``: but for the monitor mode of the WAF."""
 
     at: datetime
     outcomes: Summary
+    would_refuse: Summary
 
 
 def summaries(window: Window, kinds: Collection[str]) -> dict[str, Summary]:
@@ -98,12 +99,13 @@ def timeline(window: Window, interval: timedelta) -> list[Bar]:
     seconds = int(interval.total_seconds())
     first, start = int(window.start.timestamp()) // seconds, window.start
     bars = [
-        Bar(max(start, _moment((first + number) * seconds)), Summary())
+        Bar(max(start, _moment((first + number) * seconds)), Summary(), Summary())
         for number in range(number_of_bars(window, seconds))
     ]
-    rows = _spans(window, ["outcome"], _widest_in(seconds)).values_list("start", "counts")
-    for moment, text in rows:
-        bars[int(moment.timestamp()) // seconds - first].outcomes.add_text(text, 0)
+    spans = _spans(window, ["outcome", "would-refuse"], _widest_in(seconds))
+    for kind, moment, text in spans.values_list("kind", "start", "counts"):
+        bar = bars[int(moment.timestamp()) // seconds - first]
+        (bar.outcomes if kind == "outcome" else bar.would_refuse).add_text(text, 0)
     return bars
 
 

@@ -31,7 +31,7 @@ from audit.querying.field_filters import (
     whole,
 )
 from audit.querying.lookups import ListHolds
-from audit.spool.records import FIELDS, Field, Kind
+from audit.spool.records import FIELDS, MAX_SCORE, Field, Kind
 from gatewall.engine.hosts import Host
 from gatewall.engine.messages import Refused
 from gatewall.engine.messages import gettext_noop as _
@@ -87,6 +87,10 @@ def _decision(value: str) -> Q:
     return Q(decision_id=decision_id, at__range=moments) if moments else Q(decision_id=decision_id)
 
 
+def _would_refuse(value: str) -> Q:
+    return Q(would_refuse__isnull=value == "false")  # null is false, and only the others have an index
+
+
 _RULES, _CREDENTIAL, _SHADOW = Q(rules=[]), none("credential"), none("shadow")
 _SPECIAL: Mapping[str, Mapping[str, Filter]] = {
     "decision_id": {"decision_id": Filter(_decision, None, {"type": "string", "format": "uuid"})},
@@ -115,6 +119,11 @@ _SPECIAL: Mapping[str, Mapping[str, Filter]] = {
         "latency_us_min": number("latency_us__gte", excludes=False),
         "latency_us_max": number("latency_us__lte", excludes=False),
     },
+    "waf_score": {
+        "waf_score": number("waf_score", high=MAX_SCORE, empty=none("waf_score")),
+        "waf_score_min": number("waf_score__gte", high=MAX_SCORE, excludes=False),
+    },
+    "would_refuse": {"would_refuse": one_of(("true", "false"), _would_refuse)},
 }
 """The filters of fields whose kind does not determine them."""
 

@@ -56,11 +56,18 @@ class AccessRecord:
     """True for a refused subresource request of a page; only detectors read it."""
     shadow: dict[str, Any] | None = None
     """What the shadow policy would have answered, where that differs; amended after the answer."""
+    waf_score: int | None = None
+    """Highest score of one category of WAF rules that block, None without a match of one."""
+    would_refuse: bool = False
+    """True if only the monitor mode of the WAF kept it from refusing the request."""
 
     def to_bytes(self) -> bytes:
-        """Return the record as one line of JSON in UTF-8."""
+        """Return the record as one line of JSON in UTF-8, without the last fields if they have their defaults."""
         try:
-            return orjson.dumps(self)
+            data = orjson.dumps(self)
+            if self.made_by_page or self.shadow is not None or self.waf_score is not None or self.would_refuse:
+                return data
+            return data[:_BEFORE_DEFAULTS] + b"}"
         except orjson.JSONEncodeError:  # a lone surrogate, or a number beyond 64 bits
             return json.dumps(asdict(self)).encode("ascii")
 
@@ -73,6 +80,10 @@ class AccessRecord:
             raise RecordRefused(f"not an access record ({type(error).__name__})") from None
 
 
+_BEFORE_DEFAULTS = -len(b',"made_by_page":false,"shadow":null,"waf_score":null,"would_refuse":false}')
+"""Where the bytes of most records end: with fields that have their defaults, which ``from_bytes`` does not need."""
+
+
 class Kind(Enum):
     """Type of a field, which determines its columns and default filter."""
 
@@ -81,6 +92,8 @@ class Kind(Enum):
     ADDRESS = auto()
     TEXT = auto()
     NUMBER = auto()
+    FLAG = auto()
+    """True or false; a column with null for false."""
     ROW = auto()
     """A reference to a row by kind, id and perhaps name, in columns ``<field>_kind``, ``<field>_id``, ..."""
     RULES = auto()
@@ -152,6 +165,9 @@ SUBJECT = Field(
 NODE = Field("node", Kind.TEXT, 100, blank=True)
 """The host of the spool; not part of the record."""
 
+MAX_SCORE = 32_767
+"""Highest score that a column holds."""
+
 FIELDS = (
     Field("decision_id", Kind.ID),
     Field("at", Kind.MOMENT, labels={"start_time": "from", "end_time": "until"}),
@@ -199,6 +215,14 @@ FIELDS = (
         },
     ),
     Field("policy_revision", Kind.NUMBER),
+    Field(
+        "waf_score",
+        Kind.NUMBER,
+        null=True,
+        high=MAX_SCORE,
+        labels={"waf_score": "WAF score", "waf_score_min": "WAF score, at least"},
+    ),
+    Field("would_refuse", Kind.FLAG, labels={"would_refuse": "WAF would refuse"}),
     Field(
         "shadow",
         Kind.JSON,

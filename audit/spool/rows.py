@@ -52,15 +52,29 @@ def _cells_of(field: Field) -> Iterator[Callable[[Any], Any]]:
             yield client_key
         case Kind.TEXT:
             yield _text(field.length, null=field.null)
-        case Kind.NUMBER:
-            yield int
+        case Kind.NUMBER | Kind.FLAG:
+            yield _number(field)
         case Kind.ROW:
             for part, length in field.parts.items():
                 yield _part(part, length)
         case Kind.RULES:
             yield lambda rules: _encode([_rule(rule) for rule in rules]) if rules else "[]"
         case Kind.JSON:
-            yield lambda value: None if value is None else _encode(value)
+            yield _json
+
+
+def _number(field: Field) -> Callable[[Any], int | None]:
+    if field.kind is Kind.FLAG:
+        return _flag
+    return (lambda value: None if value is None else min(int(value), field.high)) if field.null else int
+
+
+def _flag(value: Any) -> bool | None:
+    return True if value else None
+
+
+def _json(value: Any) -> str | None:
+    return None if value is None else _encode(value)
 
 
 def _text(length: int, *, null: bool) -> Callable[[Any], str | None]:
@@ -95,6 +109,9 @@ def _reader_of(field: Field) -> Callable[[Any], Any]:
         case Kind.ROW:
             kind, values = attrgetter(f"{field.name}_kind"), attrgetter(*field.columns)
             return lambda row: dict(zip(field.parts, values(row), strict=True)) if kind(row) else None
+        case Kind.FLAG:
+            flag = attrgetter(field.name)
+            return lambda row: flag(row) is True
         case Kind.RULES | Kind.JSON:
             value = attrgetter(field.name)
             return lambda row: _parsed(value(row)) if isinstance(value(row), str) else value(row)

@@ -71,6 +71,7 @@ class Facts:
                     category=rule.category,
                     score=rule.score,
                     enforced=mode is EnforcementMode.BLOCK and rule.action is Action.BLOCK,
+                    blocks=rule.action is Action.BLOCK,
                 )
                 for rule in self.matching_rules()
             ]

@@ -213,13 +213,17 @@ class Action(StrEnum):
 
 @value
 class RuleMatch:
-    """A matching WAF rule; ``enforced`` if its score counted towards a refusal."""
+    """A matching WAF rule; ``enforced`` if its score counted towards a refusal.
+
+    ``blocks`` if its own action is block: in monitor mode, its score would have counted.
+    """
 
     rule_id: int
     name: str
     category: str
     score: int
     enforced: bool
+    blocks: bool = True
 
 
 @value

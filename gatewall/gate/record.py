@@ -37,6 +37,7 @@ def record_of(
     """Build the access record of a decision under this policy, answered with this status."""
     path, _, query = request.uri.partition("?")
     verdict, host = decision.verdict, request.host
+    score = waf_score(decision.rules) if decision.rules else None
     return AccessRecord(
         decision_id=decision_id,
         at=request.at,
@@ -59,6 +60,8 @@ def record_of(
         latency_us=max(0, round((answered_at - request.at) * 1_000_000)),
         policy_revision=policy.version.revision if policy else 0,
         made_by_page=verdict.effect is Effect.DENY and was_made_by_a_page(request),
+        waf_score=score,
+        would_refuse=score is not None and would_refuse(score, decision, policy),
     )
 
 
@@ -115,6 +118,21 @@ def rules_of(matches: Iterable[RuleMatch]) -> list[dict[str, object]]:
         }
         for match in matches
     ]
+
+
+def waf_score(matches: Iterable[RuleMatch]) -> int | None:
+    """Return the highest score of one category of rules that block, None without such a match."""
+    scores: dict[str, int] = {}
+    for match in matches:
+        if match.blocks:
+            scores[match.category] = scores.get(match.category, 0) + match.score
+    return max(scores.values(), default=None)
+
+
+def would_refuse(score: int, decision: Decision, policy: PolicySnapshot | None) -> bool:
+    """True if WAF rules with this score would have refused the request if they were enforced."""
+    is_enough = policy is not None and score >= policy.settings.waf_threshold
+    return is_enough and not any(match.enforced for match in decision.rules)
 
 
 def _credential(request: AccessRequest, decision: Decision) -> dict[str, object] | None:

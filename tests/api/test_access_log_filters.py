@@ -34,6 +34,9 @@ WRONG = {
     **dict.fromkeys(("credential_kind", "credential_state", "amr", "visible", "rule_action"), ("x", "\U0001f600")),
     **dict.fromkeys(("latency_us", "latency_us_min", "latency_us_max"), ("", "x", "-1", "1.5")),
     "policy_revision": ("", "x"),
+    "waf_score": ("x", "-1", "32768"),
+    "waf_score_min": ("", "x", "-1", "32768"),
+    "would_refuse": ("", "yes", "1", "True"),
     **dict.fromkeys(("shadow", "shadow_effect", "shadow_reason"), ("x", "same", "DENY")),
     **dict.fromkeys(("path", "query", "user_agent", "subject_name", "node"), ("x" * 2049, "*a" * 9)),
     **dict.fromkeys(
@@ -110,11 +113,13 @@ def test_every_filter_with_an_exclusion_parts_the_rows_in_two(admin, log):
         "visible": ["uri"],
         "latency_us": 1,
         "policy_revision": 6,
+        "waf_score": 3,
         "shadow": {"effect": "deny", "reason": "access-denied", "decided_by": None},
     }
     more = [each.name for each in RECORDED if each.kind is Kind.TEXT and not getattr(a_record(), each.name)]
     shadow = {"effect": "allow", "reason": "path-public", "decided_by": None}
-    one = a_record(1, decided_by={"kind": "waf-rules", "id": 7}, shadow=shadow, **dict.fromkeys(more, "x"))
+    score = {"waf_score": 8, "would_refuse": True}
+    one = a_record(1, decided_by={"kind": "waf-rules", "id": 7}, shadow=shadow, **score, **dict.fromkeys(more, "x"))
     log(
         one,
         a_record(2, **nothing, rules=[], visible=[], query="", user_agent=""),
@@ -137,6 +142,7 @@ def test_every_filter_with_an_exclusion_parts_the_rows_in_two(admin, log):
         "subject_name": "Bob",
         "shadow_effect": "allow",
         "shadow_reason": "path-public",
+        "would_refuse": "true",
         "node": "node-1",
     }
     del values["made_by_page"]  # is no column: only detectors read it

@@ -45,13 +45,51 @@ def test_every_figure_is_there(admin, log):
         "top_hosts": [{"host": "office.example", "count": 1}],
         "top_paths": [{"path": "/admin", "count": 2}, {"path": "/wiki", "count": 1}],
         "top_rules": [{"id": 7, "name": "attack", "count": 2}],
+        "would_refuse": {"total": 0, "top_rules": [], "top_hosts": [], "top_clients": []},
         "by_country": [{"country_code": None, "count": 2}, {"country_code": "NZ", "count": 1}],
         "timeline": [
-            {"at": "2026-03-15T10:00:00Z", "total": 1, "allowed": 1, "challenged": 0, "denied": 0, "errors": 0},
-            {"at": "2026-03-15T11:00:00Z", "total": 2, "allowed": 0, "challenged": 0, "denied": 2, "errors": 0},
+            {
+                "at": "2026-03-15T10:00:00Z",
+                "total": 1,
+                "allowed": 1,
+                "challenged": 0,
+                "denied": 0,
+                "errors": 0,
+                "would_refuse": 0,
+            },
+            {
+                "at": "2026-03-15T11:00:00Z",
+                "total": 2,
+                "allowed": 0,
+                "challenged": 0,
+                "denied": 2,
+                "errors": 0,
+                "would_refuse": 0,
+            },
         ],
         "approximate": {},
     }
+
+
+def test_requests_that_only_monitor_mode_let_in_are_counted_by_rule_host_client_and_interval(admin, log):
+    watched = [{"id": 7, "name": "attack", "action": "monitor"}, {"id": 8, "name": "other", "action": "monitor"}]
+    would = ALLOWED | {"would_refuse": True, "waf_score": 7}
+    log(
+        ago(1, 1.5, **would | {"rules": watched}),
+        ago(2, 0.5, **would | {"rules": watched[:1], "client_ip": "203.0.113.2"}),
+        ago(3, 0.25, **would | {"rules": watched[:1], "host": "mail.example"}),
+        ago(4, 0.25, **ALLOWED | {"rules": watched, "waf_score": 4}),
+    )
+
+    shown = admin.get(PATH, WINDOW).json()
+
+    assert shown["would_refuse"] == {
+        "total": 3,
+        "top_rules": [{"id": 7, "name": "attack", "count": 3}, {"id": 8, "name": "other", "count": 1}],
+        "top_hosts": [{"host": "office.example", "count": 2}, {"host": "mail.example", "count": 1}],
+        "top_clients": [{"client_ip": "203.0.113.1", "count": 2}, {"client_ip": "203.0.113.2", "count": 1}],
+    }
+    assert [(bar["total"], bar["would_refuse"]) for bar in shown["timeline"]] == [(1, 1), (3, 2)]
 
 
 def test_without_a_window_it_is_the_last_24_hours_by_the_hour(wall, alice, log):

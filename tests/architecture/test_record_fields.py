@@ -12,6 +12,7 @@ COLUMN = {
     Kind.ADDRESS: models.CharField,
     Kind.TEXT: models.CharField,
     Kind.NUMBER: (models.PositiveSmallIntegerField, models.BigIntegerField),
+    Kind.FLAG: models.BooleanField,
     Kind.ROW: (models.CharField, models.BigIntegerField),
     Kind.RULES: models.JSONField,
     Kind.JSON: models.JSONField,
@@ -27,7 +28,7 @@ def test_the_columns_of_the_access_log_are_those_of_the_table():
         column = columns[name]
         assert isinstance(column, COLUMN[field.kind]), name
         assert not length or column.max_length == length, name
-        assert column.null == (field.null or field.kind is Kind.ROW), name
+        assert column.null == (field.null or field.kind in {Kind.ROW, Kind.FLAG}), name
 
 
 def test_every_field_is_documented_and_no_other():

@@ -270,3 +270,14 @@ def test_nobody_else_sees_it(bob, client):
     for path in ("log/", "log/find/", "log/views/", "log/ban/", "log/allow/"):
         assert client.get(f"/wall/admin/{path}").status_code == 302
         assert client.post(f"/wall/admin/{path}").status_code in {302, 403}
+
+
+def test_a_request_that_only_monitor_mode_let_in_is_marked_and_can_be_filtered(pages, log):
+    log(ago(1, 1, waf_score=8, would_refuse=True, outcome="allow"), ago(2, 2, waf_score=3), ago(3, 3, rules=[]))
+
+    page = shown(pages, would_refuse="true").content.decode()
+
+    assert numbers(shown(pages, would_refuse="true")) == [1]
+    assert numbers(shown(pages, waf_score_min="3")) == [1, 2]
+    assert "WAF would refuse" in page
+    assert 'href="?would_refuse=true&amp;waf_score_min=8"' in page

@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+import orjson
 import pytest
 
+from audit.spool.records import AccessRecord
 from gatewall.engine.evaluate import CANNOT_DECIDE
 from gatewall.engine.model import CredentialKind, DecidedBy, Effect, Reason, RuleMatch, Verdict
 from gatewall.gate import record
@@ -79,6 +81,37 @@ def test_a_record_lists_the_rules_that_blocked_and_that_only_watched():
         {"id": 1, "name": "one", "action": "block"},
         {"id": 2, "name": "two", "action": "monitor"},
     ]
+
+
+@pytest.mark.parametrize(
+    ("rules", "score", "would_refuse"),
+    [
+        ((), None, False),
+        (((5, False, True),), 5, True),
+        (((4, False, True),), 4, False),
+        (((3, False, True), (2, False, True)), 5, True),
+        (((5, False, False),), None, False),
+        (((5, True, True), (2, True, True)), 7, False),
+    ],
+    ids=["none", "monitor mode", "too weak", "together", "a rule that only records", "block mode"],
+)
+def test_a_record_says_how_high_the_rules_scored_and_what_monitor_mode_let_through(rules, score, would_refuse):
+    matches = [
+        RuleMatch(number, "one", "sqli", points, enforced=enforced, blocks=blocks)
+        for number, (points, enforced, blocks) in enumerate(rules)
+    ]
+    other = [RuleMatch(9, "other", "xss", 1, enforced=matches[0].enforced)] if score else []
+
+    record = recorded(a_decision(rules=(*matches, *other)), waf_threshold=5)
+
+    assert (record.waf_score, record.would_refuse) == (score, would_refuse)
+    assert AccessRecord.from_bytes(record.to_bytes()) == record
+
+
+def test_a_record_of_a_request_without_matches_has_no_bytes_for_defaults():
+    silent = recorded(a_decision(rules=(RuleMatch(1, "one", "sqli", 5, enforced=True, blocks=False),)))
+
+    assert not {"made_by_page", "shadow", "waf_score", "would_refuse"} & orjson.loads(silent.to_bytes()).keys()
 
 
 def test_a_record_names_the_subject():

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy
 
 from accounts.authentication import signed_in_user
 from audit.log import query
@@ -24,7 +24,7 @@ from gatewall.console.site.pages import REFRESH_CHOICES, OperatorPage, refresh_l
 from gatewall.engine.model import Effect, Reason
 from policies.country_choices import Choices, code_named, country_choices
 
-QUICK = ("client_ip", "country_code", "host", "path", "outcome", "reason", "status")
+QUICK = ("client_ip", "country_code", "host", "path", "outcome", "reason", "status", "would_refuse", "waf_score_min")
 """The fields that are always in the form; others are added one by one."""
 VERBS = {
     "is": gettext_lazy("is"),
@@ -129,6 +129,8 @@ _CHOICES: dict[str, type[StrEnum]] = {"outcome": Effect, "reason": Reason}
 
 def _choices(name: str, chosen: str) -> Choices:
     """Return the values of a field with their labels, none for a field of free text."""
+    if name == "would_refuse":
+        return [("true", gettext("yes")), ("false", gettext("no"))]
     if name != "country_code":
         return [(each.value, each.value) for each in _CHOICES.get(name, ())]
     choices = country_choices()

@@ -111,6 +111,10 @@ class _Cells:
 
 def _log_row(row: AccessLog, log_query: LogQuery, cell_cache: _Cells) -> LogRow:
     cells = {name: cell_cache.of(name, getattr(row, name)) for name in _SHOWN}
+    if row.would_refuse:
+        cells["would_refuse"] = cell_cache.of("would_refuse", "true", gettext("WAF would refuse"))
+    if row.waf_score is not None:
+        cells["waf_score"] = cell_cache.of("waf_score_min", row.waf_score, str(row.waf_score))
     if row.subject_kind is not None:
         cells["subject"] = cell_cache.of("subject", f"{row.subject_kind}:{row.subject_id}", row.subject_name or "")
     back = log_query.query if len(log_query.query) <= MAX_BACK else ""
