@@ -5,6 +5,7 @@ from django.urls import URLPattern, path
 from gatewall.console.backtest import backtest_pages, blast_radius
 from gatewall.console.explain import explain_pages, who_can_enter_page
 from gatewall.console.log import log_page, saved_views
+from gatewall.console.plan import plan_pages
 from gatewall.console.policy import history_pages, import_page, network_pages, shadow_page, suggestions_page
 from gatewall.console.site import dashboard_page, doctor_page, first_site_page
 
@@ -24,6 +25,9 @@ urlpatterns: list[URLPattern] = [
     path("backtest/", backtest_pages.BacktestsPage.as_view(), name="backtests"),
     path("backtest/<int:pk>/", backtest_pages.BacktestPage.as_view(), name="backtest"),
     path("blast-radius/", blast_radius.BlastRadiusPage.as_view(), name="blast-radius"),
+    path("plan/", plan_pages.PlansPage.as_view(), name="plans"),
+    path("plan/export/", plan_pages.ExportPage.as_view(), name="policy-export"),
+    path("plan/<int:pk>/", plan_pages.PlanPage.as_view(), name="plan"),
     path("shadow/", shadow_page.ShadowPage.as_view(), name="shadow"),
     path("history/", history_pages.History.as_view(), name="history"),
     path("history/<int:number>/", history_pages.Revision.as_view(), name="history-revision"),

@@ -16,7 +16,7 @@ __all__ = ["rows"]
 pytestmark = pytest.mark.django_db
 CONSOLE = (
     *("dashboard", "log", "explain", "who-can-enter", "backtest", "blast-radius", "history", "import"),
-    *("first-site", "doctor", "suggested-rules", "shadow"),
+    *("first-site", "doctor", "suggested-rules", "shadow", "plan"),
 )
 WRITES = {"add", "delete"}
 
@@ -46,7 +46,7 @@ def test_an_auditor_reads_every_page_and_changes_nothing(auditor, rows):
         shown = auditor.get(path)
         assert shown.status_code in ({403} if part in WRITES else {200, 302}), path
         assert not [secret for secret in secrets if secret in shown.content.decode()], path
-        if path.strip("/") not in {"explain", "backtest"}:
+        if path.strip("/") not in {"explain", "backtest", "plan"}:
             assert auditor.client.post(f"{ADMIN}{path}").status_code == 403, path
 
     assert everything() == before

@@ -20,6 +20,7 @@ from gatewall.whatif.backtest.models import Backtest
 from policies import services
 from policies.history import confirmation
 from tests.admin.conftest import ADMIN
+from tests.api.plans import CLOSED, expect
 from tests.console.test_doctor_page import send
 from tests.messages import CATALOGUES
 from tests.support.records import a_record
@@ -30,7 +31,7 @@ pytestmark = pytest.mark.django_db
 
 CHINESE = "zh-CN,zh;q=0.9,en;q=0.5"
 TEXTS = {entry.msgid for entry in polib.pofile(str(CATALOGUES["console"]))} - {"Webhook", "User-Agent"}
-CODES = re.compile(r"<(code|pre|bdi|script|style|textarea|option)\b.*?</\1>", re.DOTALL)
+CODES = re.compile(r"<(code|pre|bdi|del|ins|script|style|textarea|option)\b.*?</\1>", re.DOTALL)
 """What holds codes and names, and no words."""
 SAID = re.compile(r'(?:aria-label|data-label|placeholder|title)="([^"]*)"|<input type="submit" value="([^"]*)"')
 COORDINATE = re.compile(
@@ -80,6 +81,17 @@ def asked_backtest(pages):
     return answer.url.removeprefix(ADMIN)
 
 
+def planned_and_applied(pages):
+    """A plan that is applied, confirmed within minutes and watched, and one that is stale and fails an expectation."""
+    planned = [
+        pages.submit("/plan/", document=each).url.removeprefix(ADMIN)
+        for each in (CLOSED, CLOSED + expect(("zoe", {"as": {"user": "Zoe"}}, "deny", "")))
+    ]
+    assert running.run(runs.claim_next(timezone.now()))
+    pages.submit(planned[0], do="apply", undo_people="3", undo_minutes="10")
+    return planned
+
+
 def test_no_page_has_a_word_of_ours_in_english(chinese, rows, monkeypatch):
     found = evidence(kind="nginx", forged_for="203.0.113.11")
     monkeypatch.setattr(doctor_page, "examine", lambda *_, **__: found)
@@ -113,6 +125,8 @@ def test_no_page_has_a_word_of_ours_in_english(chinese, rows, monkeypatch):
     ]
     paths += ["/blast-radius/?network=10.0.0.0/0x", "/blast-radius/?country=de", "/history/", "/history/?page=x"]
     paths += [f"/history/{each['number']}/" for each in PolicyRevision.objects.values("number")]
+    paths += ["/plan/?document=current", *planned_and_applied(chinese)]
+    answers["/plan/ (wrong)"] = chinese.submit("/plan/", document="version: 1\nnonsense: 1\n")
     answers |= {path: chinese.get(path) for path in paths}
 
     left = {path: found for path, answer in answers.items() if (found := english_in(answer))}

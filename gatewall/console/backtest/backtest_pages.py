@@ -1,7 +1,5 @@
 """Pages of backtests: queue one, follow its progress, read its result, and save its draft."""
 
-from collections.abc import Iterator
-from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any
 
@@ -9,43 +7,31 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from rest_framework import exceptions
 
 from gatewall.api.caller import caller_of
-from gatewall.api.translation import messages_of
 from gatewall.console.backtest.blast_radius import radius_of
 from gatewall.console.backtest.forms import DraftForm
 from gatewall.console.backtest.proposal_forms import PROPOSAL_FORMS
 from gatewall.console.backtest.proposal_words import in_words
-from gatewall.console.site import links
+from gatewall.console.backtest.results import (
+    REFRESH_SECONDS,
+    STATES,
+    access_shown,
+    gaps_shown,
+    has_agent,
+    refusal_messages,
+    tables_shown,
+)
 from gatewall.console.site.pages import OperatorPage
-from gatewall.engine.model import SubjectKind
 from gatewall.kernel.changes import Resource
 from gatewall.kernel.refusals import Refusal
-from gatewall.models import Node
-from gatewall.publication.resources import title_of
 from gatewall.whatif.backtest import runs, saving
 from gatewall.whatif.backtest.models import Backtest, State
 
 _BAD = HTTPStatus.BAD_REQUEST
-_REFRESH_SECONDS = 2
-_AGENT_SILENT = timedelta(seconds=15)
-_TABLES = (
-    ("people", _("People who are let in today and would not be")),
-    ("changes", _("What would become what")),
-    ("hosts", _("Hosts")),
-    ("subjects", _("Users, git tokens and licenses")),
-    ("clients", _("Clients")),
-)
-_STATES = {
-    State.QUEUED.value: _("queued"),
-    State.RUNNING.value: _("running"),
-    State.FINISHED.value: _("finished"),
-    State.FAILED.value: _("failed"),
-}
 _WAYS = {saving.MONITOR: _("monitor"), saving.ENFORCE: _("enforce")}
 _SAVED = {saving.MONITOR: _("The draft is saved as monitor."), saving.ENFORCE: _("The draft is enforced.")}
 
@@ -73,7 +59,7 @@ class BacktestsPage(OperatorPage):
             form.refuse(error)
             return self._page(request, form, HTTPStatus.CONFLICT if isinstance(error, Refusal) else _BAD)
         except exceptions.ValidationError as error:
-            form.refuse(ValidationError(_messages_of(error)))
+            form.refuse(ValidationError(refusal_messages(error)))
         return self._page(request, form, _BAD)
 
     def _page(self, request: HttpRequest, form: DraftForm, status: HTTPStatus = HTTPStatus.OK) -> HttpResponse:
@@ -81,7 +67,7 @@ class BacktestsPage(OperatorPage):
         kinds = [
             {"resource": name, "title": each.title, "chosen": name == chosen} for name, each in PROPOSAL_FORMS.items()
         ]
-        queued = [_context(run) for run in Backtest.objects.defer("result")]
+        queued = [_context(run) for run in Backtest.objects.filter(digest="").defer("result")]
         return self.render(request, status, form=form, kind=chosen, kinds=kinds, runs=queued)
 
 
@@ -97,7 +83,7 @@ class BacktestPage(OperatorPage):
         refreshes = is_open and request.GET.get("refresh") != "off"
         response = self._page(request, run, is_open=is_open, refreshes=refreshes)
         if refreshes:
-            response["Refresh"] = str(_REFRESH_SECONDS)
+            response["Refresh"] = str(REFRESH_SECONDS)
         return response
 
     def post(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -113,7 +99,7 @@ class BacktestPage(OperatorPage):
             saving.save(run, how, actor=str(request.user), caller=caller_of(request), force=force)
         except (Refusal, ValidationError, exceptions.ValidationError) as error:
             status = HTTPStatus.CONFLICT if isinstance(error, Refusal) else _BAD
-            return self._page(request, run, status, refused=_messages_of(error), is_open=False)
+            return self._page(request, run, status, refused=refusal_messages(error), is_open=False)
         messages.success(request, _SAVED[how])
         return redirect("console:backtest", pk)
 
@@ -124,10 +110,11 @@ class BacktestPage(OperatorPage):
             request,
             status,
             run=_context(run),
-            tables=list(_tables(run.result)) if run.result else [],
-            access=_access(run.result or {}),
+            tables=list(tables_shown(run.result)) if run.result else [],
+            access=access_shown(run.result or {}),
+            gaps=gaps_shown(run.result) if run.result else {},
             may_monitor=saving.may_monitor(runs.proposal_of(run)),
-            has_agent=Node.objects.filter(seen_at__gte=timezone.now() - _AGENT_SILENT).exists(),
+            has_agent=has_agent(),
             # Not on pages that reload: the search may read many rows.
             **({} if context["is_open"] else _radius(run)),
             **context,
@@ -144,55 +131,16 @@ def _kind(name: str) -> type[DraftForm]:
 
 
 def _backtest(pk: int) -> Backtest:
-    return get_object_or_404(Backtest, pk=pk)
+    return get_object_or_404(Backtest, pk=pk, digest="")
 
 
 def _context(run: Backtest) -> dict[str, Any]:
     return {
         "row": run,
         **in_words(runs.proposal_of(run)),
-        "state": _STATES[run.state],
+        "state": STATES[run.state],
         "saved": _WAYS.get((run.saved or {}).get("how", ""), ""),
     }
-
-
-def _access(result: dict[str, Any]) -> dict[str, Any]:
-    """Return who would lose or gain access; empty for a result of an earlier release."""
-    return {
-        kind: {**found, "rows": [{**row, **_sentence(row)} for row in found["results"]]}
-        for kind, found in result.get("access", {}).items()
-    }
-
-
-def _sentence(row: dict[str, Any]) -> dict[str, Any]:
-    subject = row.get("subject")
-    who = f"{subject['name'] or subject['id']}" if subject else row.get("client_ip", "")
-    if subject and subject["kind"] != SubjectKind.USER:
-        who = f"{who} ({title_of(subject['kind'])})"
-    return {
-        "who": who,
-        "place": f"{row['host'] or '-'}{row.get('path', '')}",
-        "today": row.get("from"),
-        "last": datetime.fromisoformat(row["last_at"]),
-        "links": _links(row),
-    }
-
-
-def _links(row: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(each, links.explain(each)) for each in row["examples"]]
-
-
-def _tables(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for name, title in _TABLES:
-        rows = [{**row, **_labels(row)} for row in result[name]["results"]]
-        yield {**result[name], "name": name, "title": title, "rows": rows}
-
-
-def _labels(row: dict[str, Any]) -> dict[str, Any]:
-    which = row.get("host") or row.get("client_ip") or "-"
-    if "kind" in row:
-        which = f"{row['name'] or row['id']} ({title_of(row['kind'])})"
-    return {"which": which, "today": row.get("from"), "links": _links(row)}
 
 
 def _radius(run: Backtest) -> dict[str, Any]:
@@ -203,21 +151,3 @@ def _radius(run: Backtest) -> dict[str, Any]:
         return radius_of(**{parameter: str(value)}) if value else {}
     except ValueError:
         return {}
-
-
-def _messages_of(error: Refusal | ValidationError | exceptions.ValidationError) -> list[str]:
-    if isinstance(error, exceptions.ValidationError):
-        return [" ".join(_words_of(error.detail))]
-    return messages_of(error)
-
-
-def _words_of(detail: Any) -> Iterator[str]:
-    if isinstance(detail, dict):
-        for name, inner in detail.items():
-            yield f"{name}:"
-            yield from _words_of(inner)
-    elif isinstance(detail, list):
-        for inner in detail:
-            yield from _words_of(inner)
-    else:
-        yield str(detail)

@@ -18,7 +18,14 @@ from audit.spool.rows import record_of_row
 from gatewall.api.caller import caller_of
 from gatewall.api.translation import messages_of
 from gatewall.console.explain.access_rules import access_shown
-from gatewall.console.explain.presentation import MISSING, decision_shown, row_shown, scope_shown, steps_shown
+from gatewall.console.explain.presentation import (
+    ASSUMED,
+    MISSING,
+    decision_shown,
+    row_shown,
+    scope_shown,
+    steps_shown,
+)
 from gatewall.console.site.pages import OperatorPage
 from gatewall.engine.model import Effect
 from gatewall.kernel.refusals import Gone, Refusal
@@ -30,11 +37,6 @@ from gatewall.whatif.replay_record import decide_again, trace
 _FIELDS = ("client_ip", "host", "method", "uri", "scheme")
 _MAX_LINES = 100
 _MAX_DIGITS = 18
-_ASSUMED = {
-    "credential": gettext_lazy("what was sent to sign in still proves whom it proved then"),
-    "request-rate": gettext_lazy("the address asks as often as it did then"),
-    "waf-rules": gettext_lazy("rules that have not changed say what they said then"),
-}
 _LIFETIMES = {"hour": gettext_lazy("1 hour"), "day": gettext_lazy("1 day"), "month": gettext_lazy("30 days")}
 
 
@@ -158,7 +160,7 @@ def _again(today: dict[str, Any]) -> dict[str, Any]:
         "decision": decision_shown(today["decision"]),
         "same": today["same"],
         "missing": MISSING[missing] if missing else None,
-        "assumed": [_ASSUMED[each] for each in today["assumed"]],
+        "assumed": [ASSUMED[each] for each in today["assumed"]],
         "steps": steps_shown(today["trace"]),
         "access": access_shown(today["access"]),
     }

@@ -30,6 +30,11 @@ MISSING = {
     "request-rate": _("how many other requests there were is not recorded"),
     "waf-rules": _("the parts that WAF rules look at are not recorded"),
 }
+ASSUMED = {
+    "credential": _("what was sent to sign in still proves whom it proved then"),
+    "request-rate": _("the address asks as often as it did then"),
+    "waf-rules": _("rules that have not changed say what they said then"),
+}
 ACTIONS = {"created": _("added"), "changed": _("changed"), "deleted": _("removed")}
 _FORMS = {"as-sent": _("as sent"), "decoded": _("decoded"), "rewritten": _("rewritten")}
 _SIGNS = {

@@ -1,7 +1,5 @@
 """Pages of the policy's history: revisions, their changes, restore and confirmation."""
 
-import json
-from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -16,23 +14,20 @@ from django.utils.translation import gettext_lazy
 from audit.events.revision_events import without_secrets
 from gatewall.api.caller import caller_of
 from gatewall.api.translation import messages_of, translated
-from gatewall.console.explain.presentation import ACTIONS, row_shown
+from gatewall.console.policy.changes import CHANGES_ON_PAGE, change_shown, counts_shown
 from gatewall.console.site.pages import OperatorPage
 from gatewall.kernel.changes import Resource
 from gatewall.kernel.refusals import Refusal
 from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.policy import revisions
-from gatewall.publication.resources import BY_NAME, title_of
+from gatewall.publication.resources import title_of
 from policies.history import confirmation
 from policies.history.restore import Preview, preview, restore
 
 _PAGE_SIZE = 25
 _MAX_PAGE = 1_000_000
 _CHANGES_IN_LIST = 3
-_CHANGES_ON_PAGE = 200
-_MAX_VALUE = 500
 _MAX_NUMBER = 2**63 - 1
-_NOT_GIVEN: tuple[Any, ...] = (None, "", [])
 _PARAMETERS = frozenset({"page", "actor", "resource"})
 
 
@@ -98,18 +93,19 @@ class Revision(OperatorPage):
         changes = row.changes or []
         if not getattr(request.user, "is_staff", False):
             changes = [without_secrets(change) for change in changes]
+        would_change = ((would.changes if would else None) or [])[:CHANGES_ON_PAGE]
         return self.render(
             request,
             status,
             revision=row,
-            changes=[_change(change) for change in changes[:_CHANGES_ON_PAGE]],
-            left_out=max(0, len(changes) - _CHANGES_ON_PAGE),
-            counts=_counts(row.counts),
+            changes=[change_shown(change) for change in changes[:CHANGES_ON_PAGE]],
+            left_out=max(0, len(changes) - CHANGES_ON_PAGE),
+            counts=counts_shown(row.counts),
             head=revisions.current().revision,
             confirmation=PendingConfirmation.objects.filter(pk=row.number).first(),
             would=would,
-            would_change=[_change(change) for change in ((would.changes if would else None) or [])[:_CHANGES_ON_PAGE]],
-            would_count=_counts(would.counts) if would else [],
+            would_change=[change_shown(change) for change in would_change],
+            would_count=counts_shown(would.counts) if would else [],
         )
 
 
@@ -154,46 +150,9 @@ def _rows(page: Page[PolicyRevision]) -> list[dict[str, Any]]:
     return [
         {
             "row": row,
-            "counts": _counts(row.counts),
-            "changes": [_change(change) for change in (row.changes or [])[:_CHANGES_IN_LIST]],
+            "counts": counts_shown(row.counts),
+            "changes": [change_shown(change) for change in (row.changes or [])[:_CHANGES_IN_LIST]],
             "left_out": max(0, len(row.changes or []) - _CHANGES_IN_LIST),
         }
         for row in page
     ]
-
-
-def _counts(counts: Iterable[Mapping[str, Any]] | None) -> list[dict[str, Any]]:
-    return [
-        {
-            "number": count["count"],
-            "resource": title_of(count["resource"]),
-            "action": ACTIONS.get(count["action"], count["action"]),
-            "source": count.get("source", ""),
-        }
-        for count in counts or ()
-    ]
-
-
-def _change(change: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a change with the values of each field before and after."""
-    before, after, action = change["before"], change["after"], change["action"]
-    is_there = action != "deleted" and change["resource"] in BY_NAME
-    return {
-        "action": ACTIONS.get(action, action),
-        "state": action,
-        "resource": title_of(change["resource"]),
-        "name": change["name"],
-        "row": row_shown({"kind": change["resource"], "id": change["id"]}) if is_there else None,
-        "values": [
-            {"name": name, "before": _value(before.get(name)), "after": _value(after.get(name))}
-            for name in dict.fromkeys([*before, *after])
-            if before.get(name) not in _NOT_GIVEN or after.get(name) not in _NOT_GIVEN
-        ],
-    }
-
-
-def _value(value: Any) -> str | None:
-    if value is None:
-        return None
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _MAX_VALUE else f"{text[:_MAX_VALUE]}…"

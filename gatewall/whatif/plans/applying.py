@@ -1,6 +1,8 @@
 """Apply a plan or a document as one revision, if the policy has not moved on and its expectations hold."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.clientip import Caller
@@ -51,6 +53,18 @@ def proposal_of(digest: str) -> Proposal:
     return runs.proposal_of(_row_of(digest))
 
 
+def application_of(row: Backtest) -> Mapping[str, Any] | None:
+    """Return how a plan of this digest was applied (``id``: the revision, None if nothing changed), None if not."""
+    applied = Backtest.objects.filter(digest=row.digest, saved__isnull=False)
+    return applied.values_list("saved", flat=True).first()
+
+
+def is_stale(row: Backtest) -> bool:
+    """Return whether what a plan changes was changed since, or the policy has another history."""
+    proposal, base = runs.proposal_of(row), row.base_revision or 0
+    return digest_of(revisions.current().epoch, base, proposal) != row.digest or may_have_changed(proposal, base)
+
+
 def _row_of(digest: str) -> Backtest:
     row = Backtest.objects.filter(digest=digest).order_by("-id").first()
     if row is None or row.base_revision is None:
@@ -66,8 +80,7 @@ def apply_plan(digest: str, *, actor: str, caller: Caller | None, conditions: Co
     """
     row = _row_of(digest)
     proposal = runs.proposal_of(row)
-    is_applied = Backtest.objects.filter(digest=digest, saved__isnull=False).exists()
-    if is_applied or digest_of(revisions.current().epoch, row.base_revision or 0, proposal) != digest:
+    if application_of(row) is not None or is_stale(row):
         raise PolicyMovedOn
     applied = apply_proposal(proposal, row.base_revision or 0, actor=actor, caller=caller, conditions=conditions)
     row.saved = {"how": _APPLIED, "id": applied.revision.number if applied.revision else None}

@@ -51,6 +51,9 @@ def plan(proposal: Proposal, *, start: datetime, end: datetime, actor: str, call
             "changes": found.changes,
             "counts": found.counts,
             "expectations": [each.as_json() for each in found.expectations],
+            "why_undecidable": {
+                each.name: each.undecidable.as_json() for each in found.expectations if each.undecidable
+            },
             "would_lock_you_out": found.locks_out,
         },
     )

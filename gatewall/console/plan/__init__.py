@@ -1,0 +1,1 @@
+"""Pages that plan a policy document, show what it would do, and apply it."""

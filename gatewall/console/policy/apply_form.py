@@ -1,0 +1,58 @@
+"""Form of the conditions under which a change is applied: confirmed in time, undone if it refuses too many people."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from gatewall.whatif.plans.applying import Conditions
+
+_USUAL_MINUTES = 5
+_MOST_MINUTES = 60
+_MOST_WATCHED = 1440
+_MOST_PEOPLE = 1_000_000
+
+
+class ApplyForm(forms.Form):
+    """How a plan or the shadow policy is put in force."""
+
+    confirm_minutes = forms.IntegerField(
+        label=_("Minutes to confirm it in"),
+        min_value=0,
+        max_value=_MOST_MINUTES,
+        initial=_USUAL_MINUTES,
+        help_text=_("It is reverted unless somebody confirms it in time. 0: no confirmation is needed."),
+    )
+    undo_people = forms.IntegerField(
+        label=_("Undo it if it refuses more people than"),
+        min_value=0,
+        max_value=_MOST_PEOPLE,
+        required=False,
+        help_text=_("People who were let in during the last 7 days. Leave both fields empty not to watch it."),
+    )
+    undo_minutes = forms.IntegerField(
+        label=_("within so many minutes"), min_value=1, max_value=_MOST_WATCHED, required=False
+    )
+    force = forms.BooleanField(
+        label=_("Even if it locks me out"),
+        required=False,
+        help_text=_("Then it is reverted unless you confirm it in time."),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse a number of people without a time, and a time without a number."""
+        values = super().clean() or {}
+        if not self.errors and (values["undo_people"] is None) != (values["undo_minutes"] is None):
+            raise ValidationError(_("To watch whom it refuses, give both a number of people and the minutes."))
+        return values
+
+    def conditions(self) -> Conditions:
+        """Return the conditions of a valid form."""
+        values = self.cleaned_data
+        return Conditions(
+            confirm_within_seconds=60 * values["confirm_minutes"],
+            undo_over_people=values["undo_people"],
+            undo_minutes=values["undo_minutes"] or 0,
+            force=values["force"],
+        )

@@ -1,0 +1,66 @@
+"""Plans in the browser: from the document to the refused visitor, and back again."""
+
+import pytest
+
+from tests.browser.installation import SUFFIX
+from tests.browser.operators import enter
+from tests.browser.test_every_page import LOOKS, checked
+from tests.browser.test_operator_backtest import answers, call, decisions
+from tests.support.processes import PATIENCE, wait_until
+
+HOST = f"office.{SUFFIX}"
+CLOSED = f"""version: 1
+access_rules:
+- name: reports are closed
+  domains: [{HOST}]
+  paths:
+  - match: prefix
+    value: /seen/reports
+  access: denied
+expect:
+- name: the wiki stays open
+  request: {{client: 198.51.100.7, host: {HOST}, uri: /seen/wiki}}
+  effect: challenge
+"""
+
+
+def plan(wall, page, document):
+    page.goto(wall.page("/admin/plan/"))
+    page.fill("#id_document", document)
+    page.get_by_role("button", name="Plan", exact=True).click()
+    page.get_by_text("requests in all").wait_for(timeout=1000 * PATIENCE)  # the page reloads itself
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_a_plan_is_made_read_applied_and_undone(wall, visit, look):
+    scheme, width = LOOKS[look]
+    page = visit(color_scheme=scheme, viewport={"width": width, "height": 700})
+    path = "/seen/reports/q3"
+    assert answers(wall, path)[0] != 403
+    wait_until(lambda: any(asked == path for asked, _ in decisions(wall).values()), what="the access log")
+    enter(wall, page, "/plan/?document=current")
+    wrong = checked(page, "plan-current")
+    assert f"name: {HOST}" in page.input_value("#id_document")
+    page.fill("#id_document", "version: 1\nnonsense: 1\n")
+    page.get_by_role("button", name="Plan", exact=True).click()
+    assert "line 2, column 1" in page.locator("[role=alert]").inner_text()
+    wrong += checked(page, "plan-refused")
+
+    plan(wall, page, CLOSED)
+    assert "admin loses" in page.locator(".access").inner_text()
+    wrong += checked(page, "plan")
+    page.fill("#id_undo_people", "3")
+    page.fill("#id_undo_minutes", "5")
+    page.get_by_role("button", name="Apply").click()
+    page.get_by_text("So far it refused").wait_for()
+    wrong += checked(page, "plan-applied")
+    refused = answers(wall, path)[0]
+    page.get_by_role("button", name="Revert it now").click()
+    page.get_by_text("The change is reverted.").wait_for()
+
+    assert refused == 403
+    assert answers(wall, path)[0] != 403
+    page.goto(wall.page("/admin/plan/"))
+    wrong += checked(page, "plans")
+    assert call(wall, "GET", "/policy/plan")["results"][0]["applied_revision"]
+    assert wrong == [], "\n".join(wrong)
