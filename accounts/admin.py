@@ -9,9 +9,10 @@ from django.db.models import F, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from accounts import admin_session, browser, code_entry, fresh_sign_in, reauthentication, recovery, selectors, services
+from accounts import admin_session, browser, fresh_sign_in, selectors, services
 from accounts.api_tokens.admin import ApiTokenAdmin
 from accounts.models import Session, User
+from accounts.sign_in import code_entry, reauthentication, recovery
 from gatewall.api.request_notes import REFUSAL, RequestNote
 from gatewall.api.service_admin import (
     CREDENTIALS,

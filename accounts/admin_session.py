@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from accounts import selectors, services
 from accounts.models import Session, User
-from accounts.second_factor import RECOVERY_METHOD, TOTP_METHOD
-from accounts.sign_in_events import Visitor
+from accounts.visitor import Visitor
+from gatewall.engine.auth_methods import SECOND_FACTORS
 from gatewall.policy import system_settings
 
 _KEY = "gatewall.session"
@@ -41,7 +41,7 @@ def keep_signed_in(request: HttpRequest, user: User, *, visitor: Visitor, at: da
     before = Session.objects.filter(pk=ended).first() if ended is not None else None
     amr = set(before.amr if before is not None else ())
     if not selectors.has_second_factor(user):
-        amr -= {TOTP_METHOD, RECOVERY_METHOD}
+        amr -= SECOND_FACTORS
     update_session_auth_hash(request, user)
     return begin(request.session, user, amr=sorted(amr, reverse=True), visitor=visitor, at=at)
 
@@ -67,7 +67,7 @@ def has_required_factors(request: HttpRequest, user: User) -> bool:
     row = row_of(request, user)
     if row is None:
         return False
-    return not {TOTP_METHOD, RECOVERY_METHOD}.isdisjoint(row.amr) or not selectors.has_second_factor(user)
+    return not SECOND_FACTORS.isdisjoint(row.amr) or not selectors.has_second_factor(user)
 
 
 def _end(store: SessionBase, *, at: datetime) -> None:

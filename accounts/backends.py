@@ -7,10 +7,10 @@ from accounts.models import User
 
 
 class AccountsBackend:
-    """Load the user of a Django session; sign-in goes through ``accounts.login``."""
+    """Load the user of a Django session; sign-in goes through ``accounts.sign_in.login``."""
 
     def authenticate(self, request: HttpRequest | None, **credentials: object) -> User | None:
-        """Return None: only ``accounts.login`` counts attempts and asks for the second factor."""
+        """Return None: only ``accounts.sign_in.login`` counts attempts and asks for the second factor."""
         return None
 
     def get_user(self, user_id: int) -> User | None:

@@ -8,7 +8,7 @@ from django.utils import timezone
 from rest_framework.request import Request
 
 from accounts.authentication import COOKIE_NAME
-from accounts.sign_in_events import Visitor
+from accounts.visitor import Visitor
 from gatewall.engine.addresses import parse_address
 from gatewall.engine.hosts import Authority
 from gatewall.kernel.clientip import client_of_environ

@@ -11,8 +11,9 @@ from django.http import HttpRequest
 from django.utils import timezone
 from rest_framework.request import Request
 
-from accounts import admin_session, browser, reauthentication
+from accounts import admin_session, browser
 from accounts.authentication import signed_in_user
+from accounts.sign_in import reauthentication
 from gatewall.api.scopes import ScopedAccess
 
 

@@ -13,7 +13,7 @@ from django.db.models import F
 
 from accounts import selectors
 from accounts.models import Session, User
-from accounts.sign_in_events import Visitor
+from accounts.visitor import Visitor
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 from gatewall.engine.messages import gettext_noop as _

@@ -3,9 +3,10 @@
 from django.urls import path, re_path
 from rest_framework.routers import SimpleRouter
 
-from accounts import sign_in_views, views
+from accounts import views
 from accounts.api_tokens.views import ApiTokens
-from accounts.login import ADMIN_LOGIN
+from accounts.sign_in import views as sign_in_views
+from accounts.sign_in.login import ADMIN_LOGIN
 
 _USER = r"users/(?P<user_id>[0-9]{1,18})"
 router = SimpleRouter(trailing_slash=False)

@@ -13,35 +13,22 @@ from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts import (
-    admin_session,
-    browser,
-    code_entry,
-    fresh_sign_in,
-    login,
-    reauthentication,
-    second_factor,
-    selectors,
-    services,
-    totp,
-)
+from accounts import admin_session, browser, fresh_sign_in, selectors, services
 from accounts.authentication import session_token
 from accounts.filters import SessionFilters, UserFilters
 from accounts.models import Session, User
-from accounts.serializers import (
+from accounts.serializers import PasswordInput, SessionOutput, UserInput, UserOutput
+from accounts.sign_in import code_entry, login, reauthentication, second_factor, totp
+from accounts.sign_in.serializers import (
     ConfirmInput,
-    PasswordInput,
     ReauthenticationInput,
     RecoveryCodesOutput,
-    SessionOutput,
     SignedInOutput,
     SwitchOffInput,
     TotpSetupOutput,
-    UserInput,
-    UserOutput,
     signed_in,
 )
-from accounts.sign_in_events import Visitor
+from accounts.visitor import Visitor
 from gatewall.api.caller import django_request
 from gatewall.api.operations import operation
 from gatewall.api.permissions import IsAdmin, IsAdminOrSelf

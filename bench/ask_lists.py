@@ -24,8 +24,9 @@ from django.test import Client  # noqa: E402 - needs Django
 from django.test.utils import CaptureQueriesContext, setup_test_environment  # noqa: E402 - needs Django
 from django.utils import timezone  # noqa: E402 - needs Django
 
-from accounts import login, services, tokens  # noqa: E402 - needs Django
-from accounts.sign_in_events import Visitor  # noqa: E402 - needs Django
+from accounts import services, tokens  # noqa: E402 - needs Django
+from accounts.sign_in import login  # noqa: E402 - needs Django
+from accounts.visitor import Visitor  # noqa: E402 - needs Django
 from bench.questions import QUESTIONS  # noqa: E402 - needs Django
 from gatewall.policy import system_settings  # noqa: E402 - needs Django
 

@@ -20,8 +20,9 @@ import sys
 import django; django.setup()
 from django.db import transaction
 from django.utils import timezone
-from accounts import login, services as accounts
-from accounts.sign_in_events import Visitor
+from accounts import services as accounts
+from accounts.sign_in import login
+from accounts.visitor import Visitor
 from policies import services as policies
 with transaction.atomic():  # published once
     admin = accounts.create_user(actor="bench", username="bench", password="bench bench bench", is_admin=True)

@@ -8,10 +8,11 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed, Throttled
 from rest_framework.request import Request
 
-from accounts import browser, sign_in_events
+from accounts import browser
 from accounts.api_tokens import services
 from accounts.models import ApiToken, User
-from accounts.throttling import TooManyAttempts
+from accounts.sign_in import events as sign_in_events
+from accounts.sign_in.throttling import TooManyAttempts
 from gatewall.api.scopes import ScopedAccess
 from gatewall.credentials.machine import API_TOKEN_PREFIX, digest_of, is_well_formed
 from gatewall.engine.addresses import parse_address, parse_network

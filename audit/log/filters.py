@@ -32,6 +32,7 @@ from audit.querying.field_filters import (
 )
 from audit.querying.lookups import ListHolds
 from audit.spool.records import FIELDS, MAX_SCORE, Field, Kind
+from gatewall.engine.auth_methods import AUTH_METHODS
 from gatewall.engine.hosts import Host
 from gatewall.engine.messages import Refused
 from gatewall.engine.messages import gettext_noop as _
@@ -107,7 +108,7 @@ _SPECIAL: Mapping[str, Mapping[str, Filter]] = {
     "credential": {
         "credential_kind": one_of(tuple(CredentialKind), lambda value: Q(credential__kind=value), empty=_CREDENTIAL),
         "credential_state": one_of(STATES, lambda value: Q(credential__state=value), empty=_CREDENTIAL),
-        "amr": one_of(("pwd", "otp", "mfa"), lambda value: Q(ListHolds("credential", value, key="amr"))),
+        "amr": one_of(AUTH_METHODS, lambda value: Q(ListHolds("credential", value, key="amr"))),
     },
     "shadow": {
         "shadow": one_of(("differs",), lambda _: Q(shadow__isnull=False), empty=_SHADOW),

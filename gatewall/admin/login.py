@@ -8,8 +8,9 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts import admin_session, browser, login
-from accounts.challenges import Challenged
+from accounts import admin_session, browser
+from accounts.sign_in import login
+from accounts.sign_in.challenges import Challenged
 from gatewall.api.request_notes import REFUSAL, RequestNote
 from gatewall.api.translation import translated
 from gatewall.kernel.refusals import Refusal

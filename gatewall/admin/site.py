@@ -53,7 +53,8 @@ class GatewallAdminSite(admin.AdminSite):
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Sign in as everywhere, and create a session row with the authentication methods."""
-        from accounts import admin_session, browser, login  # noqa: PLC0415 - no models yet when this module is loaded
+        from accounts import admin_session, browser  # noqa: PLC0415 - no models yet when this module is loaded
+        from accounts.sign_in import login  # noqa: PLC0415 - no models yet when this module is loaded
         from gatewall.admin.login import PROOF, AdminLoginForm  # noqa: PLC0415 - no models yet when this module is loaded
 
         self.login_form = AdminLoginForm

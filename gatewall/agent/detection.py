@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from django.utils import timezone
 
-from accounts import throttling
+from accounts.sign_in import throttling
 from audit.event_kinds import EventKind
 from audit.events import selectors
 from audit.events.recording import Event, count_event

@@ -6,7 +6,8 @@ from importlib import import_module
 
 from django.conf import settings
 
-from accounts import challenges, services, throttling, wrong_codes
+from accounts import services
+from accounts.sign_in import challenges, throttling, wrong_codes
 from audit.figures import rollups
 from gatewall.publication import nodes
 from gatewall.publication.resources import LOGGED

@@ -4,11 +4,10 @@ Their places in the decision are in ``gatewall/engine/steps.py: STEPS``.
 """
 
 from gatewall.engine.access_rules.rules import AccessRule
+from gatewall.engine.auth_methods import PHISHING_RESISTANT, SECOND_FACTORS
 from gatewall.engine.facts import Facts
 from gatewall.engine.hosts import Access
 from gatewall.engine.model import (
-    PHISHING_RESISTANT,
-    SECOND_FACTORS,
     DecidedBy,
     Effect,
     Reason,

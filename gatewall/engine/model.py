@@ -130,12 +130,6 @@ class SubjectKind(StrEnum):
     LICENSE = "license"
 
 
-SECOND_FACTORS = frozenset({"otp", "mfa"})
-"""RFC 8176 ``amr`` values of a second factor."""
-PHISHING_RESISTANT = "phr"
-"""``amr`` value of a sign-in that resists phishing (OpenID Connect Extended Authentication Profile, ACR ``phr``)."""
-
-
 @value
 class Subject:
     """The authenticated subject, and the registered domains it may access.

@@ -8,7 +8,8 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
-from accounts import browser, reauthentication, second_factor, selectors, services
+from accounts import browser, selectors, services
+from accounts.sign_in import reauthentication, second_factor
 from gatewall.kernel.refusals import Gone
 from gatewall.portal import pages, probe_cookies
 from gatewall.portal.devices import name_of

@@ -7,7 +7,9 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from accounts import admin_session, browser, login, reauthentication, selectors
+from accounts import admin_session, browser, selectors
+from accounts.sign_in import login, reauthentication
+from gatewall.engine.auth_methods import PASSWORD
 from gatewall.portal import pages
 from gatewall.portal.pages import OwnForm, see_other
 from policies import selectors as policy_selectors
@@ -58,8 +60,8 @@ class Administration(OwnForm):
         user, at, visitor = self.caller.user, pages.now(), browser.visitor(request)
         if not selectors.has_second_factor(user):
             reauthentication.require_password(user, request.POST.get("password", ""), visitor=visitor, at=at)
-            return (login.PASSWORD_METHOD,)
+            return (PASSWORD,)
         method = reauthentication.prove_code(user, request.POST.get("code", ""), visitor=visitor, at=at)
         if method is None:
             raise login.InvalidCode("the code is wrong, or was used already")
-        return (login.PASSWORD_METHOD, method)
+        return (PASSWORD, method)

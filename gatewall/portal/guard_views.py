@@ -10,9 +10,10 @@ from django.utils.translation import gettext as _
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
-from accounts import browser, login, services
+from accounts import browser, services
 from accounts.authentication import holders
-from accounts.challenges import Challenged, InvalidChallenge
+from accounts.sign_in import login
+from accounts.sign_in.challenges import Challenged, InvalidChallenge
 from gatewall.api.own_origins import public_urls
 from gatewall.engine.model import Reason
 from gatewall.policy import system_settings

@@ -17,9 +17,10 @@ from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework.exceptions import Throttled
 
-from accounts import browser, login
+from accounts import browser
 from accounts.authentication import holders
 from accounts.models import User
+from accounts.sign_in import login
 from accounts.tokens import IssuedToken, SessionToken
 from gatewall.api import errors
 from gatewall.api.content_policy import content_security_policy
@@ -27,8 +28,8 @@ from gatewall.api.cross_site import CrossSite, refuse_cross_site
 from gatewall.api.own_origins import public_urls
 from gatewall.api.problems import status_of
 from gatewall.api.rate import count_call
+from gatewall.engine.auth_methods import SECOND_FACTORS
 from gatewall.engine.hosts import Authority, DomainTable
-from gatewall.engine.model import SECOND_FACTORS
 from gatewall.kernel.cookie_domain import guard_url as guard_address
 from gatewall.kernel.refusals import Refusal, TooMany
 from gatewall.policy import system_settings

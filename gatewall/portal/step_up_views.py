@@ -5,8 +5,10 @@ from contextlib import suppress
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from accounts import browser, login, reauthentication, second_factor, selectors, services, totp
-from accounts.second_factor import Setup
+from accounts import browser, selectors, services
+from accounts.sign_in import login, reauthentication, second_factor, totp
+from accounts.sign_in.second_factor import Setup
+from gatewall.engine.auth_methods import APP_CODE, PASSWORD
 from gatewall.kernel.refusals import Gone
 from gatewall.portal import pages
 from gatewall.portal.pages import Caller, OwnForm
@@ -27,7 +29,7 @@ class StepUp(OwnForm):
         method = reauthentication.prove_code(self.caller.user, code, visitor=visitor, at=pages.now())
         if method is None:
             raise login.InvalidCode("the code is wrong, or was used already")
-        token = pages.replace_session(request, self.caller, amr=(login.PASSWORD_METHOD, method))
+        token = pages.replace_session(request, self.caller, amr=(PASSWORD, method))
         return pages.enter(request, token, pages.return_url_of(request))
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
@@ -68,7 +70,7 @@ class ConfirmEnrolment(OwnForm):
         codes = reauthentication.confirm_second_factor(user, code, visitor=browser.visitor(request), at=at)
         words = {"codes": codes, "username": user.username}
         response = pages.page(request, "recovery_codes", words, return_url=pages.return_url_of(request))
-        amr = (login.PASSWORD_METHOD, second_factor.TOTP_METHOD)
+        amr = (PASSWORD, APP_CODE)
         with suppress(Gone):  # if the session ended meanwhile, show the codes anyway
             token = pages.replace_session(request, self.caller, amr=amr)
             services.end_sessions_besides(user, token.jti, at=at)

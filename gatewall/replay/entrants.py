@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from gatewall.credentials.check import session_subject
 from gatewall.engine.access_rules.rules import AccessRule
 from gatewall.engine.addresses import IPNetwork, NetworkTable
+from gatewall.engine.auth_methods import AUTH_METHODS
 from gatewall.engine.evaluate import evaluate
 from gatewall.engine.facts import Facts
 from gatewall.engine.groups import GroupState
@@ -16,7 +17,6 @@ from gatewall.engine.ports import Ports
 from gatewall.engine.snapshot import EnforcementMode, PolicySnapshot, UserState
 
 MAX_LISTED = 200
-_EVERY_FACTOR = ("pwd", "otp", "mfa", "phr")
 _NO_MEMBER = -1
 _SESSION = Credential(CredentialKind.SESSION_COOKIE, "")
 
@@ -78,7 +78,7 @@ def entrants(request: AccessRequest, policy: PolicySnapshot, ports: Ports, netwo
 
 
 def _person(user: UserState, request: AccessRequest, policy: PolicySnapshot, ports: Ports) -> Entry:
-    subject = session_subject(user, policy, _EVERY_FACTOR)
+    subject = session_subject(user, policy, AUTH_METHODS)
     return _entry(user.id, user.username, request, policy, replace(ports, credentials=_Proved(subject)))
 
 

@@ -14,6 +14,7 @@ from gatewall.api.scopes import POLICY
 from gatewall.api.serializers import ShapedField, StrictInput, TextField, WholeNumberField
 from gatewall.api.translation import translated
 from gatewall.api.views import ApiView
+from gatewall.engine.auth_methods import AUTH_METHODS, PASSWORD
 from gatewall.engine.model import SubjectKind
 from gatewall.kernel.refusals import Gone
 from gatewall.replay.explanation import AssumedSubject, MadeUpRequest
@@ -120,9 +121,7 @@ class CredentialInput(StrictInput):
     id = WholeNumberField(min_value=1, max_value=_MAX_ID, required=False)
     name = TextField(max_length=100, required=False)
     amr = serializers.ListField(
-        child=serializers.ChoiceField(
-            choices=["pwd", "otp", "mfa", "phr"], error_messages={"invalid_choice": "pwd, otp, mfa or phr"}
-        ),
+        child=serializers.ChoiceField(choices=AUTH_METHODS, error_messages={"invalid_choice": "pwd, otp, mfa or phr"}),
         max_length=4,
         required=False,
     )
@@ -138,7 +137,7 @@ class CredentialInput(StrictInput):
             raise serializers.ValidationError({"amr": _("only a user's session has it")})
         if given[0] != "token":
             attrs["assumed"] = AssumedSubject(
-                _ASSUMABLE[kind], _existing_id(kind, given[0], attrs[given[0]]), tuple(attrs.get("amr", ["pwd"]))
+                _ASSUMABLE[kind], _existing_id(kind, given[0], attrs[given[0]]), tuple(attrs.get("amr", [PASSWORD]))
             )
         return attrs
 

@@ -9,6 +9,7 @@ from rest_framework import serializers
 
 from gatewall.api.serializers import StrictInput, TextField
 from gatewall.engine.addresses import parse_address, text_of
+from gatewall.engine.auth_methods import AUTH_METHODS, PASSWORD
 from gatewall.engine.hosts import Authority
 from gatewall.engine.model import Effect, Reason
 from gatewall.kernel.changes import describe, difference
@@ -19,7 +20,6 @@ from policies.models import Expectation
 
 MAX_EXPECTATIONS = 1_000
 MAX_HEADERS = 50
-AMR = ("pwd", "otp", "mfa", "phr")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}", re.ASCII)  # RFC 9110 section 5.6.2
 _TOLD = frozenset({"host", *(f"x-forwarded-{part}" for part in ("for", "host", "proto", "method", "uri"))})
 _MAX_URI = 8192
@@ -94,7 +94,9 @@ class SubjectInput(StrictInput):
 
     user = TextField(max_length=64, required=False)
     license = TextField(max_length=100, required=False)
-    amr = serializers.ListField(child=serializers.ChoiceField(choices=AMR), max_length=len(AMR), required=False)
+    amr = serializers.ListField(
+        child=serializers.ChoiceField(choices=AUTH_METHODS), max_length=len(AUTH_METHODS), required=False
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("user" in attrs) == ("license" in attrs):
@@ -102,7 +104,7 @@ class SubjectInput(StrictInput):
         if "license" in attrs and "amr" in attrs:
             raise serializers.ValidationError({"amr": [_("only a user's session has it")]})
         if "user" in attrs:
-            attrs["amr"] = [each for each in AMR if each in attrs.get("amr", ["pwd"])]
+            attrs["amr"] = [each for each in AUTH_METHODS if each in attrs.get("amr", [PASSWORD])]
         return attrs
 
 
@@ -134,7 +136,7 @@ class ExpectationInput(StrictInput):
 
 
 _OPTIONAL: Mapping[str, Any] = {"method": "GET", "uri": "/", "scheme": "https", "headers": {}, "as": None}
-_PLAIN_SESSION = ["pwd"]
+_PLAIN_SESSION = [PASSWORD]
 
 
 def shown_request(request: Mapping[str, Any]) -> dict[str, Any]:

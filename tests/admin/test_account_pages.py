@@ -8,8 +8,10 @@ import pytest
 from django.utils import timezone
 from django_otp.oath import totp
 
-from accounts import login, second_factor, selectors, services, sign_in_events
+from accounts import selectors, services
 from accounts.models import Session, User
+from accounts.sign_in import login, second_factor
+from accounts.visitor import Visitor
 from gatewall.engine.model import CredentialKind, Reason
 from gatewall.policy import revisions
 from licensing import services as licensing
@@ -23,7 +25,7 @@ OTHER_PASSWORD = "staple battery horse correct"
 
 def session_of(user, **parts):
     """The token of a session that is opened now."""
-    visitor = sign_in_events.Visitor(client_ip="198.51.100.7", user_agent="browser of bob")
+    visitor = Visitor(client_ip="198.51.100.7", user_agent="browser of bob")
     return login.start_session(user, audiences=("gate",), amr=("pwd",), visitor=visitor, at=timezone.now()).text
 
 
@@ -159,7 +161,7 @@ def test_live_sessions_are_shown_and_cannot_be_edited(pages, bob):
         bob,
         audiences=("gate",),
         amr=("pwd",),
-        visitor=sign_in_events.Visitor("203.0.113.9", "of yesterday"),
+        visitor=Visitor("203.0.113.9", "of yesterday"),
         at=timezone.now() - timedelta(days=2),
     )
 

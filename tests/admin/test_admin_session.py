@@ -8,16 +8,16 @@ import time_machine
 from django.test import Client
 from django.utils import timezone
 
-from accounts import recovery, selectors, services, throttling
+from accounts import selectors, services
 from accounts.models import FailureCount, Session
+from accounts.sign_in import recovery, throttling
 from gatewall.policy import system_settings
 from tests.admin.conftest import ADMIN, Fields, Pages
 from tests.support.proxies import PASSWORD, Api, a_token, enter_admin_site
 from tests.support.second_factor import an_app
 
 pytestmark = pytest.mark.django_db
-OTHER_PASSWORD = "staple battery horse correct"
-OLD = timedelta(minutes=11)
+OTHER_PASSWORD, OLD = "staple battery horse correct", timedelta(minutes=11)
 FROM_ELSEWHERE = [
     {"Sec-Fetch-Site": "cross-site"},
     {"Sec-Fetch-Site": "same-site"},

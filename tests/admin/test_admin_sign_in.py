@@ -8,9 +8,10 @@ from django.contrib.auth import authenticate
 from django.test import Client
 from django.utils import timezone
 
-from accounts import second_factor, services
+from accounts import services
 from accounts.backends import AccountsBackend
 from accounts.models import FailureCount, Session, WrongCodes
+from accounts.sign_in import second_factor
 from tests.admin.conftest import ADMIN, Pages
 from tests.support.proxies import PASSWORD, Api
 from tests.support.second_factor import an_app

@@ -1,7 +1,7 @@
 """The page of a user whose code entry is locked by too many wrong codes."""
 
-from accounts import wrong_codes
 from accounts.models import WrongCodes
+from accounts.sign_in import wrong_codes
 from tests.support.second_factor import an_app
 
 

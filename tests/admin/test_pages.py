@@ -7,9 +7,10 @@ from django.conf import settings
 from django.contrib import admin
 from django.contrib.staticfiles import finders
 
-from accounts import login, sign_in_events
 from accounts.api_tokens import services as api_tokens
 from accounts.models import User
+from accounts.sign_in import login
+from accounts.visitor import Visitor
 from audit.models import SecurityEvent
 from gatewall.policy import system_settings
 from licensing import services as licensing
@@ -32,7 +33,7 @@ OUTSIDE = re.compile(r"""(?:src|href|action)=["'](?:https?:)?//""", re.IGNORECAS
 @pytest.fixture
 def rows(alice, bob):
     """One row of every kind, and everything about them that nobody may read."""
-    visitor = sign_in_events.Visitor(client_ip="198.51.100.7", user_agent="browser")
+    visitor = Visitor(client_ip="198.51.100.7", user_agent="browser")
     session = login.sign_in("bob", PASSWORD, flow=login.GUARD, visitor=visitor, at=bob.created_at)
     domain = policies.register_domain(actor="test", name="office.example", access="authenticated")
     license_, license_token = licensing.issue_license(actor="test", name="robot", authorized_domains=[domain])

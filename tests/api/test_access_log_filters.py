@@ -8,6 +8,7 @@ import pytest
 from audit.log.filters import FILTERS, PARAMETERS
 from audit.spool.records import Kind
 from audit.spool.rows import RECORDED
+from gatewall.engine.auth_methods import AUTH_METHODS
 from tests.support.cast import NOW
 from tests.support.logs import listed, numbers
 from tests.support.records import a_record
@@ -90,6 +91,14 @@ def test_no_text_breaks_a_filter(admin, log, name):
         for parameter in {name, f"exclude_{name}"} & set(PARAMETERS):
             response = admin.get("/access-logs", {parameter: value})
             assert response.status_code in {200, 400}, response.json()
+
+
+@pytest.mark.parametrize("method", AUTH_METHODS)
+def test_rows_are_found_by_each_authentication_method(admin, log, method):
+    with_it = {"kind": "session-cookie", "amr": [method], "state": "valid"}
+    log(a_record(1, credential=with_it), a_record(2, credential={**with_it, "amr": []}))
+
+    assert numbers(listed(admin, amr=method)) == [1]
 
 
 def test_every_filter_with_an_exclusion_parts_the_rows_in_two(admin, log):

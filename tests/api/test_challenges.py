@@ -6,8 +6,9 @@ import jwt
 import pytest
 from django.utils import timezone
 
-from accounts import challenges, second_factor, services, throttling
+from accounts import services
 from accounts.models import RecoveryCode
+from accounts.sign_in import challenges, second_factor, throttling
 from gatewall.credentials.sessions import ISSUER
 from tests.api.sign_ins import BOTH, FLOWS, begin, finish
 from tests.support.proxies import PASSWORD, Api, a_token, code_of

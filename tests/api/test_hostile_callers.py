@@ -3,8 +3,10 @@
 import pytest
 from django.utils import timezone
 
-from accounts import login, second_factor, selectors, services, sign_in_events
+from accounts import selectors, services
 from accounts.models import Session
+from accounts.sign_in import login, second_factor
+from accounts.visitor import Visitor
 from gatewall.api import rate
 from gatewall.policy import revisions, system_settings
 from policies import services as policies
@@ -49,7 +51,7 @@ def test_tokens_of_users_do_not_stand_between_the_policy_and_its_past(alice, bob
 
 
 def test_a_session_that_was_ended_meanwhile_is_not_replaced(bob):
-    visitor = sign_in_events.Visitor("203.0.113.9", "tests")
+    visitor = Visitor("203.0.113.9", "tests")
     token = login.start_session(bob, audiences=("gate",), amr=("pwd",), visitor=visitor, at=timezone.now())
     services.revoke_session(token.jti, at=timezone.now())
 

@@ -5,8 +5,9 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from accounts import login, services
+from accounts import services
 from accounts.models import Session, User
+from accounts.sign_in import login
 from tests.api.own import AUDIENCES, NEW, OLD, of
 from tests.support.proxies import PASSWORD, Api, a_token, code_of, enter_admin_site
 from tests.support.second_factor import an_app

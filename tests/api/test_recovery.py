@@ -7,8 +7,9 @@ from django.contrib.auth import hashers
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from accounts import login, second_factor, services
+from accounts import services
 from accounts.models import FailureCount, RecoveryCode, Session, TotpDevice
+from accounts.sign_in import login, second_factor
 from gatewall.policy import system_settings
 from tests.support.proxies import PASSWORD, Api, a_token, code_of
 from tests.support.second_factor import an_app

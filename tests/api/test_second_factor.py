@@ -6,8 +6,9 @@ import jwt
 import pytest
 from django.utils import timezone
 
-from accounts import challenges, second_factor, tokens
+from accounts import tokens
 from accounts.models import Challenge, RecoveryCode, Session, TotpDevice
+from accounts.sign_in import challenges, second_factor
 from tests.api.sign_ins import BOTH, begin, finish
 from tests.support.cast import MOMENT
 from tests.support.proxies import PASSWORD, Api, a_token, code_of

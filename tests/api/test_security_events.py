@@ -5,7 +5,7 @@ import json
 import pytest
 from django.test import Client
 
-from accounts import second_factor
+from accounts.sign_in import second_factor
 from audit.event_kinds import EventKind, EventSeverity
 from audit.events import recording
 from audit.events.recording import Event, Tally, count_event, count_events

@@ -7,9 +7,10 @@ from django.contrib.auth import hashers
 from django.db import OperationalError
 from django.utils import timezone
 
-from accounts import services, throttling
+from accounts import services
 from accounts.hashers import TooBusy
 from accounts.models import Challenge, Session
+from accounts.sign_in import throttling
 from gatewall.policy import system_settings
 from tests.api.guessing import FIRST_DELAY, HERE, THERE, counts, fail, finish, sign_in, waits
 from tests.support.proxies import PASSWORD, Api, a_token
@@ -217,7 +218,7 @@ def test_what_nobody_had_the_time_to_look_at_is_no_failure(monkeypatch):
         raise TooBusy("busy", retry_after_seconds=5)
 
     with monkeypatch.context() as patched:
-        patched.setattr("accounts.login.check_password", too_busy)
+        patched.setattr("accounts.sign_in.login.check_password", too_busy)
         answers = [sign_in() for _ in range(12)]
 
     assert {(answer.status_code, answer.json()["code"]) for answer in answers} == {(429, "too-busy")}
@@ -249,7 +250,7 @@ def no_database(monkeypatch):
     def locked(*_, **__):
         raise OperationalError("database is locked")
 
-    monkeypatch.setattr("accounts.throttling.FailureCount.objects.bulk_create", locked)
+    monkeypatch.setattr("accounts.sign_in.throttling.FailureCount.objects.bulk_create", locked)
 
 
 @pytest.mark.parametrize("path", ["/login", "/admin-login"])

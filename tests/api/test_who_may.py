@@ -9,8 +9,9 @@ import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
-from accounts import challenges, services
+from accounts import services
 from accounts.models import Session
+from accounts.sign_in import challenges
 from tests.support.proxies import Api, a_license, a_token, enter_admin_site
 
 PUBLIC, SIGNED_IN, SELF, ADMIN = "public", "signed in", "self", "admin"

@@ -6,10 +6,11 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from accounts import challenges, code_entry, services, wrong_codes
+from accounts import services
 from accounts.models import Challenge, User, WrongCodes
-from accounts.throttling import TooManyAttempts
-from accounts.wrong_codes import CodeEntryLocked
+from accounts.sign_in import challenges, code_entry, wrong_codes
+from accounts.sign_in.throttling import TooManyAttempts
+from accounts.sign_in.wrong_codes import CodeEntryLocked
 from audit.models import SecurityEvent
 from tests.api.guessing import FIRST_DELAY, THERE, challenge, fail, finish, guess, number, waits
 from tests.support.cast import MOMENT

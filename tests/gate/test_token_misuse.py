@@ -6,8 +6,9 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from accounts import challenges, recovery, second_factor, services
+from accounts import services
 from accounts.models import RecoveryCode
+from accounts.sign_in import challenges, recovery, second_factor
 from gatewall.credentials.keyring import KeyRing
 from gatewall.credentials.rotation import new_key
 from tests.support.proxies import PASSWORD, Api, a_git_token, a_license, a_token, a_user

@@ -6,8 +6,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from accounts import second_factor, services
+from accounts import services
 from accounts.models import Session
+from accounts.sign_in import second_factor
 from licensing.models import GitToken
 from tests.support.proxies import PASSWORD, a_git_token, a_token
 from tests.support.second_factor import an_app

@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.utils import timezone
 
-from accounts import second_factor
 from accounts.models import TotpDevice
+from accounts.sign_in import second_factor
 from tests.support.cast import OFFICE
 from tests.support.proxies import PASSWORD, a_token
 from tests.support.second_factor import App, secret_of

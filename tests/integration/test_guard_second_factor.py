@@ -8,8 +8,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts import challenges, services, throttling
+from accounts import services
 from accounts.models import Challenge, Session
+from accounts.sign_in import challenges, throttling
 from gatewall.policy import system_settings
 from tests.support.proxies import PASSWORD, Api
 from tests.support.second_factor import an_app

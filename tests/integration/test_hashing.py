@@ -9,8 +9,9 @@ from argon2 import extract_parameters
 from argon2.low_level import Type
 from django.contrib.auth.hashers import Argon2PasswordHasher, MD5PasswordHasher, check_password, make_password
 
-from accounts import hashers, login, services
+from accounts import hashers, services
 from accounts.hashers import AT_ONCE, Argon2idHasher, TooBusy
+from accounts.sign_in import login
 from tests.support.proxies import PASSWORD
 
 VISITORS = 12

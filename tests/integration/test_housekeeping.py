@@ -8,8 +8,9 @@ import time_machine
 from django.conf import settings
 from django.utils import timezone
 
-from accounts import challenges, services, throttling
+from accounts import services
 from accounts.models import Challenge, FailureCount, Session
+from accounts.sign_in import challenges, throttling
 from gatewall.agent import housekeeping
 from gatewall.agent.agent import Agent
 from gatewall.agent.log_shipper import LogShipper

@@ -10,9 +10,9 @@ from django.conf import settings
 from django.contrib.sessions.models import Session as Row
 from django.test import Client
 
-from accounts import throttling
 from accounts.models import FailureCount
 from accounts.session_store import SessionStore
+from accounts.sign_in import throttling
 from gatewall.agent import housekeeping
 from tests.support.cast import MOMENT
 from tests.support.proxies import enter_admin_site

@@ -69,7 +69,7 @@ def test_a_wrong_code_keeps_the_challenge_and_the_way_back(visitor, bob, office)
 
 @pytest.mark.parametrize("reason", ["expired", "too many tries", "spent", "forged", "of another way in"])
 def test_a_challenge_that_is_over_leads_to_the_beginning(visitor, bob, office, reason):
-    from accounts import challenges  # noqa: PLC0415
+    from accounts.sign_in import challenges  # noqa: PLC0415
 
     app = an_app(bob)
     page = visitor.sign_in(rd=BACK)

@@ -7,9 +7,11 @@ from contextlib import ExitStack
 import pytest
 from django.db import connection
 
-from accounts import hashers, login, sign_in_events
+from accounts import hashers
 from accounts.hashers import SIGN_INS_AT_ONCE as AT_ONCE
 from accounts.models import FailureCount
+from accounts.sign_in import events as sign_in_events
+from accounts.sign_in import login
 from tests.support.proxies import PASSWORD, Api
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -9,8 +9,8 @@ from django.apps import apps
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from accounts import second_factor
 from accounts.models import Challenge, RecoveryCode, TotpDevice
+from accounts.sign_in import second_factor
 from tests.support.proxies import PASSWORD, Api, a_token, enter_admin_site
 from tests.support.second_factor import an_app
 

@@ -3,9 +3,10 @@
 import pytest
 from django.utils import timezone
 
-from accounts import login, sign_in_events
 from accounts import services as accounts
 from accounts.models import Session, User
+from accounts.sign_in import login
+from accounts.visitor import Visitor
 from gatewall.kernel.refusals import Gone
 from licensing import services as licensing
 from licensing.models import GitToken, License
@@ -165,7 +166,7 @@ def test_user_who_was_deleted_while_signing_in_is_not_signed_in(bob):
         login.open_session(
             login.Proven(bob, ("pwd",)),
             flow=login.GUARD,
-            visitor=sign_in_events.Visitor("192.0.2.1", ""),
+            visitor=Visitor("192.0.2.1", ""),
             at=timezone.now(),
         )
 

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from accounts import throttling
 from accounts.hashers import TooBusy
 from accounts.models import FailureCount
-from accounts.throttling import TooManyAttempts
+from accounts.sign_in import throttling
+from accounts.sign_in.throttling import TooManyAttempts
 from gatewall.policy import system_settings
 from tests.support.cast import MOMENT
 from tests.support.proxies import a_token

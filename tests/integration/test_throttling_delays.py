@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from accounts.throttling import Count, Counted, Limit
+from accounts.sign_in.throttling import Count, Counted, Limit
 from tests.support.cast import MOMENT
 
 MINUTE = timedelta(minutes=1)

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from accounts import sign_in_events
+from accounts.sign_in import events as sign_in_events
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 from audit.models import SecurityEvent

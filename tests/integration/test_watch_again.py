@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 
-from accounts import sign_in_events
+from accounts.sign_in import events as sign_in_events
 from audit.event_kinds import EventKind
 from audit.events import selectors
 from audit.events.recording import Event, record_event

@@ -45,7 +45,7 @@ SUITES = (
         ("jwt", "re2", "idna", "cryptography.hazmat.primitives.ciphers.aead"),
     ),
     Suite(
-        ("accounts/throttling.py",),
+        ("accounts/sign_in/throttling.py",),
         ("tests/integration/test_throttling_counts.py", "tests/integration/test_throttling_delays.py"),
         (),
         ["--ds=tests.mutation.settings"],

@@ -52,10 +52,10 @@ EQUIVALENT: dict[str, str] = {
     "gatewall/credentials/ringfile.py _sync_folder: os.O_RDONLY | os.O_DIRECTORY -> os.O_RDONLY & os.O_DIRECTORY": (
         _A_FOLDER
     ),
-    "accounts/throttling.py blocked_until: 32 -> 33": (
+    "accounts/sign_in/throttling.py blocked_until: 32 -> 33": (
         "2 ** 32 of the smallest delay, a microsecond, is more than the longest: the bound keeps numbers small"
     ),
-    "accounts/throttling.py prune: True -> False": "SQLite, over which this runs, has no row locks to skip",
-    "accounts/throttling.py (module): '' -> 'XX'": "neither is a scope, so nothing is forgotten",
+    "accounts/sign_in/throttling.py prune: True -> False": "SQLite, over which this runs, has no row locks to skip",
+    "accounts/sign_in/throttling.py (module): '' -> 'XX'": "neither is a scope, so nothing is forgotten",
     "gatewall/credentials/sessions.py _key_name: b'' -> b'XX'": "neither is JSON",
 }

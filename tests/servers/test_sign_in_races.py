@@ -8,8 +8,9 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from accounts import hashers, login, second_factor, throttling, totp, wrong_codes
+from accounts import hashers
 from accounts.models import Challenge, FailureCount, RecoveryCode, Session, TotpDevice, WrongCodes
+from accounts.sign_in import login, second_factor, throttling, totp, wrong_codes
 from gatewall.policy import system_settings
 from tests.support.concurrency import at_once
 from tests.support.processes import PATIENCE

@@ -13,10 +13,12 @@ from django.test import Client
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from accounts import admin_session, login, services, sign_in_events
+from accounts import admin_session, services
 from accounts.api_tokens import services as api_tokens
 from accounts.models import User
+from accounts.sign_in import login
 from accounts.tokens import API, GATE
+from accounts.visitor import Visitor
 from gatewall.api.codes import PROBLEM_CODES
 from gatewall.api.problems import MEDIA_TYPE
 from gatewall.api.scopes import Scope
@@ -42,7 +44,7 @@ def a_token(
     user: User, *, audiences: Iterable[str] = (GATE, API), amr: tuple[str, ...] = ("pwd",), at: Any = None
 ) -> str:
     """Create a session of the user; return its token."""
-    visitor = sign_in_events.Visitor(client_ip=CLIENT, user_agent="tests")
+    visitor = Visitor(client_ip=CLIENT, user_agent="tests")
     token = login.start_session(user, audiences=tuple(audiences), amr=amr, visitor=visitor, at=at or timezone.now())
     return token.text
 
@@ -50,7 +52,7 @@ def a_token(
 def enter_admin_site(client: Client, user: User, *, amr: tuple[str, ...] = ("pwd",), at: Any = None) -> None:
     """Sign the user in to the Django admin, like its form after the checks."""
     client.force_login(user)
-    store, visitor = client.session, sign_in_events.Visitor(client_ip=CLIENT, user_agent="tests")
+    store, visitor = client.session, Visitor(client_ip=CLIENT, user_agent="tests")
     admin_session.begin(store, user, amr=amr, visitor=visitor, at=at or timezone.now())
     store.save()
 

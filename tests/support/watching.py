@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounts import sign_in_events
+from accounts.sign_in import events as sign_in_events
 from audit.events.recording import Tally, count_events
 from audit.models import SecurityEvent
 from audit.storage import ingest

@@ -12,7 +12,7 @@ import zxingcpp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts import totp
+from accounts.sign_in import totp
 from tests.support.second_factor import STEP, App, code_of_step, secret_of
 
 SECRET = b"12345678901234567890"

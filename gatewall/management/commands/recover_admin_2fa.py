@@ -5,7 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts import recovery, selectors
+from accounts import selectors
+from accounts.sign_in import recovery
 
 
 class Command(BaseCommand):

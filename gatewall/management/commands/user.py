@@ -8,8 +8,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from accounts import recovery, selectors, services
+from accounts import selectors, services
 from accounts.models import User
+from accounts.sign_in import recovery
 from gatewall.management.refused import refusals_as_errors
 
 _ACTOR = "gatewall user"

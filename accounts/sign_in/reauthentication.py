@@ -4,11 +4,11 @@ from datetime import datetime, timedelta
 
 from django.contrib.auth.hashers import check_password
 
-from accounts import code_entry, second_factor, sign_in_events
 from accounts.models import User
-from accounts.second_factor import WrongSetupCode
-from accounts.sign_in_events import Visitor
+from accounts.sign_in import code_entry, events, second_factor
+from accounts.sign_in.second_factor import WrongSetupCode
 from accounts.validators import MAX_LENGTH
+from accounts.visitor import Visitor
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.refusals import Conflict, Forbidden, Gone
 
@@ -46,11 +46,11 @@ def require_password(user: User, password: str | None, *, visitor: Visitor, at: 
     """Raise unless this is the user's password: ReauthenticationRequired, ReauthenticationFailed, TooManyAttempts."""
     if password is None:
         raise ReauthenticationRequired("send your password along")
-    attempt = sign_in_events.attempt(user.username, visitor, at, flow=FLOW)
+    attempt = events.attempt(user.username, visitor, at, flow=FLOW)
     with attempt.uncounted_if_too_busy():
         is_right = len(password) <= MAX_LENGTH and check_password(password, user.password)
     if not is_right:
-        sign_in_events.failed(user.username, visitor.client_ip, at, flow=FLOW)
+        events.failed(user.username, visitor.client_ip, at, flow=FLOW)
         raise ReauthenticationFailed("the password is wrong")
     attempt.uncount()
 

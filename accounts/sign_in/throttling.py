@@ -36,7 +36,7 @@ _WIDER: dict[int, dict[str, tuple[int, int]]] = {
 FOREIGN = frozenset({ACCOUNT, "code", *_WIDER[4], *_WIDER[6]})
 """Scopes that other clients can exhaust."""
 _PRUNED_AT_ONCE = 1000
-_SALT = "accounts.throttling"
+_SALT = "accounts.sign_in.throttling"
 
 
 class TooManyAttempts(TooMany):

@@ -8,11 +8,11 @@ from datetime import datetime
 
 from django.db import transaction
 
-from accounts import challenges, second_factor, sign_in_events, wrong_codes
 from accounts.models import User
-from accounts.sign_in_events import Visitor
-from accounts.throttling import Attempt, TooManyAttempts
-from accounts.wrong_codes import CodeEntryLocked, Try
+from accounts.sign_in import challenges, events, second_factor, wrong_codes
+from accounts.sign_in.throttling import Attempt, TooManyAttempts
+from accounts.sign_in.wrong_codes import CodeEntryLocked, Try
+from accounts.visitor import Visitor
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 
@@ -31,11 +31,11 @@ class Entry:
     def record_wrong(self) -> None:
         """Record a wrong code; after ten in a row end the open challenges of the account."""
         number = self.counted.number
-        sign_in_events.wrong_code(self.user, self.client_ip, self.at, flow=self.flow)
+        events.wrong_code(self.user, self.client_ip, self.at, flow=self.flow)
         if number >= wrong_codes.ENDS_CHALLENGES:
             challenges.end_all(self.user, at=self.at)
         if number in {wrong_codes.ENDS_CHALLENGES, wrong_codes.LOCKS}:
-            sign_in_events.many_wrong_codes(
+            events.many_wrong_codes(
                 self.user, self.client_ip, self.at, flow=self.flow, number=number, locks=number == wrong_codes.LOCKS
             )
 
@@ -60,10 +60,10 @@ def begin(user: User, code: str, visitor: Visitor, at: datetime, *, flow: str) -
     try:
         counted = wrong_codes.take(user, at, is_recovery_code=not second_factor.is_app_code(code))
     except (TooManyAttempts, CodeEntryLocked):
-        sign_in_events.locked(user.username, visitor.client_ip, at, flow=flow, scopes=[wrong_codes.SCOPE])
+        events.locked(user.username, visitor.client_ip, at, flow=flow, scopes=[wrong_codes.SCOPE])
         raise
     try:
-        attempt = sign_in_events.attempt(user.username, visitor, at, flow=flow)
+        attempt = events.attempt(user.username, visitor, at, flow=flow)
     except TooManyAttempts:
         counted.take_back()
         raise

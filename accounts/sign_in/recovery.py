@@ -6,9 +6,10 @@ from datetime import datetime
 from django.conf import settings
 from django.db import transaction
 
-from accounts import login, second_factor, services, sign_in_events
+from accounts import services
 from accounts.models import User
-from accounts.sign_in_events import Visitor
+from accounts.sign_in import events, login, second_factor
+from accounts.visitor import Visitor
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 from gatewall.kernel.refusals import Forbidden
@@ -28,14 +29,14 @@ def recover(username: str, password: str, recovery_key: str, *, visitor: Visitor
     Checks the recovery key before the password. Raises RecoveryRefused, TooManyAttempts.
     """
     where = visitor.client_ip
-    attempt = sign_in_events.attempt(username, visitor, at, flow=FLOW)
+    attempt = events.attempt(username, visitor, at, flow=FLOW)
     if not _is_key(recovery_key):
-        sign_in_events.recovery_refused(username, where, at, why="recovery-key")
+        events.recovery_refused(username, where, at, why="recovery-key")
         raise RecoveryRefused("this is refused")
     with attempt.uncounted_if_too_busy():
         user = login.verify_password(username, password)
     if user is None or not user.is_admin:
-        sign_in_events.recovery_refused(username, where, at, why="invalid-credentials")
+        events.recovery_refused(username, where, at, why="invalid-credentials")
         raise RecoveryRefused("this is refused")
     attempt.uncount()
     reset(user, actor=user.username, client_ip=where)

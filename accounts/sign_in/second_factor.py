@@ -9,18 +9,18 @@ from datetime import datetime
 from django.conf import settings
 from django.db import transaction
 
-from accounts import selectors, totp, wrong_codes
+from accounts import selectors
 from accounts.models import RecoveryCode, TotpDevice, User
+from accounts.sign_in import totp, wrong_codes
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 from gatewall.credentials.sealing import SealBroken, Sealer
+from gatewall.engine import auth_methods
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.refusals import Conflict, Gone, Invalid
 
 logger = logging.getLogger(__name__)
 
-TOTP_METHOD, RECOVERY_METHOD = "otp", "mfa"
-"""Authentication method per kind of code (RFC 8176)."""
 CODES = 10
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u
 _LENGTH, _GROUP = 16, 4  # 80 random bits: a fast hash is enough
@@ -122,9 +122,9 @@ def use_code(user: User, code: str, *, at: datetime) -> str | None:
     """
     text = _plain(code)
     if totp.is_code(text):
-        return TOTP_METHOD if _use_totp(user, text, at) else None
+        return auth_methods.APP_CODE if _use_totp(user, text, at) else None
     used = RecoveryCode.objects.filter(user=user, digest=_digest(user, text)).delete()[0]
-    return RECOVERY_METHOD if used and selectors.has_second_factor(user) else None
+    return auth_methods.RECOVERY_CODE if used and selectors.has_second_factor(user) else None
 
 
 def _setup(user: User, secret: bytes) -> Setup:

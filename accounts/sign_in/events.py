@@ -1,12 +1,13 @@
 """Record security events of sign-ins, without the typed username."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
-from accounts import selectors, throttling
+from accounts import selectors
 from accounts.models import User
-from accounts.throttling import Attempt, TooManyAttempts
+from accounts.sign_in import throttling
+from accounts.sign_in.throttling import Attempt, TooManyAttempts
+from accounts.visitor import Visitor
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, count_event, mark_of, record_event
 from audit.spool.masking import masked_text
@@ -15,15 +16,6 @@ from audit.spool.records import storable
 WRONG = "invalid-credentials"
 UNKNOWN = "unknown"
 _LONGEST_AGENT = 256
-
-
-@dataclass(frozen=True, slots=True)
-class Visitor:
-    """Client address and user agent of a sign-in, and whether it comes from this machine."""
-
-    client_ip: str
-    user_agent: str
-    is_at_this_machine: bool = False
 
 
 def attempt(username: str, visitor: Visitor, at: datetime, *, flow: str) -> Attempt:

@@ -16,7 +16,7 @@ from django.db import IntegrityError
 
 from accounts.models import User, WrongCodes
 from accounts.selectors import CODES_LOCK
-from accounts.throttling import LONGEST_DELAY, Limit, TooManyAttempts, blocked_until, seconds_until
+from accounts.sign_in.throttling import LONGEST_DELAY, Limit, TooManyAttempts, blocked_until, seconds_until
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.refusals import Forbidden, Gone
 from gatewall.policy import system_settings

@@ -8,19 +8,20 @@ from django.contrib.auth.hashers import check_password, make_password
 from django.db import transaction
 from django.utils.functional import SimpleLazyObject
 
-from accounts import challenges, code_entry, second_factor, selectors, services, sign_in_events, tokens
-from accounts.challenges import Challenged, InvalidChallenge
+from accounts import selectors, services, tokens
 from accounts.hashers import limit_concurrency
 from accounts.models import User
-from accounts.sign_in_events import Visitor
+from accounts.sign_in import challenges, code_entry, events, second_factor
+from accounts.sign_in.challenges import Challenged, InvalidChallenge
 from accounts.tokens import API, GATE, IssuedToken
 from accounts.validators import MAX_LENGTH
+from accounts.visitor import Visitor
+from gatewall.engine import auth_methods
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.refusals import Forbidden, Gone, Refusal
 from gatewall.policy import revisions, system_settings
 
 _WRONG = _("the user name or the password is wrong")
-PASSWORD_METHOD = "pwd"
 _DUMMY_HASH = SimpleLazyObject(lambda: make_password("the password of nobody"))
 
 
@@ -100,15 +101,15 @@ def finish_sign_in(token: str, code: str, *, flow: Flow, visitor: Visitor, at: d
 def prove_password(username: str, password: str, *, flow: Flow, visitor: Visitor, at: datetime) -> Proven | Challenged:
     """Verify the password as ``sign_in()`` does, without opening a session."""
     where = visitor.client_ip
-    attempt = sign_in_events.attempt(username, visitor, at, flow=flow.name)
+    attempt = events.attempt(username, visitor, at, flow=flow.name)
     with attempt.uncounted_if_too_busy():
         user = verify_password(username, password)
     if user is None:
-        sign_in_events.failed(username, where, at, flow=flow.name)
+        events.failed(username, where, at, flow=flow.name)
         raise InvalidCredentials(_WRONG)
     if flow.admins_only and not user.may_audit:
         attempt.uncount()
-        sign_in_events.failed(username, where, at, flow=flow.name, why=AdminRequired.code)
+        events.failed(username, where, at, flow=flow.name, why=AdminRequired.code)
         raise AdminRequired(_("only admins may sign in here"))
     if selectors.has_second_factor(user):
         attempt.uncount()
@@ -117,7 +118,7 @@ def prove_password(username: str, password: str, *, flow: Flow, visitor: Visitor
         except Gone:
             raise InvalidCredentials(_WRONG) from None
     attempt.succeeded()
-    return Proven(user, (PASSWORD_METHOD,))
+    return Proven(user, (auth_methods.PASSWORD,))
 
 
 @limit_concurrency()
@@ -141,10 +142,10 @@ def prove_code(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datet
     challenges.spend(challenge, at=at)
     if flow.admins_only and not user.may_audit:
         entry.uncount()
-        sign_in_events.failed(user.username, visitor.client_ip, at, flow=flow.name, why=AdminRequired.code)
+        events.failed(user.username, visitor.client_ip, at, flow=flow.name, why=AdminRequired.code)
         raise AdminRequired(_("only admins may sign in here"))
     entry.succeeded()
-    return Proven(user, (PASSWORD_METHOD, method))
+    return Proven(user, (auth_methods.PASSWORD, method))
 
 
 def open_session(proof: Proven, *, flow: Flow, visitor: Visitor, at: datetime) -> SignedIn:
@@ -160,7 +161,7 @@ def open_session(proof: Proven, *, flow: Flow, visitor: Visitor, at: datetime) -
 
 def record_success(proof: Proven, *, flow: Flow, visitor: Visitor, at: datetime) -> None:
     """Record the sign-in as a security event."""
-    sign_in_events.succeeded(proof.user, visitor, at, flow=flow.name, amr=proof.amr)
+    events.succeeded(proof.user, visitor, at, flow=flow.name, amr=proof.amr)
 
 
 def start_session(

@@ -10,11 +10,12 @@ from rest_framework.permissions import AllowAny, IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts import browser, login, recovery, services, sign_in_events
+from accounts import browser, services
 from accounts.authentication import SessionTokenAuthentication, session_token, signed_in_user
-from accounts.challenges import Challenged
-from accounts.login import LOGIN, Flow, SignedIn
-from accounts.serializers import (
+from accounts.sign_in import events, login, recovery
+from accounts.sign_in.challenges import Challenged
+from accounts.sign_in.login import LOGIN, Flow, SignedIn
+from accounts.sign_in.serializers import (
     ChallengedOutput,
     LoginInput,
     OwnSessionOutput,
@@ -82,7 +83,7 @@ class RecoverSecondFactor(_SignInView):
     def post(self, request: Request) -> Response:
         if system_settings.current().recovery_local_only and not browser.is_at_this_machine(request):
             client_ip = browser.visitor(request).client_ip
-            sign_in_events.recovery_refused("", client_ip, timezone.now(), why=RecoveryLocalOnly.code)
+            events.recovery_refused("", client_ip, timezone.now(), why=RecoveryLocalOnly.code)
             raise RecoveryLocalOnly("only whoever is at this machine may do this (recovery_local_only)")
         recovery.recover(**self.body(RecoveryInput), visitor=browser.visitor(request), at=timezone.now())
         return Response(status=status.HTTP_204_NO_CONTENT)

@@ -1,0 +1,116 @@
+"""Serializers of sign-in and second factors."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from accounts.sign_in.challenges import Challenged
+from accounts.sign_in.login import SignedIn
+from gatewall.api.serializers import StrictInput, TextField
+
+
+def password_field(**options: Any) -> TextField:
+    """Return the field of a password: write-only, with its spaces."""
+    return TextField(max_length=1024, trim_whitespace=False, write_only=True, **options)
+
+
+class LoginInput(StrictInput):
+    """Input of a sign-in."""
+
+    username = TextField(max_length=256)
+    password = password_field()
+
+
+class SecondFactorInput(StrictInput):
+    """Input of the second factor of a sign-in."""
+
+    challenge_token = TextField(max_length=4096)
+    code = TextField(max_length=64)
+
+
+class RecoveryInput(StrictInput):
+    """Input to remove the lost second factor of an admin."""
+
+    username = TextField(max_length=256)
+    password = password_field()
+    recovery_key = TextField(max_length=1024, write_only=True)
+
+
+class ConfirmInput(StrictInput):
+    """The first code of an authenticator app."""
+
+    code = TextField(max_length=64)
+
+
+class ReauthenticationInput(StrictInput):
+    """The user's password, unless the sign-in is fresh."""
+
+    password = password_field(required=False)
+
+
+class SwitchOffInput(ReauthenticationInput):
+    """The user's password or a code, unless the sign-in is fresh."""
+
+    code = TextField(max_length=64, required=False)
+
+
+class WhoOutput(serializers.Serializer[Any]):
+    """Summary of a user."""
+
+    id = serializers.IntegerField()
+    username = serializers.CharField()
+    is_admin = serializers.BooleanField()
+
+
+class ChallengedOutput(serializers.Serializer[Any]):
+    """Response to a correct password that requires a second factor."""
+
+    two_factor_required = serializers.BooleanField()
+    challenge_token = serializers.CharField()
+    expires_at = serializers.DateTimeField()
+    methods = serializers.ListField(child=serializers.CharField())
+
+
+class TotpSetupOutput(serializers.Serializer[Any]):
+    """A secret for an authenticator app, not yet confirmed."""
+
+    secret = serializers.CharField()
+    otpauth_uri = serializers.CharField()
+    qr_code = serializers.CharField()
+    qr_svg = serializers.CharField()
+
+
+class RecoveryCodesOutput(serializers.Serializer[Any]):
+    """The recovery codes, returned once."""
+
+    recovery_codes = serializers.ListField(child=serializers.CharField())
+
+
+class SignedInOutput(serializers.Serializer[Any]):
+    """Response to a completed sign-in."""
+
+    token = serializers.CharField()
+    token_type = serializers.ChoiceField(choices=["Bearer"])
+    expires_at = serializers.DateTimeField()
+    two_factor_required = serializers.BooleanField()
+    user = WhoOutput()
+
+
+class OwnSessionOutput(serializers.Serializer[Any]):
+    """The session of the caller's token."""
+
+    user = WhoOutput()
+    expires_at = serializers.DateTimeField()
+    amr = serializers.ListField(child=serializers.CharField())
+
+
+def signed_in(result: SignedIn) -> dict[str, Any]:
+    """Return the response to a completed sign-in."""
+    token = {"token": result.token.text, "token_type": "Bearer", "expires_at": result.token.expires_at}
+    return SignedInOutput({**token, "two_factor_required": False, "user": result.user}).data
+
+
+def challenged(challenge: Challenged) -> dict[str, Any]:
+    """Return the response to a correct password that requires a second factor."""
+    sent = {"challenge_token": challenge.token, "expires_at": challenge.expires_at}
+    return ChallengedOutput({"two_factor_required": True, **sent, "methods": ["totp", "recovery-code"]}).data

@@ -1,0 +1,12 @@
+"""Who is signing in: the client of a sign-in attempt."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Client address and user agent of a sign-in, and whether it comes from this machine."""
+
+    client_ip: str
+    user_agent: str
+    is_at_this_machine: bool = False

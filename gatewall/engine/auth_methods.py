@@ -1,0 +1,9 @@
+"""Authentication methods of a session, as its claim ``amr`` names them (RFC 8176)."""
+
+PASSWORD = "pwd"
+APP_CODE = "otp"
+RECOVERY_CODE = "mfa"
+PHISHING_RESISTANT = "phr"
+"""OpenID Connect Extended Authentication Profile (EAP) ACR Values 1.0, section 2."""
+AUTH_METHODS = (PASSWORD, APP_CODE, RECOVERY_CODE, PHISHING_RESISTANT)
+SECOND_FACTORS = frozenset({APP_CODE, RECOVERY_CODE})
