@@ -29,7 +29,8 @@ def test_a_name_that_was_typed_cannot_be_found_by_whoever_reads_the_rows():
 
 
 def test_other_processes_count_under_the_same_keys():
-    code = f"import django; django.setup(); from accounts import throttling; print(throttling._digest({HERE!r}))"
+    throttling = "accounts.sign_in.throttling"
+    code = f"import django; django.setup(); import {throttling} as throttling; print(throttling._digest({HERE!r}))"
     env = {**os.environ, "DJANGO_SETTINGS_MODULE": "gatewall.settings"}
 
     other = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
