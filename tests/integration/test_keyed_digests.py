@@ -29,8 +29,8 @@ def test_a_name_that_was_typed_cannot_be_found_by_whoever_reads_the_rows():
 
 
 def test_other_processes_count_under_the_same_keys():
-    throttling = "accounts.sign_in.throttling"
-    code = f"import django; django.setup(); import {throttling} as throttling; print(throttling._digest({HERE!r}))"
+    digest = f"from accounts.sign_in import throttling; print(throttling._digest({HERE!r}))"
+    code = f"import django; django.setup(); {digest}"
     env = {**os.environ, "DJANGO_SETTINGS_MODULE": "gatewall.settings"}
 
     other = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
