@@ -24,7 +24,8 @@ TEXTS = [
     'rate({app="x"} | logfmt | duration > 10s [5m])', r"\frac{a}{b} \sqrt{x^2+y^2}", r"$\sum_{i=0}^n i^2$",
     r"$$\left(\frac{a}{b}\right)^{2}$$", "$f(x) = O(n)$", 'v-if="user.isAdmin"', 'v-on:click="save"',
     '@click="open = !open"', 'x-data="{ open: false }"', 'x-init="load()"', "Michael's", "Michael's Photos",
-    "the dogs' bowls", "Tom's or Bob's", "rock 'n' roll",
+    "the dogs' bowls", "Tom's or Bob's", "rock 'n' roll", "alter system and my order", "create database and users'",
+    "create view of the editors'", "java.lang.system.rowsException", "java.lang.Thread.State", "java.lang.String.",
 ]  # fmt: skip
 PATHS = [
     "/js/prototype.js", "/_next/static/chunks/app/%5Blocale%5D/page-x.js", "/_next/static/chunks/app/[locale]/page.js",
@@ -39,6 +40,8 @@ ATTACKS = [
     "onerror=alert;throw 1", "1 union select user from t", "a' or select user--", "drop table users",
     ";drop table lamp", "polygon((select 1))", "java.lang.Runtime", "org.springframework.expression.spel",
     "{{config.items()}}", ".env", "../nginx.conf", "/etc/nginx/nginx.conf", "return true; var a",
+    "alter system set x", "alter session close", "drop table users'", "java.lang.String('a')",
+    "java.lang.System.exit(1)", "java.lang.Integer.class",
     "';return true", "l's -la", "c'a't /etc/passwd", "{{x.constructor.constructor('alert(1)')()}}", "$f('id')",
     "Object.prototype.x=1",
 ]  # fmt: skip
@@ -136,6 +139,7 @@ CODE = st.one_of(
         NOUNS.map(str.capitalize),
         IDENTIFIERS.map(str.capitalize),
     ),
+    st.builds("{}.{}.{}Exception".format, st.sampled_from(["java.lang", "java.util"]), NOUNS, IDENTIFIERS),
     st.builds("{}.{}".format, IDENTIFIERS, IDENTIFIERS),
     st.builds("{}::{}".format, IDENTIFIERS, IDENTIFIERS),
     st.builds("${}({})$".format, st.sampled_from("fghOxy"), st.sampled_from("nxyz")),

@@ -111,8 +111,9 @@ INJECTION_RULES = (
     _rule(
         "java-class",
         r"(?i)\bjavax?\s*\.\s*(?:nio|beans|naming|script|sql|rmi|security|management|xml)\s*\.\s*\w"
-        r"|\bjavax?\s*\.\s*lang\s*\.\s*(?:class(?:loader|value)?|compiler|integer|math|number|object|process|processbuilder|processimpl|reflect|runtime"
-        r"|shutdown|string|stringbuffer|stringbuilder|system|thread|threadgroup|unixprocess)\b"
+        r"|\bjavax?\s*\.\s*lang\s*\.\s*(?:(?:class(?:loader|value)|compiler|processbuilder|processimpl|reflect|runtime|shutdown"
+        r"|unixprocess)\b|(?:class|integer|math|number|object|process|string|stringbuffer|stringbuilder|system|thread|threadgroup)"
+        r"\s*(?:$|[^.\s\w]|\.\s*\w+\s*[(\[]|\.\s*class\b))"
         r"|\bjavax?\s*\.\s*io\s*\.\s*(?:file|filepermission|filedescriptor|objectinput|\w*(?:stream|reader|writer))\b"
         r"|\bjavax?\s*\.\s*util\s*\.\s*(?:base64|hashmap|hashset|jar|logging|priorityqueue|properties|prefs|resourcebundle|scanner|zip)\b"
         r"|\bjavax?\s*\.\s*net\s*\.\s*(?:\w*socket|url|uri|urlclassloader|urlconnection|inetaddress)\b"

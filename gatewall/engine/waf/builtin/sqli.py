@@ -204,7 +204,7 @@ SQLI_RULES = (
         + r"\s+(?:if\s+exists\b|[`\"\[]|\w*[._]\w|[\w`\"\[.]+[\s)]*(?:;|--|#|/\*|'|\"|,|cascade\b)"
         r"|(?:admins?|accounts?|customers?|members?|news|orders|temp\w*|tests?|tmp\w*|users?)\s*(?:$|[)])|\w\s*$)"
         r"|\balter\s+(?:table|database|user|login|session|system)\s+\S+\s+(?:add|change|disable|drop|enable|identified|modify|owner|password"
-        r"|rename|set|with|default|force|quota)\b|\balter\s+(?:session|system)\s+\w"
+        r"|rename|set|with|default|force|quota)\b|\balter\s+(?:session|system)\s+(?:advise|archive|check|close|dump|flush|kill|register|reset|resume|set|suspend|switch)\b"
         r"|\bcreate\s+(?:or\s+replace\s+)?(?:table|database|function|procedure|trigger|view|schema|login"
         r"|temporary)\s+(?:[\w`\"\[.]+\s*(?:\(|as\b|returns|returning)|[`\"\[]|\w*[._]\w)|[=/;'\")]\s*create\s+(?:table|database|view|schema)\s+\w+\s*$|\bcreate\s+user\s+\S+\s+identified\b"
         r"|\bgrant\s+(?:all|select|insert|execute|dba)\b[^\r]*\b(?:on|to)\b",
@@ -250,7 +250,7 @@ SQLI_RULES = (
     ),
     _rule(
         "broken-quote",
-        r"""(?i)^[\w\s.@\-]{0,40}['"`][)\s]*$|^[\w.\-]*['"]{2,}$""",
+        r"""(?i)^(?:[\w\s.@\-]{0,40}["`]|(?:[\w\s.@\-]{0,39}[a-rt-z\d_\s.@\-]|[\w.@\-]{0,39}s)?')[)\s]*$|^[\w.\-]*['"]{2,}$""",
         "a value that ends in a lone quote, the first thing that is tried",
         2,
     ),
