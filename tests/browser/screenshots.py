@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Locator, Page, sync_playwright
 
 from tests.browser.gallery import first_visit
 from tests.browser.installation import find_chromium, installation, launch, without_admin
@@ -42,9 +42,10 @@ def main() -> None:
         browser.close()
 
 
-def keep(page: Page, name: str) -> None:
-    """Write a picture in 32 colours: a third of the bytes, and text stays sharp."""
-    picture = Image.open(io.BytesIO(page.screenshot(full_page=True)))
+def keep(shown: Page | Locator, name: str) -> None:
+    """Write a picture of a page or a part of it in 32 colors: a third of the bytes, and text stays sharp."""
+    taken = shown.screenshot(full_page=True) if isinstance(shown, Page) else shown.screenshot()
+    picture = Image.open(io.BytesIO(taken))
     picture.convert("RGB").quantize(32).save(FOLDER / f"{name}.png", optimize=True)
 
 

@@ -1,15 +1,18 @@
 """The page of the shadow policy: whom it would refuse or let in, and its buttons."""
 
 import re
+from datetime import timedelta
 
 import pytest
 
 from audit.models import AccessLog
+from gatewall.models import PendingConfirmation, RefusalWatch
 from gatewall.models.shadow import ShadowPolicy
 from gatewall.policy import revisions
 from gatewall.whatif.shadow.services import report, set_shadow
 from policies import services
 from policies.models import AuthorizedDomain
+from tests.admin.conftest import Fields
 from tests.console.conftest import NOON, ago
 
 PAGE = "/shadow/"
@@ -44,7 +47,7 @@ def differing(shadow, log):
 
 def tables(page):
     found = {}
-    for title, body in re.findall(r"<h2>([^<]+)</h2>(.*?)(?=<h2>|<form method=\"post\")", page, re.DOTALL):
+    for title, body in re.findall(r"<h2>([^<]+)</h2>(.*?)(?=<h2|<form method=\"post\")", page, re.DOTALL):
         rows = re.findall(r"<tr><th scope=\"row\".*?</tr>", body, re.DOTALL)
         cells = [
             [re.sub(r"<[^>]+>", "", each).strip() for each in re.findall(r"<t[hd][^>]*>.*?</t[hd]>", row)]
@@ -60,14 +63,14 @@ def test_who_would_be_refused_or_let_in_is_grouped(differing, pages):
     assert "Would have been refused: 3. Would have been let in: 2." in page
     assert tables(page) == {
         "Users, git tokens and licenses": [
-            ["alice", "reports.example", "would have been refused", "session-valid", "access-denied", "3", "1, 2, 3"]
+            ["alice", "reports.example", "would have been refused", "session-valid", "access-denied", "3", "1 2 3"]
         ],
         "Hosts": [
-            ["reports.example", "would have been refused", "session-valid", "access-denied", "3", "1, 2, 3"],
-            ["files.example", "would have been let in", "credential-missing", "path-public", "2", "1, 2"],
+            ["reports.example", "would have been refused", "session-valid", "access-denied", "3", "1 2 3"],
+            ["files.example", "would have been let in", "credential-missing", "path-public", "2", "1 2"],
         ],
         "Clients that proved nobody": [
-            ["203.0.113.9", "files.example", "would have been let in", "credential-missing", "path-public", "2", "1, 2"]
+            ["203.0.113.9", "files.example", "would have been let in", "credential-missing", "path-public", "2", "1 2"]
         ],
     }
 
@@ -117,7 +120,7 @@ def test_sampling_and_budget_are_shown(shadow, pages):
 def test_a_document_is_set_and_its_faults_are_named(noon, office, pages):
     refused = pages.submit(PAGE, do="set", document="version: 1\nnonsense: 1\n", percent="10")
     assert refused.status_code == 409
-    assert "line 2, column 1, /nonsense" in pages.words(refused)
+    assert "line 2, column 1, <code>/nonsense</code>" in pages.words(refused)
     assert "nonsense: 1" in pages.words(refused)
     for percent in ("1000", "01009", "0", "-1", ""):
         assert pages.submit(PAGE, do="set", document=CLOSED, percent=percent).status_code == 409
@@ -132,6 +135,34 @@ def test_it_is_put_in_force(shadow, pages):
 
     assert AuthorizedDomain.objects.get().access == "denied"
     assert not ShadowPolicy.objects.exists()
+
+
+def test_it_is_put_in_force_until_confirmed_and_watched(shadow, pages):
+    refused = pages.submit(PAGE, do="promote", confirm_minutes="61")
+    assert (refused.status_code, AuthorizedDomain.objects.get().access) == (400, "authenticated")
+    assert "errorlist" in pages.words(refused)
+
+    applied = pages.submit(PAGE, do="promote", confirm_minutes="10", undo_people="2", undo_minutes="30")
+
+    waiting, watch = PendingConfirmation.objects.get(), RefusalWatch.objects.get()
+    assert applied.url.endswith(f"/history/{waiting.revision}/")
+    assert waiting.deadline - waiting.made_at == timedelta(minutes=10)
+    assert (watch.revision, watch.people, watch.until - watch.made_at) == (waiting.revision, 2, timedelta(minutes=30))
+
+
+def test_another_shadow_policy_than_the_one_shown_is_not_put_in_force(shadow, pages):
+    key = Fields(pages.words(pages.get(PAGE))).values["shadow"][0]
+    set_shadow(document=CLOSED.replace("denied", "public"), percent=50, actor="bob")
+
+    answer = pages.submit(PAGE, do="promote", shadow=key)
+
+    assert answer.status_code == 409
+    assert AuthorizedDomain.objects.get().access == "authenticated"
+
+
+def test_the_form_starts_from_the_policy_in_force(noon, office, pages):
+    assert "name: office.example" in pages.words(pages.get(f"{PAGE}?document=current"))
+    assert pages.get(f"{PAGE}?document=other").status_code == 404
 
 
 def test_it_is_not_put_in_force_over_a_policy_that_moved_on(shadow, pages):

@@ -1,5 +1,6 @@
 """Proposals in words, for the pages of backtests."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -41,9 +42,14 @@ def _draft_in_words(draft: Draft) -> dict[str, Any]:
         "title": _title(draft.resource),
         "about": _about(draft.values) or (f"#{draft.id}" if draft.id else ""),
         "change": _CHANGES[draft.change],
-        "values": sorted(draft.values.items()),
+        "values": [(name, _plain(value)) for name, value in sorted(draft.values.items())],
         "parts": [],
     }
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as the API writes it, a text or a number as it is."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, (list, tuple, dict, bool)) else value
 
 
 def _title(resource: str) -> str | Promise:

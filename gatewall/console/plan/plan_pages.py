@@ -14,11 +14,11 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import exceptions
 
 from gatewall.api.caller import caller_of
-from gatewall.api.translation import translated
 from gatewall.console.backtest.results import REFRESH_SECONDS, has_agent, refusal_messages
 from gatewall.console.plan.forms import MAX_BYTES, PlanForm
 from gatewall.console.plan.presentation import listed, plan_shown
 from gatewall.console.policy.apply_form import ApplyForm
+from gatewall.console.policy.documents import document_named, faults_shown
 from gatewall.console.site.pages import OperatorPage
 from gatewall.kernel.refusals import Refusal
 from gatewall.whatif.backtest import runs
@@ -41,7 +41,7 @@ class PlansPage(OperatorPage):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Return the form; ``?document=current`` or ``=shadow`` fills in that policy's document."""
-        text = _document_named(request.GET.get("document", ""))
+        text = document_named(request.GET.get("document", ""))
         if len(text.encode()) <= MAX_BYTES:
             return self._page(request, text)
         too_long = gettext("The document is too long for this form: export it, and plan it by gatewall policy plan.")
@@ -60,7 +60,7 @@ class PlansPage(OperatorPage):
         try:
             return self._plan(request, form.proposal(), start, end)
         except DocumentRefused as error:
-            return self._page(request, form.text(), _BAD, errors=_errors(error), **kept)
+            return self._page(request, form.text(), _BAD, errors=faults_shown(error), **kept)
         except _REFUSED as error:
             return self._refused(request, form.text(), error, **kept)
 
@@ -164,21 +164,3 @@ def _plan(number: str) -> Backtest:
     if not (number.isascii() and number.isdigit() and len(number) < 20):
         raise Http404
     return get_object_or_404(Backtest.objects.exclude(digest=""), pk=int(number))
-
-
-def _document_named(name: str) -> str:
-    """Return the document in force or that of the shadow policy; empty for no name."""
-    if name == "current":
-        return export().canonical().decode()
-    if name == "shadow" and (set_one := shadow.current()) is not None:
-        return set_one.document
-    if name:
-        raise Http404
-    return ""
-
-
-def _errors(error: DocumentRefused) -> list[dict[str, Any]]:
-    return [
-        {"line": each.line, "column": each.column, "pointer": each.pointer or "/", "message": translated(each.message)}
-        for each in error.errors
-    ]

@@ -19,6 +19,9 @@ from gatewall.whatif.plans import applying
 
 _REPLAY_TABLES = {"changes", "hosts"}
 _REFUSED_ON_PAGE = 20
+_FEW_CHANGES = 3
+_BOOKKEEPING = ("created_at", "created_by")
+_IDS = "_ids"
 
 
 def listed(row: Backtest) -> dict[str, Any]:
@@ -47,6 +50,7 @@ def plan_shown(row: Backtest, *, with_secrets: bool) -> dict[str, Any]:
         "is_stale": application is None and applying.is_stale(row),
         "sections": list(_sections(shown if with_secrets else map(without_secrets, shown))),
         "is_listed": changes is not None,
+        "is_short": len(shown) <= _FEW_CHANGES,
         "left_out": len(changes or ()) - len(shown),
         "expectations": _expectations(planned),
         **_outcome((application or {}).get("id")),
@@ -58,8 +62,17 @@ def _sections(changes: Any) -> Iterator[tuple[Any, list[dict[str, Any]]]]:
     """Yield each kind of object with its changes."""
     by_resource = sorted(changes, key=lambda change: str(change["resource"]))
     for _resource, found in groupby(by_resource, key=lambda change: change["resource"]):
-        shown = [change_shown(change) for change in found]
+        shown = [change_shown(_of_the_document(change)) for change in found]
         yield shown[0]["resource"], shown
+
+
+def _of_the_document(change: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a change without the fields that no document has: when and by whom a row was made, and ids."""
+    sides = {
+        side: {name: value for name, value in change[side].items() if name not in _BOOKKEEPING and _IDS not in name}
+        for side in ("before", "after")
+    }
+    return {**change, **sides}
 
 
 def _expectations(planned: Mapping[str, Any]) -> list[dict[str, Any]]:

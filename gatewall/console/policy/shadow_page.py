@@ -12,14 +12,17 @@ from django.utils.translation import gettext_lazy as _
 
 from gatewall.api.caller import caller_of
 from gatewall.api.translation import messages_of, translated
+from gatewall.console.policy.apply_form import ApplyForm
+from gatewall.console.policy.documents import document_named, faults_shown
 from gatewall.console.site import links
 from gatewall.console.site.pages import REFRESH_CHOICES, OperatorPage, refresh_labels, refreshed
 from gatewall.kernel.refusals import Refusal
 from gatewall.policy import revisions
-from gatewall.whatif.plans.applying import Conditions, PolicyMovedOn
+from gatewall.whatif.plans.applying import PolicyMovedOn
 from gatewall.whatif.shadow import documents, services
 from gatewall.whatif.shadow.differences import Direction, Group, differences_since
 from gatewall.whatif.shadow.status import State, status_of
+from policies.document.document import DocumentRefused
 
 _STATES = {
     State.WAITING: _("waiting for the agent and the workers"),
@@ -44,10 +47,12 @@ class ShadowPage(OperatorPage):
     template, title = "console/shadow.html", _("Shadow policy")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Return the page; it reloads itself as often as ``?refresh=`` says."""
+        """Return the page; it reloads itself as ``?refresh=`` says. ``?document=current`` fills in the form."""
         refresh = request.GET.get("refresh", REFRESH_CHOICES[0])
         if refresh not in REFRESH_CHOICES:
             raise Http404
+        if "document" in request.GET:
+            return self._page(request, document=document_named(request.GET["document"]))
         return refreshed(self._page(request, refresh=refresh), refresh)
 
     def post(self, request: HttpRequest) -> HttpResponse:
@@ -58,6 +63,8 @@ class ShadowPage(OperatorPage):
             return getattr(self, f"_{what}")(request)  # type: ignore[no-any-return]  # one of the three methods below
         except PolicyMovedOn:
             refused = gettext("The policy was changed since this page was shown. Look at the differences again.")
+        except DocumentRefused as error:
+            return self._page(request, HTTPStatus.CONFLICT, errors=faults_shown(error))
         except Refusal as refusal:
             refused = translated(refusal.message)
         except ValidationError as error:
@@ -75,11 +82,17 @@ class ShadowPage(OperatorPage):
     def _promote(self, request: HttpRequest) -> HttpResponse:
         shown = request.POST.get("revision", "")
         if_revision = int(shown) if shown.isascii() and shown.isdigit() and len(shown) < 19 else 0
-        conditions = Conditions(force=request.POST.get("force") == "on")
-        shadow, actor, caller = services.current(), str(request.user), caller_of(request)
-        documents.promote(shadow, actor=actor, caller=caller, if_revision=if_revision, conditions=conditions)
+        shadow, form = services.current(), ApplyForm(request.POST)
+        if shadow is None or str(shadow.key) != request.POST.get("shadow"):
+            raise PolicyMovedOn
+        if not form.is_valid():
+            return self._page(request, HTTPStatus.BAD_REQUEST, form=form)
+        actor, caller, conditions = str(request.user), caller_of(request), form.conditions()
+        applied = documents.promote(shadow, actor=actor, caller=caller, if_revision=if_revision, conditions=conditions)
         messages.success(request, gettext("The document of the shadow policy is in force."))
-        return redirect("console:history")
+        if applied.revision is None:
+            return redirect("console:shadow")
+        return redirect("console:history-revision", applied.revision.number)
 
     def _stop(self, request: HttpRequest) -> HttpResponse:
         if services.remove():
@@ -104,7 +117,7 @@ class ShadowPage(OperatorPage):
             shadow=shadow,
             revision=revisions.current().revision,
             choices=labels.items(),
-            **{"refresh": REFRESH_CHOICES[0]} | asked | context,
+            **{"refresh": REFRESH_CHOICES[0], "form": ApplyForm()} | asked | context,
         )
 
 
