@@ -2,11 +2,6 @@
 
 import io
 import json
-import sqlite3
-import subprocess
-import sys
-import time
-from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
@@ -20,7 +15,6 @@ from policies import services
 from policies.document.export import export
 from policies.document.schema import schema
 from policies.models import AuthorizedDomain
-from tests.support.processes import BASE, environment, prepare
 
 OTHER = "version: 1\ndomains:\n- name: a.example\n  access: two_factor\n- name: b.example\n"
 WORDS = """\
@@ -214,27 +208,6 @@ def test_conditions_of_a_document_are_kept_with_its_revision(policy, two_domains
 @pytest.mark.parametrize("option", [("--confirm-within", "4"), *(("--undo-if-refused", text) for text in ("3", "3/0"))])
 def test_a_condition_that_is_none_ends_with_2(policy, db, option):
     assert policy("apply", "-", *option, stdin=OTHER.encode())[0] == Exit.CANNOT_RUN
-
-
-def test_a_killed_application_leaves_the_old_policy_or_the_new_one(tmp_path):
-    prepare(tmp_path)
-    blocked = "".join(f"- ip: 198.51.{n // 250}.{n % 250 + 1}\n" for n in range(2_000))
-    document = tmp_path / "policy.yaml"
-    document.write_text(f"version: 1\nblocklist:\n{blocked}countries:\n- country_code: NZ\n")
-    seen = []
-    for delay in (0.8, 1.4, 2.0, None):
-        command = [sys.executable, str(BASE / "manage.py"), "policy", "apply", str(document)]
-        process = subprocess.Popen(command, env=environment(tmp_path), stdout=subprocess.DEVNULL)
-        if delay is not None:
-            time.sleep(delay)
-            process.kill()
-        process.wait()
-        with closing(sqlite3.connect(tmp_path / "gatewall.sqlite3")) as database:
-            tables = ("policies_blocklistentry", "policies_geoblockrule")
-            seen.append(tuple(database.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] for name in tables))  # noqa: S608
-
-    assert set(seen) <= {(0, 0), (2_000, 1)}
-    assert seen[-1] == (2_000, 1)
 
 
 def test_people_who_would_lose_access_are_named_without_control_characters():
