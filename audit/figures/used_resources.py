@@ -2,15 +2,17 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, ClassVar
 
-from django.db.models import OuterRef, Subquery, Value
+from django.db.models import OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 from rest_framework import serializers
 
 from audit.models import UseCount
 from gatewall.api.resources import Resource
+
+_NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,23 @@ def uses_of(kind: str, row_ids: Collection[int]) -> dict[int, Use]:
 
 def hits_of(kind: str) -> Coalesce:
     """Return the expression of a row's hits, for ordering lists of rows of a kind by them."""
-    return Coalesce(Subquery(UseCount.objects.filter(kind=kind, row_id=OuterRef("pk")).values("count")), Value(0))
+    return Coalesce(Subquery(_use_of(kind).values("count")), Value(0))
+
+
+def last_hit_of(kind: str) -> Coalesce:
+    """Return the expression of a row's last hit, for ordering: a row without one is older than all others."""
+    return Coalesce(Subquery(_use_of(kind).values("last_at")), Value(_NEVER))
+
+
+def _use_of(kind: str) -> QuerySet[UseCount]:
+    return UseCount.objects.filter(kind=kind, row_id=OuterRef("pk"))
+
+
+def note_uses(kind: str, rows: Collection[Any]) -> None:
+    """Set ``use`` of rows of a kind, in one query."""
+    uses = uses_of(kind, [each.pk for each in rows])
+    for each in rows:
+        each.use = uses.get(each.pk, Use())
 
 
 class UsedResource(Resource):
@@ -42,9 +60,7 @@ class UsedResource(Resource):
 
     def show(self, row: Any, *, many: bool = False) -> Any:
         rows = row if many else [row]
-        uses = uses_of(self.use_kind, [each.pk for each in rows])
-        for each in rows:
-            each.use = uses.get(each.pk, Use())
+        note_uses(self.use_kind, rows)
         return super().show(row, many=many)
 
 
