@@ -129,6 +129,9 @@ def figures() -> dict[str, Any]:
         "a WAF rule over URIs": Draft(
             "waf-rules", Write.CREATE, None, {"name": "bench", "pattern": "/calendar/4[0-9]*", "targets": ["uri"]}
         ),
+        "a WAF rule over headers": Draft(
+            "waf-rules", Write.CREATE, None, {"name": "bench", "pattern": "bench", "targets": ["headers"]}
+        ),
         "shut the busiest host": Draft("authorized-domains", Write.UPDATE, domain.pk, {"access": "denied"}),
         "narrow one user": Draft("users", Write.UPDATE, user.pk if user else 0, {"all_domains": False}),
         "block everybody": Draft("ip-black-list", Write.CREATE, None, {"ip": "128.0.0.0/1"}),

@@ -20,6 +20,7 @@ class ChangeHistory:
     _resources: dict[str, int] = field(default_factory=dict)
     _unlisted: dict[str, int] = field(default_factory=dict)
     _settings: dict[str, int] = field(default_factory=dict)
+    _values: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def add(self, revision: int, changes: Iterable[Mapping[str, Any]] | None, counts: Any) -> None:
         """Add a revision's change record; call in revision order."""
@@ -30,7 +31,9 @@ class ChangeHistory:
         for change in changes or ():
             self._rows[change["resource"], change["id"]] = revision
             if change["resource"] == Resource.SETTINGS:
-                self._settings.update(dict.fromkeys([*change["before"], *change["after"]], revision))
+                values = [*change["before"].items(), *change["after"].items()]
+                self._settings.update(dict.fromkeys([name for name, _ in values], revision))
+                self._values.update({(name, value): revision for name, value in values if isinstance(value, str)})
 
     def row_is_as_of(self, revision: int, resource: Resource, row_id: int) -> bool:
         """True if the row is certainly unchanged since this revision."""
@@ -43,6 +46,10 @@ class ChangeHistory:
     def setting_is_as_of(self, revision: int, name: str) -> bool:
         """True if the setting is certainly unchanged since this revision."""
         return self._is_quiet(revision, self._unlisted.get(Resource.SETTINGS), self._settings.get(name))
+
+    def setting_was_never(self, revision: int, name: str, value: str) -> bool:
+        """True if the setting, which does not have this value, certainly did not have it since this revision."""
+        return self._is_quiet(revision, self._unlisted.get(Resource.SETTINGS), self._values.get((name, value)))
 
     def _is_quiet(self, revision: int, *changed: int | None) -> bool:
         if not self.known_from <= revision <= self.newest:

@@ -6,7 +6,8 @@ from audit.spool.records import AccessRecord
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.rules import WafRule
-from gatewall.replay.recorded_waf import altered_targets, inspected_targets, unrecorded_targets
+from gatewall.replay.recorded_waf import altered_targets, unrecorded_targets
+from gatewall.replay.settled_rules import inspected_targets
 
 
 class ChangedRules(RuleSet):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from audit.spool.records import AccessRecord
 from gatewall.engine.hosts import Host
-from gatewall.engine.model import Effect, Verdict
+from gatewall.engine.model import AccessRequest, Effect, Verdict
 from gatewall.engine.ports import CountryLookup
 from gatewall.engine.snapshot import PolicySnapshot
 from gatewall.engine.waf.rules import WafRule
@@ -103,24 +103,27 @@ class Comparison:
         replays = [decider.replay_request(record, request) for decider in self._deciders]
         before, after = (replay.decision() for replay in replays)
         missing = before.missing or after.missing
-        if before.verdict == after.verdict if missing is None else self._is_same_at_each_step(record, replays):
+        if before.verdict == after.verdict if missing is None else self._is_same_at_each_step(record, request, replays):
             return None
         return Compared(before.verdict, after.verdict, missing, before.assumed | after.assumed)
 
-    def _is_same_at_each_step(self, record: AccessRecord, replays: Iterable[Replay]) -> bool:
+    def _is_same_at_each_step(
+        self, record: AccessRecord, request: AccessRequest | None, replays: Iterable[Replay]
+    ) -> bool:
         """True if all steps up to a deciding one agree, and what is not recorded is the same under both policies."""
-        for before, after in zip(*(replay.steps() for replay in replays), strict=True):
-            if (before.verdict, before.missing) != (after.verdict, after.missing):
+        for before, after in zip(*(replay.results() for replay in replays), strict=True):
+            if before != after:
                 return False
-            if before.missing is not None and not self._is_same_to_both(before.missing, record):
+            verdict, missing = before
+            if missing is not None and not self._is_same_to_both(missing, record, request):
                 return False
-            if before.verdict is not None:
+            if verdict is not None:
                 break
         return True
 
-    def _is_same_to_both(self, missing: Missing, record: AccessRecord) -> bool:
+    def _is_same_to_both(self, missing: Missing, record: AccessRecord, request: AccessRequest | None) -> bool:
         """True if a step that lacks this has the same result under both policies."""
-        host, request = Host(record.host) if record.host else None, recorded_request(record, self._at)
+        host = Host(record.host) if record.host else None
         domain = self._before.domains.match(host)
         if request is None or self._settings_differ:
             return False

@@ -7,7 +7,7 @@ lists it as ``Assumed``.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from audit.spool.records import AccessRecord
@@ -26,12 +26,12 @@ from gatewall.engine.model import (
 )
 from gatewall.engine.ports import CountryLookup, Ports
 from gatewall.engine.snapshot import PolicySnapshot
-from gatewall.engine.steps import STEPS, Step
-from gatewall.engine.waf.rules import WafRule
+from gatewall.engine.steps import STEPS
 from gatewall.kernel.changes import Resource
 from gatewall.replay.change_history import ChangeHistory
 from gatewall.replay.missing import Missing, NotRecorded
 from gatewall.replay.recorded_waf import RecordedFacts, has_looked_up, is_whole
+from gatewall.replay.settled_rules import SettledRules
 
 CREDENTIAL_KINDS = frozenset(CredentialKind)
 CHECKED = frozenset({"valid", "not-valid"})
@@ -78,7 +78,7 @@ class Redecider:
         self._countries = countries
         self._history = history
         self._at = at
-        self._changed_rules: dict[int, tuple[WafRule, ...]] = {}
+        self._rules = SettledRules(policy, history)
         self._git_tokens = {state.id: state for state in policy.git_tokens.values()}
         self._licenses = {state.id: state for state in policy.licenses.values()}
 
@@ -101,9 +101,8 @@ class Redecider:
             self._policy,
             ports,
             record,
-            self._history,
+            self._rules,
             lambda: assumed.add(Assumed.WAF_RULES),
-            self._changed_rules,
         )
         return Replay(facts, assumed)
 
@@ -124,45 +123,61 @@ class Redecider:
         return None
 
 
+Result = tuple[Verdict | None, Missing | None]
+"""What a step gives for a recorded request: its verdict, or what it lacks; none of both where it does not apply."""
+
+
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A recorded request under one policy; facts are cached between steps.
+    """A recorded request under one policy; facts and the results of steps are computed once.
 
     ``facts`` is None if the record does not contain the request; ``assumed`` grows as steps are evaluated.
     """
 
     facts: RecordedFacts | None
     assumed: set[Assumed]
+    _results: list[Result] = field(default_factory=list)
 
     def decision(self) -> Redecided:
         """Return the first step's verdict, or what a step before it lacks."""
         if self.facts is not None:
-            for step in STEPS:
-                verdict, missing = _evaluate(step, self.facts)
+            for verdict, missing in self.results():
                 if verdict is not None or missing is not None:
                     return Redecided(verdict, missing, frozenset(self.assumed))
         return Redecided(None, Missing.REQUEST, frozenset(self.assumed))
 
+    def results(self) -> Iterator[Result]:
+        """Yield the result of every step, in order, as if it were reached."""
+        known, facts = self._results, self.facts
+        for number in range(len(STEPS)):
+            if number == len(known):
+                known.append((None, Missing.REQUEST) if facts is None else _evaluate(number, facts))
+            yield known[number]
+
     def steps(self) -> Iterator[RedecidedStep]:
-        """Yield the result of every step, in order."""
+        """Yield every step with its result, in order."""
         facts, reached = self.facts, True
+        is_malformed = facts is not None and bool(facts.request.fault)
+        results = self.results()
         for step in STEPS:
-            verdict, missing = None, None if facts is not None else Missing.REQUEST
-            if facts is not None and (reached or not facts.request.fault):
-                verdict, missing = _evaluate(step, facts)
-            rules = facts.rule_matches if facts and not facts.request.fault and "rule_matches" in step.facts else ()
+            verdict, missing = next(results) if reached or not is_malformed else (None, None)
+            rules = facts.rule_matches if facts and not is_malformed and "rule_matches" in step.facts else ()
             decided = reached and verdict is not None
             yield RedecidedStep(step.name, verdict, missing, reached and facts is not None, decided, rules)
             reached = reached and verdict is None and missing is None
 
 
-def _evaluate(step: Step, facts: RecordedFacts) -> tuple[Verdict | None, Missing | None]:
+_FUNCTIONS = tuple((step.function, "rule_matches" in step.facts) for step in STEPS)
+
+
+def _evaluate(number: int, facts: RecordedFacts) -> Result:
     """Return the step's verdict, or what it lacks, also if possibly matching rules could have decided it."""
+    function, looks_at_rules = _FUNCTIONS[number]
     try:
-        verdict = step.function(facts)
+        verdict = function(facts)
     except NotRecorded as error:
         return None, error.missing
-    if verdict is None and "rule_matches" in step.facts and step.function(facts.at_worst) is not None:
+    if verdict is None and looks_at_rules and facts.at_worst is not facts and function(facts.at_worst) is not None:
         return None, Missing.WAF_RULES
     return verdict, None
 

@@ -39,3 +39,15 @@ def test_a_setting_changes_alone():
     history.add(5, [change], [{"resource": "system/settings"}])
 
     assert [history.setting_is_as_of(4, name) for name in ("waf_mode", "request_rate_per_minute")] == [False, True]
+
+
+def test_a_value_that_a_setting_had_once_is_known_from_then_on():
+    history = ChangeHistory(known_from=0, newest=9)
+    for revision, before, after in ((3, "off", "monitor"), (5, "monitor", "block")):
+        change = {"resource": "system/settings", "id": 1, "before": {"waf_mode": before}, "after": {"waf_mode": after}}
+        history.add(revision, [change], [{"resource": "system/settings"}])
+
+    assert [history.setting_was_never(revision, "waf_mode", "off") for revision in (2, 3, 5)] == [False, True, True]
+    assert not history.setting_was_never(4, "waf_mode", "monitor")
+    history.add(7, None, [{"resource": "system/settings"}])
+    assert not history.setting_was_never(6, "waf_mode", "off")

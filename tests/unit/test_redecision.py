@@ -160,6 +160,18 @@ def test_a_rule_that_a_long_attack_never_met_is_asked_again(target, missing):
     assert missing or outcome.verdict.reason == "waf-rule"
 
 
+@pytest.mark.parametrize(("before", "missing"), [("monitor", None), ("off", "waf-rules")])
+def test_a_waf_that_only_monitored_has_had_its_rules_asked(before, missing):
+    rules, history = [a_rule_for("cookies", id=7)], ChangeHistory(known_from=0, newest=2)
+    change = {"resource": "system/settings", "id": 1, "before": {"waf_mode": before}, "after": {"waf_mode": "block"}}
+    history.add(2, [change], [{"resource": "system/settings"}])
+    policies = {"rules": rules, "waf_mode": before}, {"rules": rules}
+
+    assert again(BOBS, *policies, history).missing == missing
+    attacked = again([*BOBS, ("cookie", "x=attack")], *policies, history)
+    assert missing or attacked.verdict.reason == "waf-rule"
+
+
 def test_an_entry_that_asks_for_inspection_has_had_the_rules_asked():
     policy = {"allowed": [an_allowed(CLIENT, inspect=True)], "rules": [a_rule_for("cookies")]}
 
