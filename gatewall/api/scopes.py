@@ -98,6 +98,11 @@ def require_scope(request: Request, view: Any) -> None:
         _refuse_privileged(int(user_id))
 
 
+def lacks_scope(request: Request, scope: Scope) -> bool:
+    """Return whether the caller is an API token without this scope; a session has every scope."""
+    return isinstance(request.auth, ScopedAccess) and scope not in request.auth.scopes
+
+
 def require_scopes_for(request: Request, changes: Iterable[tuple[Area, int | None]]) -> None:
     """Raise ScopeMissing or SessionRequired if the caller's API token does not permit changes in these areas.
 

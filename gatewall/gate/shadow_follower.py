@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import secrets
+import sys
 import time
 from collections import deque
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Thread, Timer
 from typing import Any
 
 from gatewall.gate.shadow import Shadow, ShadowPolicy
@@ -33,6 +34,8 @@ _REPORT_SECONDS = 1.0
 _RECENT_SECONDS = 10.0
 _DEAD_SECONDS = 30.0
 """A report that is older belongs to a dead process."""
+_LEAST_PAUSE, _MOST_PAUSE, _MOST_CRASHES = 1.0, 60.0, 6
+"""Seconds to the next attempt after an unexpected error."""
 _LAYOUT = 1
 """Of the report: processes of two releases may run at once."""
 _RATES = ("answers", "selected", "evaluated", "answer_seconds", "shadow_seconds")
@@ -54,6 +57,7 @@ class ShadowFollower:
         self._seen: Built | None = None
         self._recent: deque[tuple[float, dict[str, float]]] = deque()
         self._reported_at = float("-inf")
+        self._crashes = 0
         self._stop = Event()
         self.problem = ""
 
@@ -104,8 +108,27 @@ class ShadowFollower:
         self._shadow.use(None)
 
     def _watch(self) -> None:
-        while not self._stop.wait(LOOK_SECONDS):
-            self.turn()
+        try:
+            while not self._stop.wait(LOOK_SECONDS):
+                self.turn()
+                self._crashes = 0
+        finally:
+            if not self._stop.is_set():
+                self._crashed(sys.exc_info()[0])
+
+    def _crashed(self, error: type[BaseException] | None) -> None:
+        """Start another thread after an unexpected error, which Python writes to stderr; later each time.
+
+        The report says so, from which the agent makes a security event.
+        """
+        after = Timer(min(_LEAST_PAUSE * 2**self._crashes, _MOST_PAUSE), self.start)
+        after.daemon = True
+        after.start()
+        self._crashes = min(self._crashes + 1, _MOST_CRASHES)
+        self._stamp = self._seen = None  # the next turn loads everything again
+        self._refuse(f"{error.__name__ if error else 'an error'} (a bug)")
+        with suppress(OSError):
+            self._write_report(time.monotonic())
 
     def _report(self) -> None:
         now = time.monotonic()
@@ -117,8 +140,11 @@ class ShadowFollower:
                 self._path.unlink(missing_ok=True)
                 self._recent.clear()
                 return
-            self._reports.mkdir(mode=0o700, parents=True, exist_ok=True)
-            replace_file(self._path, json.dumps(self._state(now)).encode(), synced=False)
+            self._write_report(now)
+
+    def _write_report(self, now: float) -> None:
+        self._reports.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(self._path, json.dumps(self._state(now)).encode(), synced=False)
 
     def _state(self, now: float) -> dict[str, Any]:
         figures = asdict(self._shadow.figures)

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from gatewall.api.operations import operation
 from gatewall.api.queries import refuse_unknown_parameters
-from gatewall.api.scopes import POLICY
+from gatewall.api.scopes import LOGS
 from gatewall.api.serializers import MomentField, ShapedField
 from gatewall.api.views import ApiView
 from gatewall.engine.access_rules.rules import PathMatch
@@ -84,7 +84,7 @@ class SuggestionsOutput(serializers.Serializer[Any]):
 class RuleSuggestions(ApiView):
     """Access rules that the log suggests for a domain."""
 
-    area = POLICY
+    area = LOGS
 
     @operation(answer=SuggestionsOutput, parameters=PARAMETERS)
     def get(self, request: Request) -> Response:

@@ -2,7 +2,10 @@
 
 import logging
 from dataclasses import replace
+from functools import partial
 from ipaddress import IPv4Address
+
+from django.db import transaction
 
 from gatewall.engine.hosts import Authority
 from gatewall.engine.messages import Message
@@ -56,9 +59,13 @@ def warnings_about(row: WafRule) -> list[str]:
 
 
 def log_once(row: WafRule) -> None:
-    """Log the warnings about a rule; call this only where its pattern is written."""
+    """Log the warnings about a rule once its change is committed; call this only where its pattern is written.
+
+    A trial of a change is rolled back, and logs nothing.
+    """
     for warning in warnings_about(row):
-        logger.warning("WAF rule %d (%s): %s", row.pk, row.name, warning)
+        write = partial(logger.warning, "WAF rule %d (%s): %s", row.pk, row.name, warning)
+        transaction.on_commit(write)
 
 
 def _has_value(request: AccessRequest, rule: EngineRule) -> bool:

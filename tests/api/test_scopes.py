@@ -16,8 +16,7 @@ SCOPES = {
         *((f"policy-backtest-{part}", "GET") for part in ("list", "detail")),
         *((f"policy-plan-{part}", "GET") for part in ("list", "detail")),
         *((name, "POST") for name in ("policy-explain", "waf-rules-test", "policy-backtest-list", "policy-plan-list")),
-        *((name, "GET") for name in ("policy-blast-radius", "policy-who-can-enter", "app-profiles", "app-profile")),
-        *(("access-rules-suggestions", "GET"), ("policy-shadow", "GET")),
+        *((name, "GET") for name in ("policy-who-can-enter", "app-profiles", "app-profile", "policy-shadow")),
         *(("policy-document", "GET"), ("policy-schema", "GET"), ("policy-document-compare", "POST")),
     },
     "policy:write": {
@@ -33,7 +32,7 @@ SCOPES = {
         (name, "GET")
         for name in (
             *("access-logs", "access-log", "access-log-stats", "security-events", "security-event-stats"),
-            "dashboard-stats",
+            *("dashboard-stats", "policy-blast-radius", "access-rules-suggestions"),
         )
     },
     "users:read": {(f"{name}-{part}", "GET") for name in OF_USERS for part in ("list", "detail")},

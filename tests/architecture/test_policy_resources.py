@@ -15,7 +15,7 @@ from tests.architecture.test_contracts import PACKAGES, named, sources
 SPELL_THEM = {
     "gatewall/kernel/changes.py": "their names",
     "gatewall/engine/steps.py": "each step says which row decides",
-    "gatewall/replay/recorded_waf.py": "asks whether rules, and the rows that exempt from them, have changed",
+    "gatewall/replay/settled_rules.py": "asks whether rules, and the rows that exempt from them, have changed",
     "gatewall/replay/redecision.py": "asks whether the rows that decided then have changed",
     "gatewall/console/backtest/forms.py": "a form for each draft",
 }

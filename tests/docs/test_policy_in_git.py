@@ -27,7 +27,7 @@ def shell(tmp_path):
     who = {f"GIT_{who}_{what}": "a@b.example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     with control_plane(home, port, GATEWALL_WORKERS="1"):
         admin = Admin(port)
-        token = admin.post("/api-tokens", name="ci", scopes=["policy:read", "policy:write"])["token"]
+        token = admin.post("/api-tokens", name="ci", scopes=["policy:read", "policy:write", "logs:read"])["token"]
         ours = {"WALL_URL": f"http://127.0.0.1:{port}/wall"}
         path = {"PATH": f"{commands}:{os.environ['PATH']}"}
 

@@ -25,7 +25,7 @@ def server(tmp_path_factory):
     with control_plane(home, port, GATEWALL_WORKERS="1"):
         admin = Admin(port)
         admin.post("/authorized-domains", name="a.example")
-        token = admin.post("/api-tokens", name="ci", scopes=["policy:read"])["token"]
+        token = admin.post("/api-tokens", name="ci", scopes=["policy:read", "logs:read"])["token"]
         yield SimpleNamespace(url=f"http://127.0.0.1:{port}/wall", admin=admin, token=token)
 
 

@@ -136,6 +136,34 @@ def test_a_refused_overlay_is_reported_and_the_live_policy_stays(process, files,
     assert process.live.current().version.revision == 1
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_an_unexpected_error_is_reported_and_the_process_follows_again(process, files, monkeypatch):
+    publish_shadow(files, publish(files, domains=OPEN), "domains", domains=CLOSED)
+    process.turn()
+    monkeypatch.setattr(shadow_follower, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(shadow_follower, "_LEAST_PAUSE", 0.02)
+    follower, stamp, calls = process.follower, files.overlay_stamp, []
+
+    def failing():
+        calls.append(process.shadow.policy)
+        if len(calls) <= 3:
+            raise LookupError
+        return stamp()
+
+    monkeypatch.setattr(files, "overlay_stamp", failing)
+    follower.start()
+    try:
+        wait_until(lambda: len(calls) > 2)
+        wait_until(lambda: "LookupError" in str([each["problem"] for each in read_reports(process.reports).values()]))
+        wait_until(lambda: len(calls) > 3 and process.shadow.policy is not None)
+    finally:
+        follower.close()
+
+    assert calls[0] is not None
+    assert calls[1:4] == [None] * 3  # suspended, not left with the overlay of before
+    assert follower.problem == ""
+
+
 def test_an_overlay_does_not_pass_for_a_manifest(files):
     overlay = publish_shadow(files, publish(files, domains=OPEN), "domains", domains=CLOSED)
     with pytest.raises(ManifestRefused):

@@ -70,6 +70,8 @@ def _replay(replay: Mapping[str, Any], hours: int) -> Iterator[str]:
     yield from (_lost(f"somebody at {each['client_ip']}", each) for each in replay["anonymous"])
     if left_out := replay["unlisted"]["people"] + replay["unlisted"]["anonymous"]:
         yield f"  and {left_out:,} more"
+    if replay["scope_missing"]:
+        yield f"  (not listed: the API token does not have the scope {replay['scope_missing']})"
 
 
 def _lost(who: str, each: Mapping[str, Any]) -> str:

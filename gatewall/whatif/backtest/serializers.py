@@ -15,6 +15,7 @@ from gatewall.whatif.backtest.drafts import KINDS, from_values, read
 from gatewall.whatif.backtest.models import Backtest, State
 from gatewall.whatif.backtest.proposals import MAX_CHANGES, Changes, Kind, Proposal, Restore, WholeDocument
 from gatewall.whatif.document_field import DocumentField
+from gatewall.whatif.log_scope import for_caller, missing_log_scope
 from gatewall.whatif.shapes import FLAG, NUMBER, TEXT, list_of, object_of
 from policies.document.reading import read as read_document
 
@@ -144,6 +145,7 @@ _RESULT = object_of(
         "subjects": _top(_SUBJECT),
         "clients": _top({"client_ip": TEXT}),
         "policy_revision": NUMBER,
+        "scope_missing": {"type": ["string", "null"]},
         "complete_from": {"type": ["string", "null"]},
         "seconds": {"type": "number"},
     }
@@ -201,11 +203,21 @@ class BacktestOutput(serializers.ModelSerializer[Backtest]):
         return progress_of(run)
 
 
+class _ResultField(ShapedField):
+    """The result of a backtest, as far as the caller may read the access log."""
+
+    def __init__(self) -> None:
+        super().__init__(dict(_RESULT, type=["object", "null"]), read_only=True, allow_null=True)
+
+    def to_representation(self, value: Any) -> Any:
+        return for_caller(value, missing_log_scope(self.context.get("request")))
+
+
 class BacktestWithResult(BacktestOutput):
     """A backtest with its result, null until it is finished; ``saved`` says how the proposal was saved."""
 
     document = _PartField(Kind.DOCUMENT, lambda run: run.draft["document"], {"type": ["string", "null"]})
-    result = ShapedField(dict(_RESULT, type=["object", "null"]), allow_null=True)
+    result = _ResultField()
     saved = ShapedField({"type": ["object", "null"]}, allow_null=True)
 
     class Meta(BacktestOutput.Meta):

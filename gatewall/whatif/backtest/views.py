@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from gatewall.api.operations import operation
 from gatewall.api.queries import refuse_unknown_parameters, refused_parameter
 from gatewall.api.resources import Resource
-from gatewall.api.scopes import POLICY
+from gatewall.api.scopes import LOGS, POLICY
 from gatewall.api.views import ApiView
 from gatewall.engine.messages import Refused
 from gatewall.whatif.backtest import blast_radius, runs
@@ -50,7 +50,7 @@ class Backtests(Resource):
     @operation(answer=BacktestWithResult)
     def retrieve(self, request: Request, **path: Any) -> Response:
         """Return the progress and the result of a backtest."""
-        return Response(BacktestWithResult(self.get_object()).data)
+        return Response(BacktestWithResult(self.get_object(), context={"request": request}).data)
 
     @operation()
     def destroy(self, request: Request, **path: Any) -> Response:
@@ -82,9 +82,9 @@ class BlastRadiusOutput(serializers.Serializer[Any]):
 
 
 class BlastRadius(ApiView):
-    """Who recently signed in from an address, network or country that may be blocked."""
+    """Who recently signed in from an address, network or country that may be blocked: a question to the access log."""
 
-    area = POLICY
+    area = LOGS
 
     @operation(answer=BlastRadiusOutput, parameters=_PARAMETERS)
     def get(self, request: Request) -> Response:

@@ -16,6 +16,7 @@ REPLAY = object_of(
         **{kind: ACCESS["properties"][kind]["properties"]["results"] for kind in _KINDS},
         "unlisted": object_of(dict.fromkeys(_KINDS, NUMBER)),
         "examples": list_of({"decision_id": TEXT, "from": ANSWER, "to": ANSWER}),
+        "scope_missing": {"type": ["string", "null"]},
         "complete_from": {"type": ["string", "null"]},
         "seconds": {"type": "number"},
     }
@@ -23,7 +24,7 @@ REPLAY = object_of(
 
 
 def replay_of(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the replay: people first, the most requests first.
+    """Return the replay of a result from ``for_caller``: people first, the most requests first.
 
     ``unlisted``: how many rows are left out of each list, at least.
     """
@@ -35,6 +36,7 @@ def replay_of(result: Mapping[str, Any]) -> dict[str, Any]:
         **{kind: access[kind]["results"] for kind in _KINDS},
         "unlisted": {kind: access[kind]["number"] - len(access[kind]["results"]) for kind in _KINDS},
         "examples": _examples(result["changes"]["results"]),
+        "scope_missing": result["scope_missing"],
         "complete_from": result["complete_from"],
         "seconds": result["seconds"],
     }

@@ -10,6 +10,7 @@ from gatewall.api.serializers import ShapedField, WholeNumberField
 from gatewall.whatif.backtest.models import Backtest, State
 from gatewall.whatif.backtest.proposals import Kind
 from gatewall.whatif.backtest.serializers import MAX_SPAN, BacktestInput, progress_of
+from gatewall.whatif.log_scope import for_caller, missing_log_scope
 from gatewall.whatif.plans.replay import REPLAY, replay_of
 from gatewall.whatif.shapes import FLAG, NUMBER, TEXT, list_of, object_of
 
@@ -64,7 +65,7 @@ class _ReplayField(ShapedField):
         super().__init__(dict(REPLAY, type=["object", "null"]), source="result", read_only=True, allow_null=True)
 
     def to_representation(self, value: Any) -> Any:
-        return replay_of(value)
+        return replay_of(for_caller(value, missing_log_scope(self.context.get("request"))))
 
 
 class PlanOutput(serializers.ModelSerializer[Backtest]):

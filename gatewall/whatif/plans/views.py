@@ -37,12 +37,14 @@ class Plans(Resource):
         form.is_valid(raise_exception=True)
         row = planning.plan(**form.validated_data, actor=self.actor, caller=self.caller)
         headers = {"Location": self._location(row)}
-        return Response(PlanWithReplay(row).data, status=status.HTTP_201_CREATED, headers=headers)
+        return Response(
+            PlanWithReplay(row, context={"request": request}).data, status=status.HTTP_201_CREATED, headers=headers
+        )
 
     @operation(answer=PlanWithReplay)
     def retrieve(self, request: Request, **path: Any) -> Response:
         """Return a plan with its expectations, and its replay when that is finished."""
-        return Response(PlanWithReplay(self.get_object()).data)
+        return Response(PlanWithReplay(self.get_object(), context={"request": request}).data)
 
     @operation()
     def destroy(self, request: Request, **path: Any) -> Response:
