@@ -9,7 +9,9 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, JsonResponse
 
 from gatewall.api.codes import CODES
+from gatewall.api.parsers import BodyTooLarge
 from gatewall.api.problems import MEDIA_TYPE, problem_body
+from gatewall.kernel.request_bodies import MAX_BODY
 
 _RETRY_SECONDS = 5
 
@@ -22,14 +24,14 @@ def _error(status: int, detail: str, **extra: Any) -> JsonResponse:
 def bad_request(request: HttpRequest, exception: Exception) -> JsonResponse:
     """Return the response to a request that Django cannot parse."""
     if isinstance(exception, RequestDataTooBig):
-        return body_too_large(request)
+        return body_too_large(request, MAX_BODY)
     detail = "the request cannot be read"
     return _error(HTTPStatus.BAD_REQUEST, detail, errors=[{"field": "", "code": "unreadable", "message": detail}])
 
 
-def body_too_large(request: HttpRequest) -> JsonResponse:
-    """Return the response to a body over the limit."""
-    return _error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "a body has at most 1 MiB")
+def body_too_large(request: HttpRequest, most: int) -> JsonResponse:
+    """Return the response to a body of more than so many bytes."""
+    return _error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(BodyTooLarge(most)))
 
 
 def length_required(request: HttpRequest) -> JsonResponse:

@@ -9,11 +9,13 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.middleware.locale import LocaleMiddleware
+from django.urls import Resolver404, resolve
 from django.utils import translation
 
 from gatewall.api import errors
 from gatewall.api.content_policy import content_security_policy
-from gatewall.api.parsers import MAX_BODY_BYTES
+from gatewall.api.parsers import largest_body
+from gatewall.kernel.request_bodies import MAX_BODY
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 
@@ -41,7 +43,7 @@ class ResponseHeaders:
 
 
 class BodyLimit:
-    """Reject bodies that are too large or have no ``Content-Length``.
+    """Reject bodies that are too large for their path or have no ``Content-Length``.
 
     Django and DRF treat a chunked request as empty, which would silently drop its body.
     """
@@ -52,8 +54,9 @@ class BodyLimit:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if "HTTP_TRANSFER_ENCODING" in request.META:
             return errors.length_required(request)
-        if _is_too_large(str(request.META.get("CONTENT_LENGTH") or "0")):
-            return errors.body_too_large(request)
+        length = str(request.META.get("CONTENT_LENGTH") or "0")
+        if _is_too_large(length, MAX_BODY) and _is_too_large(length, most := _largest_body(request)):
+            return errors.body_too_large(request, most)
         return self._get_response(request)
 
 
@@ -81,6 +84,14 @@ def request_id(request: HttpRequest) -> str:
     return str(uuid.uuid4())
 
 
-def _is_too_large(length: str) -> bool:
-    """Return whether the length is not a decimal number up to the limit."""
-    return not (length.isascii() and length.isdigit() and len(length) < 10 and int(length) <= MAX_BODY_BYTES)
+def _is_too_large(length: str, most: int) -> bool:
+    """Return whether the length is not a decimal number up to this one."""
+    return not (length.isascii() and length.isdigit() and len(length) < 10 and int(length) <= most)
+
+
+def _largest_body(request: HttpRequest) -> int:
+    try:
+        view = resolve(request.path_info).func
+    except Resolver404:
+        return MAX_BODY
+    return largest_body(getattr(view, "cls", None), str(request.method))

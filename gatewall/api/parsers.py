@@ -7,18 +7,32 @@ from django.core.exceptions import RequestDataTooBig
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 
-MAX_BODY_BYTES = 1024 * 1024
+from gatewall.kernel.request_bodies import MAX_BODY, MAX_LARGE_BODY
+
+
+def largest_body(view: Any, method: str) -> int:
+    """Return the maximum number of bytes in the body of a request to this view; None: any other page."""
+    return MAX_LARGE_BODY if method in getattr(view, "large_bodies", ()) else MAX_BODY
+
+
+class BodyTooLarge(RequestDataTooBig):
+    """The body has more bytes than ``largest_body`` allows."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"a body has at most {most // 1024 // 1024} MiB")
 
 
 class StrictJSONParser(BaseParser):
-    """Parse JSON in UTF-8 without duplicate keys, NaN or infinities, up to 1 MiB."""
+    """Parse JSON in UTF-8 without duplicate keys, NaN or infinities, of at most ``largest_body`` bytes."""
 
     media_type = "application/json"
 
     def parse(self, stream: IO[bytes], media_type: str | None = None, parser_context: Any = None) -> Any:
-        body = stream.read(MAX_BODY_BYTES + 1)
-        if len(body) > MAX_BODY_BYTES:
-            raise RequestDataTooBig
+        context = parser_context or {}
+        most = largest_body(context.get("view"), str(getattr(context.get("request"), "method", "")))
+        body = stream.read(most + 1)
+        if len(body) > most:
+            raise BodyTooLarge(most)
         try:
             value = json.loads(
                 body.decode("utf-8"), object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant

@@ -63,7 +63,7 @@ def _response(error: Exception) -> Response | None:
         case exceptions.ParseError():
             return _invalid([{"field": "", "code": "not-json", "message": str(error.detail)}])
         case RequestDataTooBig():
-            return problem(413, CODES[413], "a body has at most 1 MiB")
+            return problem(413, CODES[413], str(error))
         case Http404():
             return problem(404, CODES[404], "there is nothing here")
         case PermissionDenied():

@@ -2,8 +2,10 @@
 
 from typing import Any, ClassVar
 
+from rest_framework import status
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from gatewall.api.queries import refuse_ambiguous_query
@@ -11,7 +13,12 @@ from gatewall.api.rate import count_call
 from gatewall.api.scopes import Area, ScopedAccess
 from gatewall.api.serializers import StrictInput
 from gatewall.kernel.refusals import Refusal
+from gatewall.kernel.request_bodies import BODY_WAITS
 from gatewall.policy import revisions
+
+
+class _BodyWanted(Exception):
+    """The caller is let in, and the body was not read yet."""
 
 
 class ApiView(APIView):
@@ -25,11 +32,21 @@ class ApiView(APIView):
     """The scopes of API tokens for this view; None refuses API tokens."""
     user_parameter: ClassVar[str] = "user_id"
     """Parameter of the path with the id of the user that the view is about."""
+    large_bodies: ClassVar[frozenset[str]] = frozenset()
+    """Methods whose bodies may have ``MAX_LARGE_BODY`` bytes; the server reads them once the caller is let in."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         revisions.expect_confirmation(None)
         refuse_ambiguous_query(request)
         super().initial(request, *args, **kwargs)
+        if request.META.get(BODY_WAITS):
+            raise _BodyWanted
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Return the response to an error; 100, which asks the server for the body, if that waits."""
+        return (
+            Response(status=status.HTTP_100_CONTINUE) if isinstance(exc, _BodyWanted) else super().handle_exception(exc)
+        )
 
     def perform_authentication(self, request: Request) -> None:
         """Authenticate the caller and count the call; an invalid credential counts for the client's network."""
@@ -38,7 +55,8 @@ class ApiView(APIView):
         except (APIException, Refusal):
             self._count(request, None)
             raise
-        self._count(request, user.pk, _reach(request.auth))
+        if not request.META.get(BODY_WAITS):  # counted when it comes again, with its body
+            self._count(request, user.pk, _reach(request.auth))
 
     def body(self, kind: type[StrictInput]) -> dict[str, Any]:
         """Return the validated body of the request. Raises ValidationError."""

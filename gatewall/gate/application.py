@@ -43,8 +43,8 @@ class AuthApplication:
         fields = headers.from_lines(lines)
         shown = None
         if route.dialect.shows_body and bodies.is_sent(fields):
-            data, ended = body or _NO_BODY
-            shown = bodies.of_read(data, fields, ended=ended)
+            read = body or _NO_BODY
+            shown = bodies.of_read(read.data, fields, ended=read.ended)
         subrequest = Subrequest(peer, scheme, fields, method, route.target, shown)
         return self._gate.check(route.dialect, subrequest)
 

@@ -12,6 +12,7 @@ from io import BytesIO
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from gatewall.kernel.request_bodies import BODY_WAITS
 from gatewall.server.http1 import Line, Request
 
 BODY_ENDED = "gatewall.body_ended"
@@ -56,6 +57,7 @@ def environ_of(request: Request, *, peer: str, is_new: bool, server: tuple[str, 
         "wsgi.multiprocess": True,
         "wsgi.run_once": False,
         BODY_ENDED: body is None or body.ended,
+        BODY_WAITS: body is not None and body.waits,
         **header_keys(request.lines),
     }
 

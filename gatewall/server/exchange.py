@@ -12,6 +12,7 @@ from contextlib import suppress
 from threading import Event
 from typing import Any, Protocol
 
+from gatewall.kernel.request_bodies import BODY_WAITS
 from gatewall.server.answer_bytes import Unsendable, head_bytes
 
 Environ = dict[str, Any]
@@ -36,6 +37,9 @@ class Outlet(Protocol):
 
     def write_piece(self, data: bytes) -> None:
         """Write a piece; set ``room`` of the exchange once another fits or the connection is lost."""
+
+    def read_body(self) -> None:
+        """Read the body that waits; the request is answered by another exchange then."""
 
     def finish(self, data: bytes, *, keep_open: bool) -> None:
         """Write the last piece."""
@@ -72,7 +76,10 @@ class Exchange:
         with suppress(Gone):
             parts = application(environ, self._start_response)
             try:
-                self._send_all(parts)
+                if environ.get(BODY_WAITS) and self._status.startswith("100 "):
+                    self._call(self._outlet.read_body)
+                else:
+                    self._send_all(parts)
             finally:
                 close = getattr(parts, "close", None)
                 if close is not None:

@@ -6,6 +6,7 @@ headers and body. Input that two parsers could read differently is refused, and 
     head complete, no body        Request
     body complete                 Request
     body over the bound, or 0     Request with a body that has not ended; the connection closes after it
+    body that waits               the same, and the whole Request after ``read_body``
     chunked body complete         Request; the connection closes after it: nothing after chunks is parsed
     malformed, or too long        Refusal: 400, 414, 417 or 431
     anything less                 None: more input is needed
@@ -30,11 +31,9 @@ MAX_HEAD = 131_072
 _CHUNKS_COST = 16
 """Bytes on the wire for each byte of a chunked body: a 1-byte chunk costs six, an extension any number."""
 _CHUNKS_FREE = 1024
-
 _CHUNKS_AT_ONCE = 65_537
 _MAX_DIGITS = 20
 """Enough for 64 bits. llhttp accepts any number of leading zeros, int() only some thousands."""
-
 _END = b"\r\n\r\n"
 _REQUEST_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~\x80-\xff]+) HTTP/1\.([01])\r\n")
 _STARTS = (b"POST / HTTP/1.0\r\n", b"POST / HTTP/1.1\r\n")
@@ -51,10 +50,11 @@ class Phase(Enum):
 
 
 class Body(NamedTuple):
-    """The part of a body that was read; ``ended`` if that is all of it."""
+    """The part of a body that was read; ``ended`` if that is all of it, ``waits`` if it is read on demand."""
 
     data: bytes
     ended: bool
+    waits: bool = False
 
 
 class Request(NamedTuple):
@@ -70,12 +70,13 @@ class Request(NamedTuple):
 class BodyBounds(NamedTuple):
     """Limits for reading a body: at most ``most`` bytes (0: do not read) within ``seconds``.
 
-    A body that is late is cut and answered if ``may_be_cut``, and refused (408) otherwise.
+    A late body is cut and answered if ``may_be_cut``, else refused (408). One that ``waits`` is read on demand.
     """
 
     most: int
     seconds: float
     may_be_cut: bool = False
+    waits: bool = False
 
 
 BoundsOf = Callable[[bytes, int | None], BodyBounds]
@@ -142,6 +143,10 @@ class RequestReader:
     def cut(self) -> Request:
         """Return the request whose body timed out, with the part that came."""
         return self._request(Body(bytes(self._data), ended=False), keep_alive=False)
+
+    def read_body(self) -> None:
+        """Read the body that waits: ``next`` returns its request once more, whole."""
+        self.phase = Phase.BODY
 
     def close(self) -> None:
         """Drop the parser: it and this reader reference each other."""
@@ -234,8 +239,10 @@ class RequestReader:
         self.bounds = self._bounds_of(self._start[2] if self._start else b"", self._remaining)
         if not self.bounds.most:
             return self._request(Body(b"", ended=False), keep_alive=False)
-        self.phase = Phase.BODY
         self.wants_continue = bool(expected)
+        if self.bounds.waits and self._start is not None:
+            return Request(self._start[1], self._start[2], lines, Body(b"", ended=False, waits=True), keep_alive=False)
+        self.phase = Phase.BODY
         return self._in_body()
 
     def _in_body(self) -> Request | None:

@@ -1,6 +1,7 @@
 """Threaded WSGI server of the control plane: the event loop does the I/O, threads run the application.
 
 head, body        read by the loop, within bounds and a deadline; only then a thread is used
+large body        not read until the application, called with the head, has answered 100; then it is called again
 response          a complete one goes to the loop and frees its thread; a streamed one buffers at most UNSENT
                   bytes, then its thread waits for the client
 waiting threads   at most ``most_waiting``; if one more must wait, the longest-waiting connection is closed
@@ -18,6 +19,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Protocol
 
+from gatewall.kernel.request_bodies import MAX_BODY, MAX_LARGE_BODY
 from gatewall.server import connection
 from gatewall.server.answer_bytes import REFUSALS
 from gatewall.server.connection import Connection
@@ -29,8 +31,7 @@ from gatewall.server.server import Server
 logger = logging.getLogger(__name__)
 
 MOST_CONNECTIONS = 1024
-MAX_BODY = 1024 * 1024
-BODY_SECONDS = 30.0
+BODY_SECONDS, LARGE_BODY_SECONDS = 30.0, 120.0
 WRITE_SECONDS = 60.0
 """How long a client may read nothing."""
 UNSENT = 4 * 1024 * 1024
@@ -41,11 +42,14 @@ _SEND_BUFFER = 256 * 1024
 _SLOW_SECONDS = 5.0
 """A connection whose response is unread for so long may be evicted."""
 _READ, _NOT_READ = BodyBounds(MAX_BODY + 1, BODY_SECONDS), BodyBounds(0, 0.0)
+_WAITS = BodyBounds(MAX_LARGE_BODY + 1, LARGE_BODY_SECONDS, waits=True)
 
 
 def bounds(_target: bytes, length: int | None) -> BodyBounds:
-    """Return how a body is read: completely, or not at all if its head already refuses it (chunked, or too long)."""
-    return _NOT_READ if length is None or length > MAX_BODY else _READ
+    """Return how a body is read: whole, on demand, or not at all if its head refuses it (chunked, or too long)."""
+    if length is None or length > MAX_LARGE_BODY:
+        return _NOT_READ
+    return _READ if length <= MAX_BODY else _WAITS
 
 
 class ThreadedContext(connection.Server, Protocol):
@@ -173,6 +177,13 @@ class ThreadedConnection(Connection):
             self._context.reader_blocked(self)
         else:
             exchange.room.set()
+
+    def read_body(self) -> None:
+        """Read the body that waits, and answer the whole request then."""
+        self._exchange = None
+        if not self.is_lost:
+            self._reader.read_body()
+            self._schedule_turn()
 
     def finish(self, data: bytes, *, keep_open: bool) -> None:
         """Write the last piece of the response."""

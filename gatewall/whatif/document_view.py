@@ -124,6 +124,7 @@ class CompareDocument(ApiView):
     """Compare a document with the policy in force."""
 
     area = POLICY
+    large_bodies = frozenset({"POST"})
 
     @operation(body=ComparedInput, answer=ComparedOutput, reads=True)
     def post(self, request: Request) -> Response:

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from gatewall.api.parsers import MAX_BODY_BYTES
 from gatewall.install.launcher import free_port
+from gatewall.kernel.request_bodies import MAX_BODY
 from tests.support.processes import PASSWORD, PATIENCE, control_plane, prepare
 
 
@@ -70,7 +70,7 @@ def test_everything_arrives_streamed_and_whole(port, token):
 
 
 def test_a_body_of_1_mib_is_read_and_one_byte_more_is_refused(port, token):
-    body = '{"contact": "somebody"}'.ljust(MAX_BODY_BYTES)
+    body = '{"contact": "somebody"}'.ljust(MAX_BODY)
 
     assert call(port, "PUT", "/system/settings", token=token, body=body)[0] == 200
     status, headers, answer = call(port, "PUT", "/system/settings", token=token, body=f"{body} ")

@@ -9,8 +9,8 @@ from contextlib import suppress
 
 import pytest
 
+from gatewall.kernel.request_bodies import MAX_BODY
 from gatewall.server.exchange import PIECE
-from gatewall.server.threaded import MAX_BODY
 from tests.servers.served import served
 from tests.support.processes import PATIENCE, wait_until
 from tests.support.wire import Wire, a_request

@@ -25,6 +25,7 @@ class ApplyPlan(ApiView):
     """Put a plan or a document in force."""
 
     area = POLICY
+    large_bodies = frozenset({"POST"})
 
     @operation(body=ApplyInput, answer=ApplyOutput, refuses={404, 409, 412})
     def post(self, request: Request) -> Response:

@@ -21,6 +21,7 @@ class Plans(Resource):
     """What proposed changes of policy would do."""
 
     area = POLICY
+    large_bodies = frozenset({"POST"})
     input, output = PlanInput, PlanOutput
     ordering_fields = ("id", "created_at")
     http_method_names = ["get", "head", "options", "post", "delete"]

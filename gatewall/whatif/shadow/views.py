@@ -73,6 +73,7 @@ class Shadow(ApiView):
     """The shadow policy."""
 
     area = POLICY
+    large_bodies = frozenset({"PUT"})
 
     @operation(answer=ShadowOutput, refuses={404})
     def get(self, request: Request) -> Response:
