@@ -64,3 +64,33 @@ def test_a_plan_is_made_read_applied_and_undone(wall, visit, look):
     wrong += checked(page, "plans")
     assert call(wall, "GET", "/policy/plan")["results"][0]["applied_revision"]
     assert wrong == [], "\n".join(wrong)
+
+
+def test_a_plan_is_made_without_scripts(wall, visit):
+    page = visit(java_script_enabled=False)
+    enter(wall, page)
+
+    plan(wall, page, "version: 1\nblocklist:\n- ip: 192.0.2.99\n")
+
+    assert "192.0.2.99" in page.locator(".change").inner_text()
+    assert page.get_by_role("button", name="Apply").is_visible()
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_the_page_of_the_shadow_policy_is_for_everybody(wall, visit, look):
+    scheme, width = LOOKS[look]
+    page = visit(color_scheme=scheme, viewport={"width": width, "height": 700})
+    enter(wall, page, "/shadow/?document=current")
+    wrong = checked(page, "shadow-form")
+    page.fill("#id_document", "nonsense: 1\n")
+    page.get_by_role("button", name="Try it").click()
+    page.get_by_text("line 1, column 1").first.wait_for()
+    wrong += checked(page, "shadow-refused")
+    page.fill("#id_document", CLOSED)
+    page.get_by_role("button", name="Try it").click()
+    page.get_by_text("The shadow policy is set.").wait_for()
+    wrong += checked(page, "shadow")
+    page.get_by_role("button", name="Stop it").click()
+    page.get_by_text("There is no shadow policy.").wait_for()
+
+    assert wrong == [], "\n".join(wrong)
