@@ -54,6 +54,11 @@ BYPASSES = {
     "JSON in UTF-32": (json.dumps({"a": SCRIPT}).encode("utf-32-le"), "application/json"),
     "JSON in UTF-32 the other way": (json.dumps({"a": SCRIPT}).encode("utf-32-be"), "application/json"),
     "JSON with a mark": (b"\xef\xbb\xbf" + json.dumps({"a": SCRIPT}).encode(), "application/json"),
+    "XML that is a form, too": (f"<x>&a={quote(SCRIPT)}</x>", FORM),
+    "XML that is a form of names like entities": (f"<x y='&amp;a={SCRIPT}'>z</x>", FORM),
+    "HTML as a form": (SCRIPT, FORM),
+    "the name of a file": form_data((field("a", f'; filename="{SCRIPT}"'), "x")),
+    "the name of a program": form_data((field("a", '; filename="a.php"'), "x")),
     "JSON as a form": (json.dumps({"a": SCRIPT}), FORM),
     "JSON that is a form, too": (f'{{"x":"&a={quote(SCRIPT)}&b="}}', FORM),
     "JSON with comments": (f'{{"a": 1, /* " */ "b": "{SCRIPT}"}}', "application/json"),
@@ -193,6 +198,9 @@ HARMLESS = {
     "SOAP": (SOAP, "text/xml; charset=utf-8"),
     "WebDAV": (PROPFIND, "application/xml"),
     "WebDAV without a type": (PROPFIND, ""),
+    "WebDAV as curl sends it": (PROPFIND, FORM),
+    "XML with an entity, as curl sends it": ("<x xmlns='DAV:'><name>Tom &amp; Ann's</name></x>", FORM),
+    "a file with words of SQL in its name": form_data((field("a", '; filename="union select.pdf"'), "some words")),
     "a property list": (PLIST, "text/xml"),
     "a sign-in by SAML": (f"SAMLResponse={quote(base64.b64encode(SAML.encode()))}&RelayState=%2F", FORM),
     "a sign-in by SAML with raw plus signs": (
@@ -235,6 +243,7 @@ def test_document_that_is_put_is_a_file():
         (b"x", "text/plain; charset=klingon"),
         form_data((field("a") + "\r\nContent-Type: text/plain; charset=klingon", "x")),
         (b"a", f"{FORM}, application/json"),
+        (b'--b\r\nContent-Disposition: form-data; name="a', "multipart/form-data; boundary=b"),
     ],
 )
 def test_what_was_not_read_as_it_is_is_noted(body, kind):

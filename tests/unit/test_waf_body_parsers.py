@@ -78,7 +78,7 @@ def test_parts_that_are_unusual_show_their_heads():
         )[0].decode(), content_type.parse(PARTS),
     ) if text]  # fmt: skip
 
-    assert heads == [field("a", '; filename="x"'), "Content-Type: text/plain; x=y", "X-A: b"]
+    assert heads == ["Content-Disposition: form-data; name=a; filename=x", "Content-Type: text/plain; x=y", "X-A: b"]
 
 
 def test_base64_in_a_part_that_is_none_is_read_as_it_is():

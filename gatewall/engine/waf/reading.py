@@ -3,13 +3,13 @@
 Each value is percent-decoded; ``values.py`` adds its further forms. No value contains a line feed, which joins values.
 """
 
-from collections.abc import Sequence
 from functools import lru_cache
 
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf.body.body_reader import Body
 from gatewall.engine.waf.body.texts import FORM_MARK, UNINSPECTED, field_text
 from gatewall.engine.waf.decoding import MIN_BASE64, base64_decoded, basic_decoded, percent_decoded
+from gatewall.engine.waf.plain_headers import inspected_headers
 from gatewall.engine.waf.rules import BodyRegion, Region, Target
 from gatewall.engine.waf.values import Value, Values, add
 
@@ -24,6 +24,7 @@ MAX_SEPARATE = 40
 """Arguments and cookies that are matched one by one; further ones form one value."""
 LONG_URI = 1_024  # only of longer URIs is the beginning inspected first
 BEGINNING = 256
+_FOUR_LAYERS = "%252525"  # percent-encoding of a percent sign, three times
 CUT = 32
 """Characters at the end of a cut value that may decode differently: half an escape, three times decoded."""
 _MOST_HEADERS = 32
@@ -44,21 +45,6 @@ _REDIRECTS = frozenset(
     }
 )  # fmt: skip
 """Names of arguments that applications redirect to."""
-_PLAIN_HEADERS = frozenset(
-    {
-        "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "connection",
-        "content-length", "dnt", "date", "forwarded", "host", "if-match", "if-modified-since",
-        "if-none-match", "if-range", "if-unmodified-since", "keep-alive", "origin", "pragma", "priority", "purpose",
-        "range",
-        "sec-ch-ua", "sec-ch-ua-arch", "sec-ch-ua-bitness", "sec-ch-ua-full-version-list", "sec-ch-ua-mobile",
-        "sec-ch-ua-model", "sec-ch-ua-platform", "sec-ch-ua-platform-version", "sec-fetch-dest", "sec-fetch-mode",
-        "sec-fetch-site", "sec-fetch-user", "sec-gpc", "sec-websocket-extensions", "sec-websocket-key",
-        "sec-websocket-version", "te", "trailer", "transfer-encoding", "upgrade", "upgrade-insecure-requests",
-        "via", "x-real-ip", "x-request-id", "x-requested-with",
-    }
-)  # fmt: skip
-_IN_PLAIN_HEADERS = bytes(set(range(32, 127)) - set(b"'<>{}$`|\\"))
-
 _IN_ATTACKS = (" ", "\t", "\n", "/*", "${jndi", "<script")
 """A password with none of them is not inspected: of random ones with punctuation, one in sixty looks like an attack."""
 
@@ -74,6 +60,7 @@ def values_of(request: AccessRequest) -> Values:
     if len(uri) > MAX_URI:
         values.append((_URI, None, UNINSPECTED + "uri"))
         uri = uri[:MAX_URI]
+    _note_layers(values, _ARGS, uri)
     path, _, query = uri.partition("?")
     _path(values, path)
     if query:
@@ -108,14 +95,25 @@ def raw_uri(request: AccessRequest) -> str:
     return uri[:MAX_URI].replace("\n", "\r") if "%" in uri or "\\" in uri else ""
 
 
+def _note_layers(values: Values, target: Target, text: str) -> None:
+    """Note percent-encoding of more layers than are decoded."""
+    if _FOUR_LAYERS in text:
+        values.note(target, None, "layers")
+
+
 def _cookies(values: Values, request: AccessRequest) -> None:
     for name, value in request.cookies[:MAX_SEPARATE]:
+        _note_layers(values, _COOKIES, value)
         if not (name.isidentifier() or name.replace("-", "").replace("_", "").isalnum()):
             add(values, _COOKIES, name, percent_decoded(name[:MAX_HEADER]), base64=False)
         if not (value.isalnum() or _is_token(value)):
             add(values, _COOKIES, name, percent_decoded(value[:MAX_HEADER]))
         elif len(value) >= MIN_BASE64 and (inside := base64_decoded(value[:MAX_HEADER])) is not None:
             add(values, _COOKIES, name, percent_decoded(inside))
+    if rest := request.cookies[MAX_SEPARATE:]:
+        values.note(_COOKIES, None, "cookies")
+        text = "\f".join([f"{name}={value}" for name, value in rest])
+        add(values, BodyRegion.HEAD, None, percent_decoded(text[:MAX_HEADERS]), base64=False)
 
 
 def _is_token(text: str) -> bool:
@@ -176,7 +174,7 @@ def _redirect(values: Values, target: Region, name: str, value: str, request: Ac
 
 def _headers(values: Values, request: AccessRequest) -> None:
     left = MAX_HEADERS
-    inspected = _inspected_headers(request)
+    inspected = inspected_headers(request)
     if len(inspected) > _MOST_HEADERS:
         values.append((_HEADERS, None, UNINSPECTED + "headers"))
         rest = "\f".join([f"{name}: {value}" for name, value in inspected[_MOST_HEADERS:]])
@@ -197,22 +195,6 @@ def _headers(values: Values, request: AccessRequest) -> None:
             _header(values, name, value)
     for name, value in request.site_credentials:
         _credential(values, name, value)
-
-
-def _inspected_headers(request: AccessRequest) -> Sequence[tuple[str, str]]:
-    """Return all headers but those that browsers fill in, unless they contain what no browser writes there."""
-    plain = _PLAIN_HEADERS
-    text = "".join([value for name, value in request.headers if name in plain])
-    if "../" not in text and '" ' not in text and not text.encode("latin-1").translate(None, _IN_PLAIN_HEADERS):
-        return [each for each in request.headers if each[0] not in plain]
-    return [
-        each
-        for each in request.headers
-        if each[0] not in plain
-        or "../" in each[1]
-        or '" ' in each[1]
-        or each[1].encode("latin-1").translate(None, _IN_PLAIN_HEADERS)
-    ]
 
 
 def _header(values: Values, name: str, value: str) -> None:
@@ -285,9 +267,12 @@ def _body(values: Values, request: AccessRequest) -> None:
     is_cut = len(data) > MAX_READ
     body = Body(data[:MAX_READ], request.header("content-type"), request.method, is_whole=is_whole, is_cut=is_cut)
     for name, text, region in body.texts:
+        if region is _BODY:
+            _note_layers(values, _BODY, text)
         add(values, region, name, percent_decoded(text) if region is _BODY and "%" in text else text)
     for form in body.forms:
         if "%" in form:
+            _note_layers(values, _BODY, form)
             values.has_texts = True
             values.append((BodyRegion.RAW, None, _encoded_otherwise(form[:MAX_HEADER])))
         _arguments(values, _BODY, form, request)

@@ -166,7 +166,11 @@ def _other_forms(values: Values, target: Region, name: str | None, text: str) ->
 
 def _look_through(values: Values, target: Region, name: str | None, text: str, depth: int) -> None:
     """Add values decoded from base64, JSON, or a token (JWT)."""
-    if depth >= _MAX_DEPTH or target is BodyRegion.FILE or (len(text) < MIN_BASE64 and text[:1] not in {"{", "["}):
+    if target is BodyRegion.FILE or (len(text) < MIN_BASE64 and text[:1] not in {"{", "["}):
+        return
+    if depth >= _MAX_DEPTH:
+        if base64_decoded(text) is not None:
+            values.note(target, name, "layers")
         return
     if values.coded_left <= 0:
         values.note(target, name, "layers")

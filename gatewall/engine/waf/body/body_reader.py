@@ -20,7 +20,13 @@ _OBJECTS = ("\xac\xed\x00\x05", "\x00\x01\x00\x00\x00\xff\xff\xff\xff", *(f"\x80
 _HEAD = 256
 _MAX_TYPES = 2  # media types of one body as which it is read
 _MAX_RECODED = 8_192
+_XML_ENTITIES = ("amp;", "lt;", "gt;", "quot;", "apos;")
 _BOM = "\xef\xbb\xbf"
+
+
+def _is_one_argument(text: str) -> bool:
+    """True for a form of one argument, or of further ones whose names begin as the entities of XML do."""
+    return "%" not in text and all(part.startswith(_XML_ENTITIES) for part in text.split("&")[1:])
 
 
 class Body:
@@ -75,6 +81,10 @@ class Body:
             self.texts += found  # as from curl without a media type
             if "&" not in text and "%" not in text:
                 return
+        found = xml_reader.read(text, is_declared=False) if text[:1] == "<" and _is_one_argument(text) else None
+        if found is not None:  # as from WebDAV clients that use curl or requests
+            self.texts += found
+            return
         self.forms.append(text)
 
     def _json(self, text: str, kind: str) -> bool:

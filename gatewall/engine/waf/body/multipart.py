@@ -12,6 +12,7 @@ from gatewall.engine.waf.rules import BodyRegion
 MAX_PARTS = 20
 """Further parts form one value."""
 _MAX_HEAD = 2_048
+_FIELD = "content-disposition: form-data; name="
 _MARK = BodyText(None, BODY_MARK)
 
 
@@ -25,6 +26,8 @@ def read(text: str, media_type: HeaderValue) -> list[BodyText]:
     found = raw(first[1:]) if first.strip() else []
     if len(parts) > MAX_PARTS:
         found += raw_text(parts.pop())
+    if delimiter + "--" not in text:
+        found.append(_MARK)
     is_odd = False
     for part in parts:
         rest_of_line, _, content = part.partition("\n")
@@ -54,7 +57,7 @@ def _part(part: str) -> list[BodyText]:
     disposition = content_type.parse(headers.get("content-disposition", ""))
     parameters = disposition.parameters
     name = parameters.get("name")
-    found = [BodyText(name, line) for line in head.splitlines() if not _is_usual(line)]
+    found = [BodyText(name, _plain(line)) for line in head.splitlines() if not _is_usual(line)]
     is_file = not disposition.is_ambiguous and bool({"filename", "filename*"} & parameters.keys())
     if disposition.is_ambiguous:
         found.append(_MARK)
@@ -95,6 +98,13 @@ def _headers(head: str) -> dict[str, str]:
         name, _, value = line.partition(":")
         found.setdefault(name.strip().lower(), value.strip())
     return found
+
+
+def _plain(line: str) -> str:
+    """Return a header line without the quotes around its parameters, as they break out of nothing."""
+    pieces = line.split('"')
+    is_plain = len(pieces) == 5 and pieces[2] == "; filename=" and not pieces[4] and "\\" not in line
+    return "".join(pieces) if is_plain and pieces[0].lower() == _FIELD else line
 
 
 def _is_usual(line: str) -> bool:

@@ -1,0 +1,36 @@
+"""Headers that browsers fill in, which are inspected only if their values are unusual. No I/O."""
+
+from collections.abc import Sequence
+
+from gatewall.engine.model import AccessRequest
+
+_PLAIN = frozenset(
+    {
+        "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "connection",
+        "content-length", "dnt", "date", "forwarded", "host", "if-match", "if-modified-since",
+        "if-none-match", "if-range", "if-unmodified-since", "keep-alive", "origin", "pragma", "priority", "purpose",
+        "range",
+        "sec-ch-ua", "sec-ch-ua-arch", "sec-ch-ua-bitness", "sec-ch-ua-full-version-list", "sec-ch-ua-mobile",
+        "sec-ch-ua-model", "sec-ch-ua-platform", "sec-ch-ua-platform-version", "sec-fetch-dest", "sec-fetch-mode",
+        "sec-fetch-site", "sec-fetch-user", "sec-gpc", "sec-websocket-extensions", "sec-websocket-key",
+        "sec-websocket-version", "te", "trailer", "transfer-encoding", "upgrade", "upgrade-insecure-requests",
+        "via", "x-real-ip", "x-request-id", "x-requested-with",
+    }
+)  # fmt: skip
+_IN_PLAIN = bytes(set(range(32, 127)) - set(b"'<>{}$`|\\"))
+
+
+def inspected_headers(request: AccessRequest) -> Sequence[tuple[str, str]]:
+    """Return all headers but those that browsers fill in, unless they contain what no browser writes there."""
+    plain = _PLAIN
+    text = "".join([value for name, value in request.headers if name in plain])
+    if "../" not in text and '" ' not in text and not text.encode("latin-1").translate(None, _IN_PLAIN):
+        return [each for each in request.headers if each[0] not in plain]
+    return [
+        each
+        for each in request.headers
+        if each[0] not in plain
+        or "../" in each[1]
+        or '" ' in each[1]
+        or each[1].encode("latin-1").translate(None, _IN_PLAIN)
+    ]
