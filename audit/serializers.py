@@ -12,6 +12,7 @@ from audit.models import AccessLog, SecurityEvent
 from audit.spool.records import DECIDED_BY, FIELDS, SUBJECT
 from gatewall.api.serializers import ShapedField
 from gatewall.engine.model import Effect
+from gatewall.engine.waf.rules import Target
 
 _TEXT, _TEXTS = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
 _CREDENTIAL_PARTS = {
@@ -21,6 +22,7 @@ _CREDENTIAL_PARTS = {
 }
 _CREDENTIAL = {"type": ["object", "null"], "properties": _CREDENTIAL_PARTS, "required": [*_CREDENTIAL_PARTS]}
 _RULE = {"id": {"type": "integer"}, "name": _TEXT, "action": {"type": "string", "enum": ["block", "monitor"]}}
+_PLACE = {"target": {"type": "string", "enum": [*Target]}, "name": {"type": ["string", "null"]}}
 _SHADOW_PARTS = {
     "effect": {"type": "string", "enum": [effect.value for effect in Effect]},
     "reason": _TEXT,
@@ -31,7 +33,14 @@ _SHADOW_PARTS = {
     },
 }
 _SHADOW = {"type": ["object", "null"], "properties": _SHADOW_PARTS, "required": [*_SHADOW_PARTS]}
-RULES = {"type": "array", "items": {"type": "object", "properties": _RULE, "required": [*_RULE]}}
+RULES = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {**_RULE, "place": {"type": "object", "properties": _PLACE, "required": [*_PLACE]}},
+        "required": [*_RULE],
+    },
+}
 
 
 class RowField(ShapedField):

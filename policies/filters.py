@@ -117,6 +117,8 @@ class AuthorizedDomainFilters(ListFilters):
 
     name = text("name", max_length=255, parse=canonical_domain)
     access = one_of("access", Access)
+    waf_monitor_until_after = at_or_after("waf_monitor_until")
+    waf_monitor_until_before = before("waf_monitor_until")
 
 
 class GroupFilters(ListFilters):

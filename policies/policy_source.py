@@ -74,8 +74,8 @@ def _allowed(rows: QuerySet[AllowlistEntry]) -> tuple[AllowedNetwork, ...]:
 
 def domains() -> tuple[Domain, ...]:
     """Return the registered domains."""
-    rows = AuthorizedDomain.objects.values_list("id", "name", "access")
-    return tuple(Domain(id_, name, Access(access)) for id_, name, access in rows)
+    rows = AuthorizedDomain.objects.values_list("id", "name", "access", "waf_monitor_until")
+    return tuple(Domain(id_, name, Access(access), seconds(until)) for id_, name, access, until in rows)
 
 
 def blocked_countries() -> tuple[BlockedCountry, ...]:

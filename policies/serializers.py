@@ -1,5 +1,6 @@
 """Serializers of the policy resources."""
 
+from datetime import datetime
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -126,10 +127,14 @@ class AuthorizedDomainInput(StrictInput):
     name = TextField(max_length=255)
     access = serializers.ChoiceField(choices=[access.value for access in Access], required=False)
     remark = TextField(max_length=500, allow_blank=True, required=False)
+    waf_monitor_until = MomentField(allow_null=True, required=False)
     force = FlagField(required=False)
 
     def validate_name(self, name: str) -> str:
         return validators.canonical_domain(name)
+
+    def validate_waf_monitor_until(self, until: datetime | None) -> datetime | None:
+        return validators.monitoring_end(until)
 
 
 class AuthorizedDomainOutput(serializers.ModelSerializer[AuthorizedDomain]):
@@ -137,7 +142,7 @@ class AuthorizedDomainOutput(serializers.ModelSerializer[AuthorizedDomain]):
 
     class Meta:
         model = AuthorizedDomain
-        fields = (*_RECORD, "name", "access", "remark")
+        fields = (*_RECORD, "name", "access", "remark", "waf_monitor_until")
 
 
 class GeoBlockRuleInput(StrictInput):

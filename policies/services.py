@@ -169,6 +169,7 @@ def register_domain(
     name: str,
     access: str,
     remark: str = "",
+    waf_monitor_until: datetime | None = None,
     seed: bool = False,
     caller: Caller | None = None,
     force: bool = False,
@@ -182,7 +183,9 @@ def register_domain(
     is_first = not seed and not selectors.has_site()
     domain = AuthorizedDomain(created_by="" if seed else actor)
     with guard_against_lockout(caller, force=force):
-        rows.save(domain, Segment.DOMAINS, actor=actor, name=name, access=access, remark=remark)
+        values: dict[str, Any] = {"name": name, "access": access, "remark": remark}
+        values["waf_monitor_until"] = waf_monitor_until
+        rows.save(domain, Segment.DOMAINS, actor=actor, **values)
     if is_first:
         system_settings.change(actor=actor, authorized_domains_mode=DomainsMode.REGISTERED.value)
     return domain

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from gatewall.api.translation import validation_error
@@ -29,6 +30,7 @@ _MAX_EXCLUSION_BYTES = 4096
 MAX_CUSTOM_RULES = 5_000
 """Bounds what each publication and worker compiles (docs/waf.md)."""
 MAX_TRANSFORMS = 10
+MAX_MONITORING_DAYS = 90
 _EXCLUSION_PARTS = frozenset({"domain", "path_prefix", "argument"})
 _EXPIRY = "expires_at"
 _YEARS = range(1970, 9999)
@@ -48,6 +50,14 @@ def canonical_domain(text: str) -> str:
         return parse_domain_name(text)
     except Refused as error:
         raise validation_error(error) from None
+
+
+def monitoring_end(until: datetime | None) -> datetime | None:
+    """Return the end of a domain's WAF monitoring. Raises ValidationError if it is too far ahead."""
+    if until is not None and until > timezone.now() + timedelta(days=MAX_MONITORING_DAYS):
+        words = _("at most %(days)s days ahead: until then the WAF refuses nothing here")
+        raise ValidationError(words, code="invalid", params={"days": MAX_MONITORING_DAYS})
+    return until
 
 
 def canonical_country(text: str) -> str:

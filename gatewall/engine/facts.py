@@ -1,10 +1,11 @@
 """Facts of one request under one policy, each computed when a step first needs it. No I/O."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gatewall.engine.access_rules.rules import AccessRule
 from gatewall.engine.access_rules.table import AccessOutcome, trimmed_readings
 from gatewall.engine.access_rules.trace import TracedReading, trace_of
+from gatewall.engine.expiry import is_live
 from gatewall.engine.hosts import Access, Domain
 from gatewall.engine.lists import Standing
 from gatewall.engine.model import AccessRequest, Action, RuleMatch, Subject
@@ -24,6 +25,9 @@ class OverRate:
 
 class Facts:
     """Lazy facts: the request, the policy, and what follows from both."""
+
+    _places: Mapping[int, tuple[str, str | None]] = {}
+    """By rule, where it matched, as far as that is known."""
 
     def __init__(self, request: AccessRequest, policy: PolicySnapshot, ports: Ports) -> None:
         self.request = request
@@ -57,10 +61,19 @@ class Facts:
         """The client's autonomous system number, or None if unknown."""
         return self._ports.countries.asn_of(self.request.client)
 
+    @property
+    def waf_mode(self) -> EnforcementMode:
+        """The mode of the WAF for this request: ``monitor`` instead of ``block`` while its domain is monitored."""
+        mode, domain = self.policy.settings.waf_mode, self.domain
+        until = domain.waf_monitor_until if domain else None
+        if mode is EnforcementMode.BLOCK and until is not None and is_live(until, self.request.at):
+            return EnforcementMode.MONITOR
+        return mode
+
     @lazy
     def rule_matches(self) -> tuple[RuleMatch, ...]:
         """The matching WAF rules; empty if the WAF is off."""
-        mode = self.policy.settings.waf_mode
+        mode = self.waf_mode
         if mode is EnforcementMode.OFF:
             return ()
         return tuple(
@@ -72,6 +85,7 @@ class Facts:
                     score=rule.score,
                     enforced=mode is EnforcementMode.BLOCK and rule.action is Action.BLOCK,
                     blocks=rule.action is Action.BLOCK,
+                    place=self._places.get(rule.id),
                 )
                 for rule in self.matching_rules()
             ]
@@ -79,7 +93,10 @@ class Facts:
 
     def matching_rules(self) -> Sequence[WafRule]:
         """Return the matching rules: of a long request possibly only some that suffice to refuse, in any mode."""
-        return self.policy.waf.inspect(self.request, self.domain_name, self.policy.settings.waf_threshold)
+        hits = self.policy.waf.hits(self.request, self.domain_name, self.policy.settings.waf_threshold)
+        if hits:
+            self._places = {hit.rule.id: (hit.target.value, hit.name) for hit in hits}
+        return [hit.rule for hit in hits]
 
     @lazy
     def access(self) -> AccessOutcome:

@@ -138,11 +138,15 @@ STRICTNESS = (
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """A registered domain: an exact host, or ``*.host`` for every name below it."""
+    """A registered domain: an exact host, or ``*.host`` for every name below it.
+
+    ``waf_monitor_until`` (seconds since the epoch): before it, the WAF refuses nothing here, it only records.
+    """
 
     id: int
     name: str
     access: Access = Access.AUTHENTICATED
+    waf_monitor_until: float | None = None
 
 
 def parse_domain_name(text: str) -> str:

@@ -209,7 +209,8 @@ class Action(StrEnum):
 class RuleMatch:
     """A matching WAF rule; ``enforced`` if its score counted towards a refusal.
 
-    ``blocks`` if its own action is block: in monitor mode, its score would have counted.
+    ``blocks`` if its own action is block: in monitor mode, its score would have counted. ``place``: part of the request
+    (a WAF target) and name of the value that matched first, None if it is not known.
     """
 
     rule_id: int
@@ -218,6 +219,7 @@ class RuleMatch:
     score: int
     enforced: bool
     blocks: bool = True
+    place: tuple[str, str | None] | None = None
 
 
 @value

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable
 
-from audit.spool.masking import MASK
+from audit.spool.masking import MASK, masked_text
 from audit.spool.records import HOST, PATH, QUERY, USER_AGENT, AccessRecord, Field
 from gatewall.engine.addresses import text_of
 from gatewall.engine.hosts import Authority, Host
@@ -13,6 +13,8 @@ from gatewall.engine.snapshot import PolicySnapshot, QueryStrings
 _CHECKED = frozenset({Reason.CREDENTIAL_INVALID, Reason.WAF_RULE})
 _MASKED_LENGTH, _DROPPED_LENGTH = 2048, 2048
 """Of longer texts these characters are masked, and so many dropped at the end."""
+_MAX_NAME, _SHOWN_NAME = 256, 100
+"""Characters of a name that are masked, and that are kept."""
 _OTHER_SITES = frozenset({"cross-site", "same-site"})
 
 
@@ -115,9 +117,18 @@ def rules_of(matches: Iterable[RuleMatch]) -> list[dict[str, object]]:
             "id": match.rule_id,
             "name": match.name,
             "action": (Action.BLOCK if match.enforced else Action.MONITOR).value,
+            **({"place": _place(*match.place)} if match.place else {}),
         }
         for match in matches
     ]
+
+
+def _place(target: str, name: str | None) -> dict[str, object]:
+    """Return the part of a request and the name in it, without secrets; its value is never recorded."""
+    if name is None:
+        return {"target": target, "name": None}
+    text = masked_text(name[:_MAX_NAME]).encode("latin-1", "replace").decode("utf-8", "replace")
+    return {"target": target, "name": text[:_SHOWN_NAME]}
 
 
 def waf_score(matches: Iterable[RuleMatch]) -> int | None:

@@ -5,7 +5,7 @@ hold everywhere: where such hosts are refused anyhow, none is offered.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -37,6 +37,10 @@ from policies import services
 from policies.models import MANUAL, AuthorizedDomain, BlocklistEntry, WafRule
 from policies.validators import canonical_domain, exclusion_expiry, validate_exclusions, validate_path_prefix
 
+_REFUSED_BEFORE = frozenset(
+    {Reason.CLIENT_BLOCKED, Reason.COUNTRY_BLOCKED, Reason.HOST_NOT_AUTHORIZED, Reason.WAF_RULE}
+)
+"""Refusals today that stand before what the WAF would have refused then."""
 MAX_RULES = 10
 """A request blocked by more rules than this is not a false positive."""
 
@@ -48,15 +52,17 @@ class NotOffered(Conflict):
 
 
 class Lifetime(StrEnum):
-    """Duration of an exemption."""
+    """Duration of an exemption; only exclusions of WAF rules may have no end."""
 
     HOUR = "hour"
     DAY = "day"
     MONTH = "month"
+    ENDLESS = "endless"
 
-    @property
-    def length(self) -> timedelta:
-        return {"hour": timedelta(hours=1), "day": timedelta(days=1), "month": timedelta(days=30)}[self.value]
+    def end(self, at: datetime) -> datetime | None:
+        """Return when an exemption that begins now ends."""
+        days = {"hour": 1 / 24, "day": 1.0, "month": 30.0}.get(self.value)
+        return at.replace(microsecond=0) + timedelta(days=days) if days else None
 
 
 class Kind(StrEnum):
@@ -92,6 +98,11 @@ class Offer:
         return f"{name}-{hashlib.sha256(repr(self).encode()).hexdigest()[:16]}"
 
     @property
+    def may_be_endless(self) -> bool:
+        """True for what a site needs as long as it is the same program."""
+        return self.kind in {Kind.EXCLUSION, Kind.EXCLUSIONS}
+
+    @property
     def expires(self) -> bool:
         return self.kind in {Kind.EXCLUSION, Kind.EXCLUSIONS, Kind.ALLOW}
 
@@ -99,7 +110,10 @@ class Offer:
 def offers(record: AccessRecord, today: dict[str, Any]) -> list[Offer]:
     """Return the exemptions for a recorded request, given the result of its replay (``decide_again``)."""
     decision = today["decision"]
-    match decision["reason"] if decision else record.reason:
+    reason = decision["reason"] if decision else record.reason
+    if record.would_refuse and reason not in _REFUSED_BEFORE:
+        return _for_rules(record, today)
+    match reason:
         case Reason.WAF_RULE:
             return _for_rules(record, today)
         case Reason.CLIENT_BLOCKED:
@@ -117,9 +131,9 @@ def apply(
 ) -> Offer:
     """Create a proposed exemption. Raises NotOffered and the errors of the services."""
     offer = next((each for each in offers(record, today) if each.key == key), None)
-    if offer is None:
+    until = lifetime.end(timezone.now())
+    if offer is None or (until is None and not offer.may_be_endless):
         raise NotOffered(_("what refused this request has changed; look at it again"))
-    until = timezone.now().replace(microsecond=0) + lifetime.length
     remark = f"exception for {record.decision_id}"
     match offer.kind:
         case Kind.EXCLUSION | Kind.EXCLUSIONS:
@@ -147,14 +161,15 @@ def _domain(offer: Offer) -> AuthorizedDomain | None:
     return domain
 
 
-def _exclude(offer: Offer, until: datetime, actor: str) -> None:
+def _exclude(offer: Offer, until: datetime | None, actor: str) -> None:
     rule = WafRule.objects.filter(pk=offer.row).first()
     if rule is None:
         raise NotOffered(_("what refused this request has changed; look at it again"))
-    now, expiry = timezone.now().timestamp(), until.isoformat().replace("+00:00", "Z")
+    now = timezone.now().timestamp()
+    end = {"expires_at": until.isoformat().replace("+00:00", "Z")} if until else {}
     kept = [each for each in rule.exclusions if is_live(exclusion_expiry(each), now)]
     parts = ({name: value for name, value in asdict(each).items() if value} for each in offer.exclusions)
-    exclusions = [*kept, *(each | {"expires_at": expiry} for each in parts)]
+    exclusions = [*kept, *(each | end for each in parts)]
     # Forced: the exclusion can only make a rule that matches everything match less.
     services.change_waf_rule(rule, actor=actor, force=True, exclusions=exclusions)
 
@@ -169,15 +184,24 @@ def _for_rules(record: AccessRecord, today: dict[str, Any]) -> list[Offer]:
     name = domain.name if domain else None
     rules = {rule.id: rule for rule in policy.waf.rules}
     matched = [rule for step in today["trace"] if step["reached"] for rule in step["rules"]] or record.rules
-    ids = [rule["id"] for rule in matched if rule["action"] == Action.BLOCK.value and rule["id"] in rules]
+    ids = [rule["id"] for rule in matched if _may_refuse(rule, rules, record)]
+    noted = {rule["id"]: rule.get("place") for rule in record.rules}
     single = [
         Offer(Kind.EXCLUSION, rules[id_].name, id_, exclusions[0].domain, exclusions)
         for id_ in ids[:MAX_RULES]
-        if (exclusions := _narrowest(rules[id_], request, name))
+        if (exclusions := _narrowest(rules[id_], request, name, noted.get(id_)))
     ]
     if 1 < len(single) == len(ids):
         return [Offer(Kind.EXCLUSIONS, "", together=tuple(single)), *single]
     return single
+
+
+def _may_refuse(rule: Mapping[str, Any], rules: Mapping[int, EngineRule], record: AccessRecord) -> bool:
+    """True if a matched rule was enforced, or would have been but for the monitor mode."""
+    is_there = rule["id"] in rules
+    if rule["action"] == Action.BLOCK.value or not record.would_refuse:
+        return is_there and rule["action"] == Action.BLOCK.value
+    return is_there and rules[rule["id"]].action is Action.BLOCK
 
 
 def _for_blocked_client(record: AccessRecord) -> Iterator[Offer]:
@@ -205,9 +229,12 @@ def _for_unknown_host(record: AccessRecord) -> Iterator[Offer]:
         return  # not a valid domain name
 
 
-def _narrowest(rule: EngineRule, request: AccessRequest, domain: str | None) -> tuple[Exclusion, ...]:
-    """Return exclusions limited to this domain and path, and to the matched arguments if all matches are in arguments.
+def _narrowest(
+    rule: EngineRule, request: AccessRequest, domain: str | None, noted: Mapping[str, Any] | None
+) -> tuple[Exclusion, ...]:
+    """Return exclusions limited to this domain and path, and to the matched names if all matches are in named values.
 
+    ``noted``: where the rule matched when it was decided, in what the record lacks (headers, cookies, the body).
     Returns none if they would hold everywhere, or if existing exclusions already cover the request.
     """
     anywhere = Places(request, domain).of(replace(rule, exclusions=()))
@@ -215,6 +242,10 @@ def _narrowest(rule: EngineRule, request: AccessRequest, domain: str | None) -> 
         return ()
     prefix = _longest_prefix(request, domain, rule)
     exclusions: tuple[Exclusion, ...] = ()
+    if not anywhere and noted and (name := noted.get("name")) and _is_valid_name(name) and MASK not in name:
+        found = Exclusion(domain, prefix, name)
+        is_spared = Scope(request, domain).spares(rule, name)
+        return () if is_spared else (found,)
     for _round in range(10):
         places = Places(request, domain).of(replace(rule, exclusions=(*rule.exclusions, *exclusions)))
         if not places and exclusions:

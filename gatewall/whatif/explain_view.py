@@ -21,7 +21,7 @@ from gatewall.replay.explanation import AssumedSubject, MadeUpRequest
 from gatewall.whatif.access_trace import ACCESS_NEEDED
 from gatewall.whatif.as_of import AsOf, policy_as_of, revision_of
 from gatewall.whatif.explain_request import explain
-from gatewall.whatif.shapes import NUMBER, PLACED_RULES, SCOPE_SOURCES, TEXT, UNKNOWN_LISTS, list_of
+from gatewall.whatif.shapes import MATCHED_RULES, NUMBER, PLACED_RULES, SCOPE_SOURCES, TEXT, UNKNOWN_LISTS
 from licensing import selectors as licensing
 
 MAX_URI = 8192
@@ -222,7 +222,7 @@ class ExplanationOutput(serializers.Serializer[Any]):
     access = ShapedField(ACCESS_NEEDED, allow_null=True)
     country_code = serializers.CharField(allow_null=True)
     domain = serializers.CharField(allow_null=True)
-    rules = ShapedField(list_of({"id": NUMBER, "name": TEXT, "action": TEXT}))
+    rules = ShapedField(MATCHED_RULES)
     visible = serializers.ListField(child=serializers.CharField())
     fault = serializers.CharField(allow_null=True)
     policy_revision = serializers.IntegerField()

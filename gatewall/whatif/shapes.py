@@ -34,6 +34,11 @@ PLACES = list_of(
 SCOPE_SOURCES = object_of({"admin": FLAG, "own": FLAG, "groups": {"type": "array", "items": TEXT}})
 SCOPE_SOURCES["type"] = ["object", "null"]
 PLACED_RULES = list_of({"id": NUMBER, "name": TEXT, "action": TEXT, "places": PLACES})
+MATCHED_RULES = list_of({"id": NUMBER, "name": TEXT, "action": TEXT})
+for _rules in (PLACED_RULES, MATCHED_RULES):  # only where it is known
+    _rules["items"]["properties"]["place"] = object_of(
+        {"target": {"type": "string", "enum": [*Target]}, "name": {"type": ["string", "null"]}}
+    )
 
 
 def moment_text(at: float) -> str:

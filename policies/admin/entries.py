@@ -1,5 +1,6 @@
 """Django admin pages of IP lists, domains and countries; input is stored in canonical form."""
 
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django import forms
@@ -17,7 +18,7 @@ from policies import cookie_reach, resources, selectors
 from policies.countries import COUNTRY_NAMES
 from policies.country_choices import NO_COUNTRY, choices_after
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription
-from policies.validators import canonical_domain, canonical_network
+from policies.validators import canonical_domain, canonical_network, monitoring_end
 
 _RECORD = ("created_at", "created_by")
 CONFIRM = "admin/policies/delete_confirmation.html"
@@ -74,6 +75,9 @@ class DomainForm(ForcedForm):
     def clean_name(self) -> str:
         return canonical_domain(self.cleaned_data["name"])
 
+    def clean_waf_monitor_until(self) -> datetime | None:
+        return monitoring_end(self.cleaned_data["waf_monitor_until"])
+
 
 class CountryForm(ServiceForm):
     """Choose a country by its name."""
@@ -110,11 +114,11 @@ class AuthorizedDomainAdmin(PolicyAdmin):
     resource = resources.DOMAINS
     form = DomainForm
     delete_confirmation_template = CONFIRM
-    list_display = ("name", "access", "remark", *_RECORD)
+    list_display = ("name", "access", "waf_monitor_until", "remark", *_RECORD)
     list_filter = ("access",)
     search_fields = ("name", "remark")
     readonly_fields = _RECORD
-    fields = ("name", "force", "access", "remark", *readonly_fields)
+    fields = ("name", "force", "access", "remark", "waf_monitor_until", *readonly_fields)
 
     def write(self, request: HttpRequest, way: Write, *row: Any, **values: Any) -> Any:
         """Register or change the domain; warn if browsers do not send the session cookie to it."""

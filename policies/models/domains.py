@@ -15,8 +15,15 @@ class AuthorizedDomain(Record):
     name = models.CharField(max_length=255, unique=True, validators=[validators.validate_domain_name])
     access = models.CharField(max_length=32, choices=choices(Access), default=Access.AUTHENTICATED.value)
     remark = models.CharField(max_length=500, blank=True)
+    waf_monitor_until = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="Until then the WAF refuses nothing at this domain: it records what it would refuse.",
+    )
+    waf_monitor_reported = models.DateTimeField(null=True, blank=True, editable=False)
+    """The end of monitoring that was last reported by an event; no part of the policy."""
 
-    recorded = Recorded(Resource.DOMAINS, api_fields("name", "access", "remark"))
+    recorded = Recorded(Resource.DOMAINS, api_fields("name", "access", "remark", "waf_monitor_until"))
     segments = NAMES_DOMAINS
 
     class Meta:

@@ -91,7 +91,8 @@ BODIES = {
         credential_kinds=st.lists(st.just("session"), max_size=1), rate_per_minute=st.integers(0, 2), remark=WORDS,
     ),
     "/authorized-domains": some(
-        {"name": HOSTS}, access=st.sampled_from(["authenticated", "two_factor", "public", "denied"]), remark=WORDS
+        {"name": HOSTS}, access=st.sampled_from(["authenticated", "two_factor", "public", "denied"]), remark=WORDS,
+        waf_monitor_until=MOMENTS,
     ),
     "/groups": some(
         {"name": st.one_of(st.from_regex(r"[a-zA-Z0-9._-]{1,8}", fullmatch=True), WORDS)},

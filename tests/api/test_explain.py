@@ -198,7 +198,8 @@ def test_what_is_known_of_the_request_is_named(explain, office, bob):
 
     assert explanation["subject"] == {"kind": "user", "id": bob.pk, "name": "Bob"}
     assert (explanation["domain"], explanation["client_ip"], explanation["fault"]) == (OFFICE, CLIENT, None)
-    assert explanation["rules"] == [{"id": rule.pk, "name": "watch", "action": "monitor"}]
+    place = {"target": "uri", "name": None}
+    assert explanation["rules"] == [{"id": rule.pk, "name": "watch", "action": "monitor", "place": place}]
     assert explanation["visible"] == ["for", "headers", "host", "method", "proto", "uri"]
     (matched,) = (rule for step in explanation["trace"] for rule in step["rules"])
     assert matched == {**explanation["rules"][0], "places": matched["places"]} != explanation["rules"][0]

@@ -70,7 +70,10 @@ ROWS = {
         {"name": "two", "pattern": "b", "operator": "contains", "enabled": False, "category": "ssrf", "score": 9},
         {"name": "three", "pattern": "c", "domain": "office.example", "path_prefix": "/a", "severity": "critical"},
     ],
-    "/authorized-domains": [{"name": "a.example", "access": "public"}, {"name": "*.b.example", "access": "denied"}],
+    "/authorized-domains": [
+        {"name": "a.example", "access": "public", "waf_monitor_until": "2001-01-01T00:00:00Z"},
+        {"name": "*.b.example", "access": "denied"},
+    ],
     "/geo-block-rules": [{"country_code": "NZ"}, {"country_code": "FR"}],
     "/licenses": [
         {"name": "one", "is_active": False},
@@ -105,6 +108,8 @@ FINDS = [
     ("/waf-rules", {"path_prefix": "/a"}, [2]),
     ("/authorized-domains", {"name": "A.example"}, [0]),
     ("/authorized-domains", {"access": "denied"}, [1]),
+    ("/authorized-domains", {"waf_monitor_until_after": "2000-01-01T00:00:00Z"}, [0]),
+    ("/authorized-domains", {"waf_monitor_until_before": "2000-01-01T00:00:00Z"}, []),
     ("/geo-block-rules", {"country_code": "nz"}, [0]),
     ("/licenses", {"name": "two"}, [1]),
     ("/licenses", {"is_active": "false"}, [0]),

@@ -63,7 +63,13 @@ FIELDS = {
         "builtin": False,
         **NEVER_HIT,
     },
-    "/authorized-domains": {**RECORD, "name": "site0.example", "access": "authenticated", "remark": ""},
+    "/authorized-domains": {
+        **RECORD,
+        "name": "site0.example",
+        "access": "authenticated",
+        "remark": "",
+        "waf_monitor_until": None,
+    },
     "/geo-block-rules": {**RECORD, "country_code": "NZ", "country_name": "New Zealand", "remark": "", "hits": 0},
     "/groups": {
         **RECORD,

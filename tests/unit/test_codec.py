@@ -68,7 +68,10 @@ ROWS = {
         some_settings(authorized_domains_mode="registered", waf_mode="monitor", waf_threshold=9),
         some_settings(stale_policy="strict", stale_policy_seconds=300),
     ),
-    Segment.DOMAINS: (Domain(1, OFFICE, Access.TWO_FACTOR), Domain(2, "*.shop.example", Access.PUBLIC)),
+    Segment.DOMAINS: (
+        Domain(1, OFFICE, Access.TWO_FACTOR),
+        Domain(2, "*.shop.example", Access.PUBLIC, 1_800_000_000.5),
+    ),
     Segment.ALLOWED_NETWORKS: (
         an_allowed("198.51.100.0/24", domain=OFFICE, inspect=True, expires_at=NOW + DAY),
         an_allowed("2001:db8::/32", id=2),
@@ -177,7 +180,7 @@ def test_rows_of_another_kind_are_refused(segment):
         b"gatewall segment 0\n",
         b"gatewall segment 1\n",
         b"GATEWALL SEGMENT 2\n",
-        b"gatewall segment 2\r\n",
+        b"gatewall segment 3\r\n",
         b"\x80\x04",
     ],
 )

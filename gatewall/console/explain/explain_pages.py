@@ -37,7 +37,12 @@ from gatewall.whatif.replay_record import decide_again, trace
 _FIELDS = ("client_ip", "host", "method", "uri", "scheme")
 _MAX_LINES = 100
 _MAX_DIGITS = 18
-_LIFETIMES = {"hour": gettext_lazy("1 hour"), "day": gettext_lazy("1 day"), "month": gettext_lazy("30 days")}
+LIFETIMES = {
+    "hour": gettext_lazy("1 hour"),
+    "day": gettext_lazy("1 day"),
+    "month": gettext_lazy("30 days"),
+    "endless": gettext_lazy("no end"),
+}
 
 
 class Explain(OperatorPage):
@@ -112,7 +117,7 @@ class Receipt(OperatorPage):
         try:
             lifetime = exemptions.Lifetime(request.POST.get("lifetime", exemptions.Lifetime.HOUR))
         except ValueError:
-            messages.error(request, _("An exception lasts an hour, a day or 30 days."))
+            messages.error(request, _("An exception lasts an hour, a day, 30 days, or has no end."))
             return self._page(request, record, again=True, status=HTTPStatus.BAD_REQUEST)
         try:
             key, caller = request.POST.get("offer", ""), caller_of(request)
@@ -149,7 +154,7 @@ class Receipt(OperatorPage):
             scope=scope_shown(shown["scope"], record.subject, record.host or "?"),
             passes_today=bool(today["decision"]) and today["decision"]["outcome"] == Effect.ALLOW,
             offers=exemptions.offers(record, today),
-            lifetimes=_LIFETIMES.items(),
+            lifetimes=LIFETIMES.items(),
             revision=today["policy_revision"],
         )
 

@@ -90,12 +90,11 @@ class BuiltinMatcher:
             self.text_scanner = OneByOne(TEXT_PATTERNS)
             self.is_distrusted = True
 
-    def matches(self, request: AccessRequest, domain: str | None, stop_at: int = 0) -> list[Placed]:
+    def matches(self, request: AccessRequest, scope: Scope, stop_at: int = 0) -> list[Placed]:
         """Return the matching rules, unordered; with ``stop_at``, only those outside of texts if they suffice."""
         values = values_of(request)
         singles, texts = _split(values) if values.has_texts else (values, {})
         uri = raw_uri(request)
-        scope = Scope(request, domain)
         found = self._found(self.scanner, _EVERY, singles, scope)
         if uri:
             found += self._matches_of_uri(uri.encode("latin-1"), scope)
@@ -126,7 +125,7 @@ class BuiltinMatcher:
         for number, end in hits:
             for placed in self._by_number.get(numbers[number], ()):
                 if scope.covers(placed.rule):
-                    is_found = _is_target(placed, values[bisect_left(ends, end)], scope)
+                    is_found = _is_hit(placed, values[bisect_left(ends, end)], scope)
                     (found if is_found else doubtful).append(placed)
         return found + self._confirmed(scanner, numbers, values, doubtful, scope) if doubtful else found
 
@@ -144,18 +143,19 @@ class BuiltinMatcher:
                 hits = scanner.scan("\n".join(texts).encode("latin-1"))
                 matching = {each for number, _ in hits for each in self._by_number.get(numbers[number], ())}
                 now = {each for each in waiting if region in each.targets and each in matching}
+                scope.hits.update({each.position: (region, None) for each in now})
                 found += now
                 waiting -= now
         return found
 
-    def refused_at_once(self, request: AccessRequest, domain: str | None, threshold: int) -> list[Placed]:
+    def refused_at_once(self, request: AccessRequest, scope: Scope, threshold: int) -> list[Placed]:
         """Return rules that match the beginning of a long URI if they suffice to refuse, else none.
 
         They match the whole request, too. ``protocol-not-inspected`` marks that the rest was not inspected.
         """
         values = beginning_of(request)
         text = "\n".join([value for _, _, value in values]).encode("latin-1")
-        return self._enough(values, text, Scope(request, domain), threshold)
+        return self._enough(values, text, scope, threshold)
 
     def _enough(self, values: list[Value], text: bytes, scope: Scope, threshold: int) -> list[Placed]:
         """Return the rules that match a cut text of values if they reach the threshold, with a mark, else none."""
@@ -177,7 +177,7 @@ class BuiltinMatcher:
             for number, end in scanner.scan(text)
             if end <= len(text) - CUT
             for placed in self._by_number.get(numbers[number], ())
-            if scope.covers(placed.rule) and _is_target(placed, values[bisect_left(ends, end)], scope)
+            if scope.covers(placed.rule) and _is_hit(placed, values[bisect_left(ends, end)], scope)
         ]
 
     @staticmethod
@@ -236,11 +236,21 @@ def _split(values: Sequence[Value]) -> tuple[list[Value], dict[Region, list[Valu
 
 def _holds(placed: Placed, values: list[Value], scope: Scope) -> bool:
     """True if any targeted value matches."""
-    return any(
-        _is_target(placed, value, scope)
-        and placed.test(transforms.apply(placed.rule.transforms, value[2].encode("latin-1")))
-        for value in values
-    )
+    for value in values:
+        if _is_target(placed, value, scope) and placed.test(
+            transforms.apply(placed.rule.transforms, value[2].encode("latin-1"))
+        ):
+            scope.hits[placed.position] = value[:2]
+            return True
+    return False
+
+
+def _is_hit(placed: Placed, value: Value, scope: Scope) -> bool:
+    """True if the rule targets a value in which its pattern matched; notes the first such value."""
+    if _is_target(placed, value, scope):
+        scope.hits.setdefault(placed.position, value[:2])
+        return True
+    return False
 
 
 def _is_target(placed: Placed, value: Value, scope: Scope) -> bool:

@@ -54,7 +54,7 @@ class CustomMatcher:
         placed = sorted([placed for placed, _ in self._alone], key=attrgetter("position")) if self.scanner else []
         return [each.rule for each in placed]
 
-    def matches(self, request: AccessRequest, domain: str | None) -> list[Placed]:
+    def matches(self, request: AccessRequest, scope: Scope) -> list[Placed]:
         """Return the matching rules, unordered."""
         views = Views(request)
         parts = [transforms.apply_to_all(changes, views.of(target)) for target, changes in self._parts]
@@ -64,7 +64,6 @@ class CustomMatcher:
         else:
             text = b"\n".join([value for values in parts for _, value in values])
             candidates = [self._scanned[number] for number, _ in scanner.scan(text)] + self._alone
-        scope = Scope(request, domain)
         return [
             placed
             for placed, numbers in candidates
@@ -74,8 +73,9 @@ class CustomMatcher:
 
 def _holds(placed: Placed, parts: Iterable[tuple[Value, ...]], scope: Scope) -> bool:
     rule, test = placed.rule, placed.test
-    for values in parts:
+    for target, values in zip(rule.targets, parts, strict=True):
         for name, value in values:
             if test(value) and not (rule.exclusions and scope.spares(rule, name)):
+                scope.hits[placed.position] = target, name
                 return True
     return False

@@ -4,14 +4,30 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
 from gatewall.engine.model import AccessRequest
+from gatewall.engine.values import value
 from gatewall.engine.waf.builtin_matcher import BuiltinMatcher
 from gatewall.engine.waf.custom_matcher import CustomMatcher
+from gatewall.engine.waf.patterns import Placed
 from gatewall.engine.waf.reading import LONG_URI
-from gatewall.engine.waf.rules import WafRule
+from gatewall.engine.waf.rules import Region, Target, WafRule
 from gatewall.engine.waf.scanning import OneByOne, Scanners
+from gatewall.engine.waf.scope import Scope, part_of
 
 DISTRUSTED = "hyperscan did not tell the canaries apart: RE2 takes its place"
 WAITING = "patterns are being compiled: RE2 takes their place"
+
+
+_ELSEWHERE: tuple[Region, None] = (Target.URI, None)
+"""Where a rule matched that no single value shows: the raw URI, or the mark of a request that was not inspected."""
+
+
+@value
+class Hit:
+    """A matching rule, and the value that matched first: its part, and name (argument, header, cookie, JSON path)."""
+
+    rule: WafRule
+    target: Target
+    name: str | None
 
 
 class RuleSet:
@@ -63,19 +79,28 @@ class RuleSet:
 
         With ``stop_at``, the refusal threshold, possibly only some rules that reach it: matching may stop early.
         """
-        builtin = self._builtin
+        return tuple([hit.rule for hit in self.hits(request, domain, stop_at)])
+
+    def hits(self, request: AccessRequest, domain: str | None, stop_at: int = 0) -> tuple[Hit, ...]:
+        """Return the rules that match, as ``inspect`` does, and where each matched first."""
+        builtin, scope = self._builtin, Scope(request, domain)
         found = []
         if builtin and stop_at and len(request.uri) > LONG_URI:
-            found = builtin.refused_at_once(request, domain, stop_at)
+            found = builtin.refused_at_once(request, scope, stop_at)
         if not found:
             if builtin:
-                found = builtin.matches(request, domain, stop_at)
+                found = builtin.matches(request, scope, stop_at)
             if self._custom:
-                found = found + self._custom.matches(request, domain)
+                found = found + self._custom.matches(request, scope)
         if not found:
             return ()
         found.sort(key=_position)
-        return tuple([each.rule for each in found])
+        return tuple([_hit(each, request, scope) for each in found])
+
+
+def _hit(placed: Placed, request: AccessRequest, scope: Scope) -> Hit:
+    region, name = scope.hits.get(placed.position, _ELSEWHERE)
+    return Hit(placed.rule, part_of(region, name, request), name)
 
 
 _position = attrgetter("position")

@@ -12,8 +12,8 @@ from gatewall.engine.waf.decoding import percent_decoded
 from gatewall.engine.waf.forms import Views
 from gatewall.engine.waf.patterns import compile_find
 from gatewall.engine.waf.reading import raw_uri, values_of
-from gatewall.engine.waf.rules import BodyRegion, Region, Target, WafRule
-from gatewall.engine.waf.scope import Scope
+from gatewall.engine.waf.rules import Target, WafRule
+from gatewall.engine.waf.scope import Scope, part_of
 from gatewall.engine.waf.values import Value
 
 MAX_PLACES = 5
@@ -76,18 +76,8 @@ class Places:
         regions = regions_of(rule)
         for region, name, text in self._builtin_values:
             if region in regions:
-                target = self._target_of(region, name)
+                target = part_of(region, name, self._request)
                 yield target, name, transforms.apply(rule.transforms, text.encode("latin-1"))
-
-    def _target_of(self, region: Region, name: str | None) -> Target:
-        """Return the part of the request in which a text is."""
-        if not isinstance(region, BodyRegion):
-            return region
-        if region is not BodyRegion.HEAD:
-            return Target.BODY
-        if any(name == cookie for cookie, _ in self._request.cookies):
-            return Target.COOKIES
-        return Target.HEADERS if name and self._request.header(name) else Target.URI
 
     @cached_property
     def _builtin_values(self) -> list[Value]:

@@ -4,15 +4,19 @@ from gatewall.engine.expiry import is_live
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.paths import possible_paths
 from gatewall.engine.values import lazy
-from gatewall.engine.waf.rules import WafRule
+from gatewall.engine.waf.rules import BodyRegion, Region, Target, WafRule
 
 
 class Scope:
-    """Checks rules' scopes for one request to one registered domain."""
+    """Checks rules' scopes for one request to one registered domain.
+
+    ``hits``: by position of a rule, the region and name of the value in which it matched first.
+    """
 
     def __init__(self, request: AccessRequest, domain: str | None) -> None:
         self._request = request
         self._domain = domain
+        self.hits: dict[int, tuple[Region, str | None]] = {}
 
     def covers(self, rule: WafRule) -> bool:
         if rule.domain is not None and rule.domain != self._domain:
@@ -42,6 +46,17 @@ class Scope:
     @lazy
     def _paths(self) -> tuple[bytes, ...] | None:
         return possible_paths(self._request.uri.partition("?")[0].encode("latin-1"))
+
+
+def part_of(region: Region, name: str | None, request: AccessRequest) -> Target:
+    """Return the part of the request in which a value of this region and name is."""
+    if not isinstance(region, BodyRegion):
+        return region
+    if region is not BodyRegion.HEAD:
+        return Target.BODY
+    if any(name == cookie for cookie, _ in request.cookies):
+        return Target.COOKIES
+    return Target.HEADERS if name and request.header(name) else Target.URI
 
 
 def _start(prefix: str) -> bytes:
