@@ -50,4 +50,5 @@ class EventKind(StrEnum):
     POLICY_UNCONFIRMED = "policy.unconfirmed", EventSeverity.HIGH
     LOG_SHORTENED = "log.shortened", EventSeverity.MEDIUM
     POLICY_REVERTED = "policy.reverted", EventSeverity.HIGH
+    WAF_MONITORING_ENDED = "waf.monitoring-ended", EventSeverity.HIGH
     SHADOW_FAILED = "shadow.failed", EventSeverity.MEDIUM

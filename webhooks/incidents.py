@@ -37,6 +37,7 @@ SINGLE = frozenset(
         EventKind.TOKEN_ISSUED,
         EventKind.TOKEN_REVOKED,
         EventKind.WEBHOOK_DISABLED,
+        EventKind.WAF_MONITORING_ENDED,
     }
 )
 """Kinds of single actions, which have no end."""

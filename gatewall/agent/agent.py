@@ -29,6 +29,7 @@ from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.files import PolicyFiles, Stamp
 from gatewall.snapshot.notification import AgentLock, Lease, Listener, listening
 from gatewall.snapshot.worker_report import living_workers, workers_folder
+from gatewall.whatif import waf_monitoring
 from gatewall.whatif.shadow.documents import try_document
 from policies.history import confirmation
 
@@ -107,6 +108,7 @@ class Agent:
         if abs(timezone.now() - self._reported_at) >= _REPORT_EVERY:  # abs: the clock may be set back
             if confirmation.revert_overdue(timezone.now()):
                 self._publish()
+            waf_monitoring.report_ended(timezone.now())
             self._report()
             self._reported_at = timezone.now()
         self._tidy()

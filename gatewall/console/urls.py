@@ -6,7 +6,14 @@ from gatewall.console.backtest import backtest_pages, blast_radius
 from gatewall.console.explain import explain_pages, who_can_enter_page
 from gatewall.console.log import log_page, saved_views
 from gatewall.console.plan import plan_pages
-from gatewall.console.policy import history_pages, import_page, network_pages, shadow_page, suggestions_page
+from gatewall.console.policy import (
+    history_pages,
+    import_page,
+    network_pages,
+    shadow_page,
+    suggestions_page,
+    waf_report_page,
+)
 from gatewall.console.site import dashboard_page, doctor_page, first_site_page
 
 app_name = "console"
@@ -28,6 +35,7 @@ urlpatterns: list[URLPattern] = [
     path("plan/", plan_pages.PlansPage.as_view(), name="plans"),
     path("plan/export/", plan_pages.ExportPage.as_view(), name="policy-export"),
     path("plan/<int:pk>/", plan_pages.PlanPage.as_view(), name="plan"),
+    path("domains/<int:pk>/waf/", waf_report_page.WafReportPage.as_view(), name="waf-report"),
     path("shadow/", shadow_page.ShadowPage.as_view(), name="shadow"),
     path("history/", history_pages.History.as_view(), name="history"),
     path("history/<int:number>/", history_pages.Revision.as_view(), name="history-revision"),

@@ -13,6 +13,7 @@ from gatewall.whatif import (
     explain_view,
     rule_suggestions_view,
     rule_trial_view,
+    waf_report_view,
     who_can_enter_view,
 )
 
@@ -34,6 +35,11 @@ urlpatterns = [
         "access-rules/suggestions",
         rule_suggestions_view.RuleSuggestions.as_view(),
         name="access-rules-suggestions",
+    ),
+    path(
+        "authorized-domains/<int:pk>/waf-report",
+        waf_report_view.WafReport.as_view(),
+        name="authorized-domains-waf-report",
     ),
     path("waf-rules/test", rule_trial_view.RuleTrial.as_view(), name="waf-rules-test"),
     path("system/settings", settings_view.Settings.as_view(), name="system-settings"),

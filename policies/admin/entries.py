@@ -7,6 +7,9 @@ from django import forms
 from django.contrib import admin, messages
 from django.db import models
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -109,16 +112,40 @@ class AllowlistAdmin(PolicyAdmin):
     fields = ("network", "force", "domain", "inspect", "remark", "expires_at", *readonly_fields)
 
 
+_MONITOR = (
+    '<button class="button" formnovalidate formaction="{}" name="do" value="monitor">{}</button> <a href="{}">{}</a>'
+)
+
+
+def _waf_page(domain: AuthorizedDomain) -> str:
+    return reverse("console:waf-report", args=[domain.pk])
+
+
 @admin.register(AuthorizedDomain)
 class AuthorizedDomainAdmin(PolicyAdmin):
     resource = resources.DOMAINS
     form = DomainForm
     delete_confirmation_template = CONFIRM
-    list_display = ("name", "access", "waf_monitor_until", "remark", *_RECORD)
+    list_display = ("name", "access", "waf", "remark", *_RECORD)
     list_filter = ("access",)
     search_fields = ("name", "remark")
-    readonly_fields = _RECORD
+    readonly_fields = ("waf_monitoring", *_RECORD)
     fields = ("name", "force", "access", "remark", "waf_monitor_until", *readonly_fields)
+
+    @admin.display(description=_("WAF"))
+    def waf(self, domain: AuthorizedDomain) -> str:
+        """Return a link to what the WAF refuses, or would refuse, there."""
+        until = domain.waf_monitor_until
+        is_monitored = until is not None and until > timezone.now()
+        return format_html('<a href="{}">{}</a>', _waf_page(domain), _("monitored") if is_monitored else _("report"))
+
+    @admin.display(description=_("WAF"))
+    def waf_monitoring(self, domain: AuthorizedDomain) -> str:
+        """Return the button that has the WAF only monitor there for a week, and the link to its report."""
+        if not domain.pk:
+            return "-"
+        words, page = _("Monitor for seven days, then report"), _waf_page(domain)
+        return format_html(_MONITOR, page, words, page, _("What the WAF would have refused"))
 
     def write(self, request: HttpRequest, way: Write, *row: Any, **values: Any) -> Any:
         """Register or change the domain; warn if browsers do not send the session cookie to it."""

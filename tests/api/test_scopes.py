@@ -32,7 +32,7 @@ SCOPES = {
         (name, "GET")
         for name in (
             *("access-logs", "access-log", "access-log-stats", "security-events", "security-event-stats"),
-            *("dashboard-stats", "policy-blast-radius", "access-rules-suggestions"),
+            *("dashboard-stats", "policy-blast-radius", "access-rules-suggestions", "authorized-domains-waf-report"),
         )
     },
     "users:read": {(f"{name}-{part}", "GET") for name in OF_USERS for part in ("list", "detail")},

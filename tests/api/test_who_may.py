@@ -45,6 +45,7 @@ WHO = {
     ("access-log", "GET"): ADMIN,
     ("policy-explain", "POST"): ADMIN,
     ("policy-who-can-enter", "GET"): ADMIN,
+    ("authorized-domains-waf-report", "GET"): ADMIN,
     ("access-rules-suggestions", "GET"): ADMIN,
     ("waf-rules-batch", "POST"): ADMIN,
     ("waf-rules-test", "POST"): ADMIN,
@@ -146,7 +147,11 @@ def path_of(name, user_id):
     }
     if name.startswith("webhook-deliveries"):
         arguments[name] = {"webhook_id": 999_999} if name.endswith("-list") else {"webhook_id": 999_999, "pk": 999_999}
-    usual = {"pk": 999_999} if name.endswith(("-detail", "-restore", "-confirm", "-rotate", "webhooks-test")) else {}
+    usual = (
+        {"pk": 999_999}
+        if name.endswith(("-detail", "-waf-report", "-restore", "-confirm", "-rotate", "webhooks-test"))
+        else {}
+    )
     return reverse(name, kwargs=arguments.get(name, usual)).removeprefix("/wall")
 
 
