@@ -183,9 +183,8 @@ def register_domain(
     is_first = not seed and not selectors.has_site()
     domain = AuthorizedDomain(created_by="" if seed else actor)
     with guard_against_lockout(caller, force=force):
-        values: dict[str, Any] = {"name": name, "access": access, "remark": remark}
-        values["waf_monitor_until"] = waf_monitor_until
-        rows.save(domain, Segment.DOMAINS, actor=actor, **values)
+        values: dict[str, Any] = {"access": access, "remark": remark, "waf_monitor_until": waf_monitor_until}
+        rows.save(domain, Segment.DOMAINS, actor=actor, name=name, **values)
     if is_first:
         system_settings.change(actor=actor, authorized_domains_mode=DomainsMode.REGISTERED.value)
     return domain

@@ -35,7 +35,7 @@ DATA: dict[str, dict[str, Iterable[str]]] = {
     "console": {
         "audit/spool/records.py": [label for field in FIELDS for label in field.words.values()],
         "policies/countries.py": COUNTRY_NAMES.values(),
-        "gatewall/engine/model.py": [reason.words for reason in Reason],
+        "gatewall/engine/model.py": [text for reason in Reason for text in (reason.words, reason.advice) if text],
         "gatewall/engine/steps.py": [step.title for step in STEPS],
     },
 }

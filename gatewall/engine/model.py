@@ -27,11 +27,16 @@ _STATUS = {Effect.ALLOW: 200, Effect.CHALLENGE: 401, Effect.DENY: 403, Effect.ER
 
 
 _FROM_HERE = "This site cannot be reached from your network or country."
+_SIGN_IN = "The visitor has to sign in; no exception stands for that."
+_PROXY = "The proxy has to ask another way; the Proxy doctor says how."
+_REGISTER = "The host is not registered and would be refused anyway, so no exception helps. Register the host first."
 _HARMFUL = "The request was refused because it looks harmful or cannot be read."
 
 
 class Reason(StrEnum):
     """Reason of a decision, with its effect and its texts for operators and for refused visitors.
+
+    ``advice`` says what an operator can do about a refusal where no exemption can be offered.
 
     Values are logged and shown: never reuse one. Pages translate the texts.
     """
@@ -39,64 +44,87 @@ class Reason(StrEnum):
     effect: Effect
     words: str
     visitor_words: str
+    advice: str
 
-    def __new__(cls, value: str, effect: Effect, words: str, visitor_words: str = "") -> Self:
+    def __new__(cls, value: str, effect: Effect, words: str, visitor_words: str = "", advice: str = "") -> Self:
         member = str.__new__(cls, value)
         member._value_ = value
-        member.effect, member.words, member.visitor_words = effect, words, visitor_words
+        member.effect, member.words, member.visitor_words, member.advice = effect, words, visitor_words, advice
         return member
 
-    REQUEST_MALFORMED = "request-malformed", Effect.DENY, "The question could be read in two ways.", _HARMFUL
-    CLIENT_BLOCKED = "client-blocked", Effect.DENY, "The address is on the blocklist.", _FROM_HERE
+    REQUEST_MALFORMED = "request-malformed", Effect.DENY, "The question could be read in two ways.", _HARMFUL, _PROXY
+    CLIENT_BLOCKED = "client-blocked", Effect.DENY, "The address is on the blocklist.", _FROM_HERE, _REGISTER
     HOST_NOT_AUTHORIZED = (
         "host-not-authorized",
         Effect.DENY,
         "The host is not registered, or its access is denied.",
         "There is no such site here.",
+        "Change the access of the domain; a host without one is registered by its name.",
     )
     CLIENT_ALLOWED = "client-allowed", Effect.ALLOW, "The address is on the allowlist."
-    COUNTRY_BLOCKED = "country-blocked", Effect.DENY, "The country of the address is blocked.", _FROM_HERE
-    WAF_RULE = "waf-rule", Effect.DENY, "WAF rules found an attack.", _HARMFUL
+    COUNTRY_BLOCKED = "country-blocked", Effect.DENY, "The country of the address is blocked.", _FROM_HERE, _REGISTER
+    WAF_RULE = (
+        "waf-rule",
+        Effect.DENY,
+        "WAF rules found an attack.",
+        _HARMFUL,
+        "In what is recorded, no rule that can be excepted matches any more. Let them try again, or register the host.",
+    )
     CLIENT_RATE_LIMITED = (
         "client-rate-limited",
         Effect.DENY,
         "The address asked more often than the settings or an access rule allow.",
         "Too many requests. Please wait a moment and try again.",
+        "Wait a minute, or change the request rate in the settings or the access rule.",
     )
     ACCESS_DENIED = (
         "access-denied",
         Effect.DENY,
         "An access rule denies this request.",
         "This part of the site is closed to you.",
+        "An access rule denies this to them. Change the rule, or put one before it that lets them in.",
     )
     HOST_PUBLIC = "host-public", Effect.ALLOW, "The host is open to everybody."
     PATH_PUBLIC = "path-public", Effect.ALLOW, "An access rule opens this path to everybody."
-    CREDENTIAL_MISSING = "credential-missing", Effect.CHALLENGE, "Nobody was signed in."
+    CREDENTIAL_MISSING = "credential-missing", Effect.CHALLENGE, "Nobody was signed in.", "", _SIGN_IN
     CREDENTIAL_INVALID = (
         "credential-invalid",
         Effect.CHALLENGE,
         "What was sent to sign in is not valid, or not any more.",
+        "",
+        _SIGN_IN,
     )
     HOST_NOT_IN_SCOPE = (
         "host-not-in-scope",
         Effect.DENY,
         "Whoever was signed in may not enter this host.",
         "Your account may not enter this site.",
+        "Give the user this host among the domains, or a group that has it.",
     )
     SECOND_FACTOR_REQUIRED = (
         "second-factor-required",
         Effect.CHALLENGE,
         "The host or an access rule asks for a second factor, and the session has none.",
+        "",
+        "The visitor sets up a second factor, or shows it; no exception stands for that.",
     )
     PHISHING_RESISTANT_REQUIRED = (
         "phishing-resistant-required",
         Effect.CHALLENGE,
         "The host or an access rule asks for a sign-in that resists phishing, and the session has none.",
+        "",
+        "The visitor has to sign in with a passkey; no exception stands for that.",
     )
     SESSION_VALID = "session-valid", Effect.ALLOW, "A user was signed in."
     GIT_TOKEN_VALID = "git-token-valid", Effect.ALLOW, "A git token was valid."
     LICENSE_VALID = "license-valid", Effect.ALLOW, "A license was valid."
-    CANNOT_DECIDE = "cannot-decide", Effect.ERROR, "The gate could not decide."
+    CANNOT_DECIDE = (
+        "cannot-decide",
+        Effect.ERROR,
+        "The gate could not decide.",
+        "",
+        "The gate had no policy or failed: the dashboard and the log of the service say why.",
+    )
 
 
 class CredentialKind(StrEnum):

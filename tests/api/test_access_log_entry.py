@@ -64,16 +64,18 @@ def test_rules_stand_at_their_step(admin, visits):
 
     assert (step["step"], step["decided"], step["outcome"]) == ("waf-rules-match", False, "not matched")
     place = {"target": "query", "name": None, "form": "as-sent", "text": "attack"}
-    assert step["rules"] == [{"id": rule.pk, "name": "watch", "action": "monitor", "places": [place]}]
+    noted = {"target": "query", "name": None}
+    assert step["rules"] == [{"id": rule.pk, "name": "watch", "action": "monitor", "place": noted, "places": [place]}]
 
 
-def test_a_rule_whose_match_the_log_does_not_show_has_no_place(admin, visits):
+def test_of_a_match_that_the_log_does_not_show_only_part_and_name_were_noted(admin, visits):
     rule = a_rule_row("watch", "attack", "cookies", action="monitor")
     decision_id = visits(x_forwarded_uri="/?q=attack", cookie="a=attack")
 
     (step,) = (step for step in entry(admin, decision_id)["trace"] if step["rules"])
 
-    assert step["rules"] == [{"id": rule.pk, "name": "watch", "action": "monitor", "places": []}]
+    place = {"target": "cookies", "name": "a"}
+    assert step["rules"] == [{"id": rule.pk, "name": "watch", "action": "monitor", "place": place, "places": []}]
 
 
 def test_a_place_shows_no_secret_that_the_log_has_masked(admin, visits):

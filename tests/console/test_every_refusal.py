@@ -33,8 +33,9 @@ def test_every_refusal_ends_in_an_offer_or_in_what_to_do(pages, log, office, rea
     log(record)
     page = receipt(pages, record.decision_id)
 
+    assert reason.advice
     if not offered(pages, record.decision_id):
-        assert len(end_of(page)) > 40, page
+        assert reason.advice in end_of(page)
         assert USELESS not in page
 
 

@@ -15,6 +15,8 @@ from gatewall.publication.resources import named
 
 STEP_TITLES = {step.name: _(step.title) for step in STEPS}
 REASONS = {reason.value: _(reason.words) for reason in Reason}
+ADVICE = {reason.value: _(reason.advice) for reason in Reason if reason.advice}
+"""What to do about a refusal where no exemption is offered."""
 OUTCOMES = {
     "allow": _("let through"),
     "challenge": _("asked to sign in"),
@@ -89,6 +91,7 @@ def decision_shown(decision: Mapping[str, Any] | None) -> dict[str, Any] | None:
         "status": decision["status"],
         "code": decision["reason"],
         "reason": REASONS.get(decision["reason"], decision["reason"]),
+        "advice": ADVICE.get(decision["reason"], ""),
         "row": row_shown(decision["decided_by"]),
         "retry_after": decision.get("retry_after"),
     }
