@@ -89,9 +89,10 @@ class _Application:
             self._differences.setdefault((each.section, each.action), []).append(each)
 
     def write(self) -> None:
-        """Write in the order of dependencies: domains and groups are created first and deleted last."""
+        """Write in the order of dependencies: domains, and groups in use, are created first and deleted last."""
         self._delete(WAF_RULES)
         self._delete_access_rules()
+        self._delete_unused_groups()
         for section in (DOMAINS, GROUPS):
             self._change_and_create(section)
         self._write_builtin_rules()
@@ -130,6 +131,14 @@ class _Application:
     def _delete(self, section: Section) -> None:
         for row in self._rows(section, self._of(section, Action.DELETED)):
             _RESOURCES[section.name].write(Write.DELETE, row, actor=self._actor, caller=None, force=True)
+
+    def _delete_unused_groups(self) -> None:
+        """Delete the groups that no access rule names: others get their room, if there are as many as there may be."""
+        named = set(AccessRule.objects.values_list("groups__name", flat=True))
+        gone = self._differences.pop((GROUPS.name, Action.DELETED), [])
+        self._differences[GROUPS.name, Action.DELETED] = [each for each in gone if each.key[0] not in named]
+        self._delete(GROUPS)
+        self._differences[GROUPS.name, Action.DELETED] = [each for each in gone if each.key[0] in named]
 
     def _change_and_create(self, section: Section) -> None:
         write = partial(_RESOURCES[section.name].write, actor=self._actor, caller=None, force=self._force)

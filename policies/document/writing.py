@@ -16,6 +16,16 @@ _WORDS = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 """Words that some version of YAML reads as another type, in any letter case."""
 
 
+_INVISIBLE = re.compile(
+    "[\\x00-\\x1f\\x7f-\\xa0\\xad\\u061c\\u1680\\u180e\\u2000-\\u200f\\u2028-\\u202f\\u205f-\\u206f\\u3000"
+    "\\ud800-\\uf8ff\\ufeff\\ufff0-\\uffff\\U000e0000-\\U0010ffff]"
+)
+"""Characters that are written as escapes: controls, blanks, direction marks, and private use.
+
+Not ``str.isprintable``: what it answers depends on the version of Unicode in Python.
+"""
+
+
 def yaml_of(values: Mapping[str, Any]) -> str:
     """Return the YAML of a mapping, in block style; lists of plain values are in flow style."""
     return "".join(f"{line}\n" for line in _mapping(values, ""))
@@ -53,7 +63,7 @@ def _flow(value: Any) -> str:
 def _text(text: str) -> str:
     if _PLAIN.fullmatch(text) and not _STARTS.match(text) and text.lower() not in _WORDS:
         return text
-    if text.isprintable() and "\\" in text:  # a pattern: easier to read without doubled backslashes
+    if "\\" in text and not _INVISIBLE.search(text):  # a pattern: easier to read without doubled backslashes
         return "'" + text.replace("'", "''") + "'"
     return '"' + "".join(map(_escaped, text)) + '"'
 
@@ -61,7 +71,7 @@ def _text(text: str) -> str:
 def _escaped(character: str) -> str:
     if character in '"\\' or character in "\n\t\r":
         return json.dumps(character)[1:-1]
-    if character.isprintable():
+    if not _INVISIBLE.match(character):
         return character
     number = ord(character)
     return f"\\u{number:04x}" if number < 1 << 16 else f"\\U{number:08x}"

@@ -21,7 +21,7 @@ from policies.document.export import export
 from policies.document.reading import read
 from policies.groups.services import create_group, delete_group
 from policies.lists.subscriptions import subscribe
-from policies.models import AccessRule, AllowlistEntry, BlocklistEntry, Expectation, GeoBlockRule, WafRule
+from policies.models import AccessRule, AllowlistEntry, BlocklistEntry, Expectation, GeoBlockRule, Group, WafRule
 from policies.rules.builtin import seed_waf_rules
 
 pytestmark = pytest.mark.django_db
@@ -250,3 +250,18 @@ expect: 3
         (11, "/list_subscriptions/0/url"),
         (12, "/expect"),
     ]
+
+
+def test_as_many_groups_as_there_may_be_are_replaced_by_others(db, monkeypatch):
+    monkeypatch.setattr("policies.groups.services.MAX_GROUPS", 3)
+    old = b"version: 1\naccess_rules: []\ngroups:\n- name: used\n- name: one\n- name: two\n"
+    apply(read(old), actor="a")
+    rule = b"access_rules:\n- name: shut\n  access: denied\n  groups: [used]\n"
+    apply(read(b"version: 1\n" + rule), actor="a")
+
+    made = apply(read(b"version: 1\n" + rule + b"groups:\n- name: used\n- name: three\n- name: four\n"), actor="a")
+
+    assert set(Group.objects.values_list("name", flat=True)) == {"used", "three", "four"}
+    assert {each["action"] for each in made.counts if each["resource"] == "groups"} == {"created", "deleted"}
+    assert AccessRule.objects.get().groups.get().name == "used"
+    assert made.number == revisions.current().revision

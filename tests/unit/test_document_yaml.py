@@ -44,6 +44,22 @@ def test_other_readers_of_yaml_read_the_same_texts(values):
     assert yaml.safe_load(yaml_of(values)) == values
 
 
+@pytest.mark.parametrize("text", ["\u1c89 new in Unicode 16", "\\b\u1c89", "\U0001f9e0", "\u0378 of no version"])
+def test_characters_are_written_alike_whatever_unicode_python_knows(text):
+    quote = "'" if "\\" in text else '"'
+
+    assert yaml_of({"a": text}) == f"a: {quote}{text}{quote}\n"
+    assert parse(yaml_of({"a": text}).encode())[0] == {"a": text}
+
+
+@pytest.mark.parametrize("character", [*"\0\x85\xa0\xad\u2028\u202e\u2066\ufeff\ue000\U000e0041\U0010ffff"])
+def test_characters_that_nobody_sees_are_escaped(character):
+    written = yaml_of({"a": f"\\{character}"})
+
+    assert written.isascii()
+    assert parse(written.encode())[0] == {"a": f"\\{character}"}
+
+
 def test_the_layout_is_that_of_a_person():
     values = {
         "version": 1,
