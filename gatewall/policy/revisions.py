@@ -23,6 +23,7 @@ from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.snapshot import Segment, Version
 from gatewall.kernel.changes import Change, Diff, diff_of, merged
 from gatewall.kernel.refusals import Gone
+from gatewall.kernel.renamed_domains import with_settled_names
 from gatewall.models import PolicyHead, PolicyRevision, PolicyRevocation, PolicySegment
 
 _ONLY = 1
@@ -86,7 +87,7 @@ def as_one_revision(actor: str) -> Iterator[OneRevision]:
             yield gathered
         finally:
             _gathering.reset(token)
-        if changes := merged(gathered.changes):
+        if changes := merged(with_settled_names(gathered.changes)):
             gathered.revision = advance(*gathered.segments, actor=actor, changes=changes)
         for call in gathered.then:
             call()

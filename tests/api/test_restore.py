@@ -131,6 +131,24 @@ def test_rows_are_found_by_the_domain_and_not_by_its_name(admin, office):
     assert (rows["AllowlistEntry"], rows["AuthorizedDomain"]) == (before["AllowlistEntry"], before["AuthorizedDomain"])
 
 
+def test_a_domain_that_was_renamed_among_other_changes_keeps_its_rows(admin, office):
+    """As one revision: the changes name it by its old name before the rename, and by its new name behind it."""
+    old = services.allow_network(actor="", network="192.0.2.1", domain=office)
+    base = revisions.current().revision
+    with revisions.as_one_revision("bulk"):
+        services.allow_network(actor="", network="192.0.2.2", domain=office)
+        services.change_domain(office, actor="", name="renamed.example")
+        services.disallow_network(old, actor="")
+    between = revisions.current().revision
+
+    assert admin.post(f"/policy/revisions/{base}/restore", {}).status_code == 200
+    assert AuthorizedDomain.objects.get(pk=office.pk).name == office.name
+    assert [(str(row), row.domain_id) for row in AllowlistEntry.objects.all()] == [("192.0.2.1", office.pk)]
+    assert admin.post(f"/policy/revisions/{between}/restore", {}).status_code == 200
+    assert [(str(row), row.domain_id) for row in AllowlistEntry.objects.all()] == [("192.0.2.2", office.pk)]
+    assert AuthorizedDomain.objects.get(pk=office.pk).name == "renamed.example"
+
+
 def test_automatic_bans_stay_as_they_are(admin):
     end = timezone.now() + timedelta(hours=1)
     number = now()
