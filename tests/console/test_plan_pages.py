@@ -63,6 +63,7 @@ def test_a_plan_is_computed_in_the_background_and_shows_people_first(pages, reco
     assert f"Bob loses {OFFICE}/q4: 1 request<" in page
     assert page.index("/q3: 2 requests") < page.index("/q4: 1 request") < page.index(f"At {OFFICE}, ")
     assert "/explain/" in page
+    assert "It would not lock out the address that it was planned from." in page
     assert "<del>authenticated</del>" in page
     assert "<ins>denied</ins>" in page
     assert revisions.current() == before
