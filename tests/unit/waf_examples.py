@@ -32,7 +32,7 @@ NAMED = {
     "sqli-function-call": (["ascii(x)", "1,concat(a)"], ["ascii art", "count on me"]),
     "sqli-built-string": (["char(65,66)", "chr(65)||chr(66)"], ["char of the week", "chr 65"]),
     "sqli-conditional": (["case when 1 then 2 end", "if(1=1,2,3)"], ["in case of rain", "if (so) then"]),
-    "sqli-outfile": (["into outfile '/x'", "load data infile 'x'"], ["into out of bounds", "data file"]),
+    "sqli-outfile": (["into outfile '/x'", "load data infile 'x'"], ["into out of bounds", "into outfile S3 exports"]),
     "sqli-order-by-number": (
         ["1 order by 3--", "' group by (x)", "a having 1=1"],
         ["order by phone", "group by age", "having 2 jobs"],

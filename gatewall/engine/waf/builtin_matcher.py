@@ -184,7 +184,7 @@ class BuiltinMatcher:
     def _suffices(found: list[Placed], threshold: int) -> bool:
         """True if the scores of enforced rules of one category reach the threshold."""
         scores: Counter[Category] = Counter()
-        for placed in found:
+        for placed in set(found):  # a rule may match in several texts
             scores[placed.rule.category] += placed.rule.score if placed.rule.action is _BLOCK else 0
         return max(scores.values(), default=0) >= threshold
 

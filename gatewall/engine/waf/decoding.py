@@ -20,9 +20,9 @@ _UNSEEN = bytes([*range(9), 11, *range(14, 32), *range(127, 161)])
 _UNREADABLE = bytes([*range(9), 11, 12, *range(14, 32), *range(127, 256)])
 _SIGNS = ("\\", "&", "/*")
 _SHELL_QUOTES = b"'\"\\^`"
-_MOST_WIDE = 512
+_MOST_WIDE = 128
 """Percent signs of a value that may begin ``%uXXXX``; what is behind them is decoded as ``%XX`` only."""
-_MOST_MALFORMED = 512
+_MOST_MALFORMED = 64
 """Escapes of a value that are decoded one by one if any is malformed; malformed ones behind them lose their sign."""
 MIN_BASE64 = 12
 """Shorter texts are not decoded as base64."""

@@ -18,7 +18,7 @@ MAX_HEADER = 8_192
 MAX_HEADERS = 65_536
 MAX_BODY = 65_536
 """A longer form is refused."""
-MAX_READ = 20_480
+MAX_READ = 65_536
 """Bytes of a body that are inspected."""
 MAX_SEPARATE = 40
 """Arguments and cookies that are matched one by one; further ones form one value."""

@@ -23,8 +23,8 @@ MAX_SIGNS = 128
 """Entities, escapes and comments of a request that are decoded; a value with more is inspected as sent behind them."""
 MAX_INSPECTED = 3_072
 """Characters of the URI and headers, and again of the body, that all rules inspect; the rest is inspected as text."""
-MAX_TEXT = 16_384
-"""Characters of texts and files, the rest of other values included, that are inspected."""
+MAX_TEXT = 131_072
+"""Characters of texts and files, the rest of other values included, that are inspected: a body, as sent and decoded."""
 MAX_FORMED = 16
 """Values whose further forms are inspected one by one; those of further values are inspected as one text."""
 MAX_FORMED_LENGTH = 6_144
@@ -35,7 +35,7 @@ _VALUE = 16  # what a value costs besides its characters
 _OVERLAP = 256  # of what all rules inspect and the rest, for attacks at the border
 _MAX_DEPTH = 3  # base64 in JSON in base64
 _MAX_JSON_DEPTH = 6  # JSON in a string of JSON doubles its backslashes, so each level is shorter
-_TRIGGERS = ("'", '"', "\\", "&", "/*", "$", "`", "^", "\x00", "\xef", "\xa0")
+_NOT_TRIGGERS = bytes(set(range(256)) - set(b"'\"\\&$`^\x00\xef\xa0"))
 _FORMLESS = bytes(set(range(32, 127)) - set(b"'\"\\&*$`^{["))
 """Text of these bytes only contains no trigger, no line feed and no JSON, but possibly base64."""
 _JOINT = "\f"
@@ -122,7 +122,8 @@ class Values(list[Value]):
 
 def add(values: Values, target: Region, name: str | None, text: str, *, base64: bool = True, depth: int = 0) -> None:
     """Add a value and its further forms."""
-    if not text.encode("latin-1").translate(None, _FORMLESS):
+    unusual = text.encode("latin-1").translate(None, _FORMLESS)
+    if not unusual:
         values.put(target, name, text)
         if base64 and len(text) >= MIN_BASE64:
             _look_through(values, target, name, text, depth)
@@ -138,7 +139,8 @@ def add(values: Values, target: Region, name: str | None, text: str, *, base64: 
         text = text.replace("\n", "\r")
     values.put(target, name, text)
     is_file = target is BodyRegion.FILE  # a site that runs it does not decode it before
-    if not is_file and any(trigger in text for trigger in _TRIGGERS) and values.may_form(target, name, text):
+    has_forms = not is_file and (unusual.translate(None, _NOT_TRIGGERS) or "/*" in text)
+    if has_forms and values.may_form(target, name, text):
         _other_forms(values, target, name, text)
     if base64:
         _look_through(values, target, name, text, depth)

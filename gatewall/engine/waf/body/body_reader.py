@@ -19,6 +19,7 @@ _OBJECTS = ("\xac\xed\x00\x05", "\x00\x01\x00\x00\x00\xff\xff\xff\xff", *(f"\x80
 """How serialized objects of Java, .NET and Python begin."""
 _HEAD = 256
 _MAX_TYPES = 2  # media types of one body as which it is read
+_MAX_OF_TYPE = 10_240  # characters of a body of several types that are read as one of them
 _MAX_RECODED = 8_192
 _XML_ENTITIES = ("amp;", "lt;", "gt;", "quot;", "apos;")
 _BOM = "\xef\xbb\xbf"
@@ -42,7 +43,7 @@ class Body:
         self.forms: list[str] = []
         kinds = {each.value: each for each in self._types}
         if len(kinds) > 1:
-            self._text, everything = self._text[: len(self._text) // 2], self._text
+            self._text, everything = self._text[:_MAX_OF_TYPE], self._text
         for media_type in [*kinds.values()][: _MAX_TYPES if len(kinds) <= _MAX_TYPES else 1] or (HeaderValue("", {}),):
             self._read(media_type)
         if len(kinds) > 1:

@@ -46,6 +46,8 @@ def _split(text: str, separator: str, most: int) -> list[str]:
     if '"' not in text or len(text) > MAX_LENGTH:
         return text.split(separator, most - 1)
     parts: list[str] = []
+    if "\\" not in text:
+        return _split_between_quotes(text, separator, most)
     began, is_quoted, at = 0, False, 0
     while at < len(text) and len(parts) < most - 1:
         character = text[at]
@@ -58,6 +60,21 @@ def _split(text: str, separator: str, most: int) -> list[str]:
             began = at + 1
         at += 1
     return [*parts, text[began:]]
+
+
+def _split_between_quotes(text: str, separator: str, most: int) -> list[str]:
+    """Split text without backslashes: a separator is quoted if an odd number of quotes is before it."""
+    parts: list[str] = []
+    quoted: list[str] = []
+    pieces = text.split(separator)
+    for number, piece in enumerate(pieces):
+        if len(parts) == most - 1:
+            return [*parts, separator.join([*quoted, *pieces[number:]])]
+        quoted.append(piece)
+        if sum([each.count('"') for each in quoted]) % 2 == 0:
+            parts.append(separator.join(quoted))
+            quoted = []
+    return [*parts, separator.join(quoted)] if quoted else parts
 
 
 def _unquoted(text: str) -> str:

@@ -6,7 +6,7 @@ cut, concatenated, with comments.
 
 import json
 
-from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, as_wire, field_text
+from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, as_wire, field_text, rest_text
 from gatewall.engine.waf.decoding import MIN_BASE64
 from gatewall.engine.waf.rules import BodyRegion, Target
 
@@ -15,9 +15,10 @@ MAX_VALUES = 64
 _MAX_PATH = 128
 _OVERLAP = 256
 _ESCAPE = len(r"\uXXXX")
-_MAX_STRINGS = 128  # of a text that is read loosely; what follows is not decoded
+_MAX_STRINGS = 80  # of a text that is read loosely; what follows is not decoded
 _MAX_MEMBERS = 1_024  # quotes and separators of a text that is parsed
 _MAX_ESCAPES = 2_048  # of a text that is parsed
+_MAX_TRIES = 2
 _MAX_LOOSE = 8_192  # characters of a longer text that are read loosely
 _JOINT = "\f"
 _decode_at = json.JSONDecoder(strict=False).raw_decode
@@ -83,14 +84,30 @@ def read_loosely(text: str) -> list[BodyText]:
     if len(between) > _MAX_STRINGS:
         behind = between.pop() + behind
     if behind:
-        string, _, more = behind.replace('\\"', "\\u0022").partition('"')  # what was cut may begin within a string
-        text = field_text(None, as_wire(_cut(f'"{string}') or string)).text
-        found += [BodyText(None, each, BodyRegion.TEXT) for each in (text, as_wire(more)) if each]
+        texts = (_unescaped(behind), behind) if "\\" in behind else (behind,)
+        found += [rest_text(as_wire(each)) for each in texts]
         found.append(BodyText(None, BODY_MARK))
     rest = as_wire(" ".join(between))
     if rest.encode("latin-1").translate(None, _STRUCTURE):
         found.append(BodyText(None, rest, BodyRegion.TEXT if behind else Target.BODY))
     return found
+
+
+def _unescaped(text: str) -> str:
+    """Decode all escapes of JSON in a text, whatever strings they are in; of invalid ones, the first is left out.
+
+    As one string, because a decoder written in C reads it: thousands of escapes cost less than a scan.
+    """
+    left = text.replace("\\\\", "\\u005c").replace('\\"', "\\u0022").replace('"', _JOINT)
+    for _ in range(_MAX_TRIES):
+        try:
+            decoded, _end = _decode_at(f'"{left}"')
+        except json.JSONDecodeError as error:
+            at = left.rfind("\\", 0, error.pos + 1)
+            left = left[: max(at, 0)] + left[at + 1 :]
+        else:
+            return str(decoded)
+    return text
 
 
 def _cut(text: str) -> str | None:

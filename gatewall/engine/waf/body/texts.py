@@ -16,6 +16,10 @@ _LINES = 3
 _LONG = 80
 _LONG_SENTENCE = 60
 _LOOKED_AT = 2_048
+_JUDGED = 8_192
+"""Characters at the beginning and the end of a long text that decide its region; its middle is TEXT in any case."""
+_COUNTED = 20_480
+"""Characters of which the kinds of punctuation are counted."""
 _WORDS = 10
 _SHARE_OF_WORDS = 0.75
 _PUNCTUATION = b".,;:!?()[]\"'`*_-"
@@ -42,8 +46,8 @@ _READABLE = bytes([9, *range(32, 127)])
 _KINDS = bytes([b"\n."[each in _READABLE] for each in range(256)])
 _BETWEEN_RUNS = "\x02"  # in no pattern, and not white space
 _CONTROLS = bytes([*range(9), 11, *range(14, 32), 127])
-_CONTROL_SET = frozenset(_CONTROLS.decode("latin-1"))
-_PUNCTUATION_SET = frozenset(string.punctuation)
+_CONTINUATIONS = bytes(range(0x80, 0xC0))
+_CONTROL_CHARACTERS = _CONTROLS.decode("latin-1")
 _MAX_PARAMETERS = 200
 
 
@@ -62,24 +66,48 @@ def as_wire(text: str) -> str:
 
 def field_text(name: str | None, text: str) -> BodyText:
     """Return a field's value with its region; of packed bytes, the readable runs."""
-    if len(text) >= _PACKED and not text.isprintable() and _is_packed(text):
-        return BodyText(name, _runs(text, _SHORTEST_PACKED_RUN), BodyRegion.TEXT)
-    return BodyText(name, text, region_of(text))
+    runs = _packed_runs(text)
+    return BodyText(name, text, region_of(text)) if runs is None else BodyText(name, runs, BodyRegion.TEXT)
+
+
+def rest_text(text: str) -> BodyText:
+    """Return a part of a body whose values no parser separated; of packed bytes, the readable runs."""
+    runs = _packed_runs(text)
+    return BodyText(None, text if runs is None else runs, BodyRegion.TEXT)
+
+
+def _packed_runs(text: str) -> str | None:
+    ends = _ends_of(text)
+    is_packed = len(ends) >= _PACKED and not ends.isprintable() and _is_packed(ends)
+    return _runs(text, _SHORTEST_PACKED_RUN) if is_packed else None
 
 
 def region_of(text: str) -> Region:
     """Return the region of a field's value: TEXT for several lines, markup of an editor, source code, binary."""
+    if len(text) < _LONG_SENTENCE and "<" not in text and text.isprintable() and not text.startswith("function"):
+        return Target.BODY
+    begin, more, text = text[:_JUDGED], text[:_COUNTED], _ends_of(text)
     if len(text) >= _LONG and (text.count("\n") >= _LINES or text.count("\r") >= _LINES):
         return BodyRegion.TEXT
     if len(text) >= _LONG_SENTENCE and _is_prose(text):
         return BodyRegion.TEXT
-    if ("<" in text and _is_formatted(text)) or _is_function(text):
+    if ("<" in text and _is_formatted(begin)) or _is_function(text):
         return BodyRegion.TEXT
-    if len(text) >= _SCRAMBLED and _is_code_or_scrambled(text):
+    if len(text) >= _SCRAMBLED and _is_code_or_scrambled(more):
         return BodyRegion.TEXT
-    if not text.isprintable() and (len(_CONTROL_SET.intersection(text)) >= _MANY_CONTROLS or _is_headers(text)):
+    if not text.isprintable() and (_kinds(text, _CONTROL_CHARACTERS) >= _MANY_CONTROLS or _is_headers(text)):
         return BodyRegion.TEXT
     return Target.BODY
+
+
+def _ends_of(text: str) -> str:
+    """Return a text, without the middle of a long one, which would cost too much to judge."""
+    return text if len(text) <= 2 * _JUDGED else text[:_JUDGED] + text[-_JUDGED:]
+
+
+def _kinds(text: str, characters: str) -> int:
+    """Return how many of the characters the text contains."""
+    return sum(map(text.__contains__, characters))
 
 
 def _is_prose(text: str) -> bool:
@@ -92,7 +120,7 @@ def _is_prose(text: str) -> bool:
 
 
 def _is_code_or_scrambled(text: str) -> bool:
-    kinds = len(_PUNCTUATION_SET.intersection(text))
+    kinds = _kinds(text, string.punctuation)
     return kinds >= _KINDS_OF_PUNCTUATION or (kinds >= _KINDS_WITHOUT_BLANKS and " " not in text)
 
 
@@ -106,10 +134,11 @@ def _is_function(text: str) -> bool:
 
 def _is_packed(text: str) -> bool:
     """True for packed or encrypted bytes: control characters of many kinds all over."""
-    if len(_CONTROL_SET.intersection(text)) < _KINDS_OF_CONTROLS:
+    if _kinds(text, _CONTROL_CHARACTERS) < _KINDS_OF_CONTROLS:
         return False
-    controls = len(text) - len(text.encode("latin-1").translate(None, _CONTROLS))
-    return controls * _BYTES_A_CONTROL >= len(text)
+    characters = text.encode("latin-1").translate(None, _CONTINUATIONS)  # bytes may have been encoded twice
+    controls = len(characters) - len(characters.translate(None, _CONTROLS))
+    return controls * _BYTES_A_CONTROL >= len(characters)
 
 
 def _is_headers(text: str) -> bool:
@@ -124,6 +153,8 @@ def _is_formatted(text: str) -> bool:
     if is_like_json:
         text = text.replace("\\", "")
     before, *tags = text.split("<")
+    if len(text) >= _JUDGED and len(tags) > 1 and ">" not in tags[-1]:
+        tags.pop()  # cut
     if before.rstrip()[-1:] in {"'", '"', "`", ">"} and not is_like_json:
         return False
     for tag in tags:

@@ -13,6 +13,8 @@ from gatewall.engine.waf.rules import BodyRegion
 MAX_VALUES = 64
 """Texts and attributes that are inspected one by one; what follows is inspected as raw text."""
 _MAX_ELEMENTS = 256
+_MAX_REFERENCES = 4_096
+_MAX_TRIES = 2
 _MAX_PATH = 128
 _MAX_DEPTH = 256
 _KNOWN_DTDS = ("http://www.apple.com/DTDs/", "http://www.w3.org/")
@@ -61,8 +63,33 @@ def read(text: str, *, is_whole: bool = True, is_declared: bool = True) -> list[
         is_limited = True
     found = reader.result()
     if is_limited or not is_whole:
-        found.append(BodyText(None, data[reader.parser.CurrentByteIndex :].decode("latin-1"), BodyRegion.TEXT))
+        rest = data[reader.parser.CurrentByteIndex :]
+        texts = (_unescaped(rest), rest.decode("latin-1")) if b"&" in rest else (rest.decode("latin-1"),)
+        found += [BodyText(None, each, BodyRegion.TEXT) for each in texts]
     return [*found, BodyText(None, BODY_MARK)] if is_limited else found
+
+
+def _unescaped(data: bytes) -> str:
+    """Decode the references to characters in a part of a document, markup included; behind 4,096, none.
+
+    Expat reads the part as one text: thousands of references cost less than a scan.
+    """
+    parts = data.split(b"&", _MAX_REFERENCES)
+    more = parts.pop() if len(parts) > _MAX_REFERENCES else b""
+    left = b"&".join(parts).replace(b"]]>", b"]] ").replace(b"<", b" ")
+    for _ in range(_MAX_TRIES):
+        found: list[str] = []
+        parser = expat.ParserCreate("iso-8859-1")
+        parser.buffer_text = True
+        parser.CharacterDataHandler = found.append
+        try:
+            parser.Parse(b"<r>" + left + b"</r>", True)
+        except expat.ExpatError:
+            at = max(parser.ErrorByteIndex - len(b"<r>"), 0)
+            left = left[:at] + b" " + left[at + 1 :]
+        else:
+            return "".join([*found, more.decode("latin-1")]).encode("latin-1", "replace").decode("latin-1")
+    return data.decode("latin-1")
 
 
 class _Enough(Exception):

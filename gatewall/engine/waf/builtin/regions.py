@@ -22,7 +22,7 @@ _WEAK_IN_TEXT = """
     injection-template injection-python-object injection-node-code injection-nosql injection-mail injection-xpath
     ssrf-scheme ssrf-local-address ssrf-private-address
     protocol-header-injection protocol-open-redirect
-    sqli-weak-sign xss-weak-sign injection-weak-sign
+    sqli-weak-sign xss-weak-sign injection-weak-sign sqli-version-comment
     """
 _NOT_IN_TEXT = frozenset(_WEAK_IN_TEXT.split())
 """Rules with weak signs in documents: English words, names of files and functions, HTML, lines of mail and HTTP."""

@@ -177,7 +177,7 @@ SQLI_RULES = (
     ),
     _rule(
         "outfile",
-        r"(?i)\binto[\s]+(?:out|dump)file\b|\bload\s+data\s+(?:local\s+)?infile\b|\bfrom\s+program\b"
+        r"(?i)\binto[\s]+(?:outfile\s*(?:[^\w\s]|$)|dumpfile\b)|\bload\s+data\s+(?:local\s+)?infile\b|\bfrom\s+program\b"
         r"|\battach\s+database\b|\binto\s+@\w",
         "a query that writes or reads files",
         severity=Severity.CRITICAL,

@@ -1,0 +1,97 @@
+"""An attack behind harmless padding in a body is found: nothing that the proxy passes on is left out."""
+
+import json
+from urllib.parse import quote
+from xml.sax.saxutils import escape
+
+import pytest
+
+from gatewall.engine.waf.judge import Judge
+
+JUDGE = Judge(None)
+KIB = 1024
+ATTACKS = ["1' UNION SELECT password FROM users--", "<script>alert(1)</script>", "../../../../etc/passwd"]
+WORDS = "some ordinary words of a report about the weather in the north, "
+BOUNDARY = "multipart/form-data; boundary=b"
+FORM = "application/x-www-form-urlencoded"
+
+
+def words(size):
+    return (WORDS * (size // len(WORDS) + 1))[:size]
+
+
+def pieces(size, each=44):
+    return [words(40)] * (size // each)
+
+
+def escaped(text):
+    return "".join([f"\\u{ord(each):04x}" for each in text])
+
+
+def referenced(text):
+    return "".join([f"&#{ord(each)};" for each in text])
+
+
+def part(name, text):
+    return f'--b\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{text}\r\n'
+
+
+BODIES = {
+    "JSON, one string": lambda size, attack: (
+        "application/json",
+        json.dumps({"a": words(size), "b": attack}),
+    ),
+    "JSON, one string with escapes": lambda size, attack: (
+        "application/json",
+        json.dumps({"a": "\u00e4" * (size // 6)})[:-1] + f',"b":"{escaped(attack)}"}}',
+    ),
+    "JSON, many strings": lambda size, attack: (
+        "application/json",
+        json.dumps([*pieces(size), attack]),
+    ),
+    "JSON, many strings, escaped attack": lambda size, attack: (
+        "application/json",
+        json.dumps(pieces(size))[:-1] + ',"' + escaped(attack) + '"]',
+    ),
+    "JSON, very many members": lambda size, attack: (
+        "application/json",
+        json.dumps([{"a": 1}] * (size // 10))[:-1] + "," + json.dumps(attack) + "]",
+    ),
+    "form, one argument": lambda size, attack: (FORM, f"a={quote(words(size))[:size]}&b={quote(attack)}"),
+    "form, many arguments": lambda size, attack: (
+        FORM,
+        "&".join([*[f"a{n}={quote(each)}"[:60] for n, each in enumerate(pieces(size, 61))], f"b={quote(attack)}"]),
+    ),
+    "multipart, one field": lambda size, attack: (BOUNDARY, part("a", words(size)) + part("b", attack) + "--b--\r\n"),
+    "multipart, many fields": lambda size, attack: (
+        BOUNDARY,
+        "".join([part(f"a{n}", words(40)) for n in range(size // 100)]) + part("b", attack) + "--b--\r\n",
+    ),
+    "XML, one text": lambda size, attack: ("text/xml", f"<r><a>{words(size)}</a><b>{escape(attack)}</b></r>"),
+    "XML, many texts": lambda size, attack: (
+        "text/xml",
+        f"<r>{''.join([f'<a>{each}</a>' for each in pieces(size, 47)])}<b>{escape(attack)}</b></r>",
+    ),
+    "XML, many texts, numeric references": lambda size, attack: (
+        "text/xml",
+        f"<r>{''.join([f'<a>{each}</a>' for each in pieces(size, 47)])}<b>{referenced(attack)}</b></r>",
+    ),
+}
+
+
+@pytest.mark.parametrize("kib", [20, 40, 60])
+@pytest.mark.parametrize("kind", BODIES)
+def test_attack_behind_harmless_padding_in_a_body_is_refused(kind, kib):
+    for attack in ATTACKS:
+        media_type, body = BODIES[kind](kib * KIB, attack)
+        assert kib * KIB * 0.9 < len(body) <= 64 * KIB
+
+        assert JUDGE(b"POST", b"/", [(b"content-type", media_type.encode())], body.encode()), attack
+
+
+@pytest.mark.parametrize("kib", [20, 60])
+@pytest.mark.parametrize("kind", BODIES)
+def test_harmless_padding_alone_is_let_in(kind, kib):
+    media_type, body = BODIES[kind](kib * KIB, "some words")
+
+    assert not JUDGE(b"POST", b"/", [(b"content-type", media_type.encode())], body.encode())
