@@ -179,19 +179,6 @@ def test_a_plan_that_makes_no_sense_is_refused(admin, office, body, fields):
     assert not Backtest.objects.exists()
 
 
-def test_too_many_networks_belong_to_a_list_subscription(admin):
-    many = {"version": 1, "blocklist": [{"ip": "192.0.2.1"}] * 50_001}
-
-    refused = admin.post("/policy/plan", {"document": many})
-
-    assert refused.status_code in {400, 413}
-    assert not Backtest.objects.exists()
-
-
-def test_a_document_of_fifty_mebibytes_is_refused(admin):
-    assert plan(admin, "#" * (50 << 20)).status_code == 413
-
-
 def test_a_plan_needs_room_among_the_backtests(admin, office):
     for _ in range(runs.KEPT):
         planned(admin, CLOSED)

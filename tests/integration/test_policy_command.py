@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -11,10 +12,12 @@ from gatewall.management.policy import words
 from gatewall.management.policy.outcome import Exit
 from gatewall.models import PendingConfirmation, RefusalWatch
 from gatewall.policy import revisions
+from gatewall.whatif.backtest.models import Backtest
 from policies import services
 from policies.document.export import export
 from policies.document.schema import schema
 from policies.models import AuthorizedDomain
+from tests.api.bad_documents import BAD
 
 OTHER = "version: 1\ndomains:\n- name: a.example\n  access: two_factor\n- name: b.example\n"
 WORDS = """\
@@ -112,9 +115,47 @@ def test_every_fault_is_a_line_with_its_place(policy, db, tmp_path):
     assert err.replace("\n", "").isprintable()
 
 
-@pytest.mark.parametrize("data", [b"\xff", b"x" * (8 * 1024 * 1024 + 1)])
-def test_a_file_that_is_no_document_is_refused(policy, db, data):
-    assert policy("drift", "-", stdin=data)[0] == Exit.REFUSED
+@pytest.mark.parametrize("action", ["drift", "plan", "apply"])
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"\xff", "is not UTF-8"),
+        (b"x" * (8 * 1024 * 1024 + 1), "more than 8 MiB"),
+        (b"#" * (50 << 20), "more than 8 MiB"),
+    ],
+    ids=["bytes", "over 8 MiB", "50 MiB"],
+)
+def test_a_file_that_is_no_document_is_refused(policy, db, action, data, words):
+    code, out, err = policy(action, "-", stdin=data)
+
+    assert (code, out, err.count("\n")) == (Exit.REFUSED, "", 1)
+    assert words in err
+
+
+@pytest.mark.parametrize("action", ["drift", "plan", "apply"])
+def test_every_bad_document_is_refused_where_it_is_wrong_and_nothing_changes(policy, two_domains, action):
+    before = export(), revisions.current()
+
+    ends = {name: policy(action, "-", stdin=document.encode()) for name, (document, _words) in BAD.items()}
+
+    for name, (code, out, err) in ends.items():
+        assert (name, code, out) == (name, Exit.REFUSED, "")
+        assert re.match(r"-:[0-9]+:[0-9]+: ", err), err
+        assert BAD[name][1] in err
+    assert (export(), revisions.current()) == before
+    assert not Backtest.objects.exists()
+
+
+def test_an_expectation_that_cannot_be_decided_is_refused(policy, two_domains):
+    document = (OTHER + (EXPECT % "allow").replace("client:", "as: {user: Nobody}, client:")).encode()
+
+    code, out, _err = policy("plan", "-", "--no-replay", stdin=document)
+    assert code == Exit.REFUSED
+    assert "got undecidable: there is no user Nobody" in out
+    code, out, err = policy("apply", "-", "--force", stdin=document)
+    assert (code, out) == (Exit.REFUSED, "")
+    assert "expectation-failed: 1 expectations fail: strangers sign in" in err
+    assert AuthorizedDomain.objects.filter(name="c.example").exists()
 
 
 EXPECT = """
@@ -212,6 +253,7 @@ def test_a_condition_that_is_none_ends_with_2(policy, db, option):
 
 def test_people_who_would_lose_access_are_named_without_control_characters():
     replay = {"rows": 2_000, "changed": 312, "undecidable": {"total": 1}, "unlisted": {"people": 1, "anonymous": 0}}
+    replay["scope_missing"] = None
     loss = {"host": "reports.example", "path": "/q3/**", "loses": True, "count": 312}
     subject = {"kind": "user", "id": 1, "name": "ali\x1b[31mce"}
     people, anonymous = [{**loss, "subject": subject}], [{**loss, "client_ip": "192.0.2.1", "loses": False}]

@@ -2,9 +2,11 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from types import SimpleNamespace
 
@@ -26,7 +28,7 @@ def server(tmp_path_factory):
         admin = Admin(port)
         admin.post("/authorized-domains", name="a.example")
         token = admin.post("/api-tokens", name="ci", scopes=["policy:read", "logs:read"])["token"]
-        yield SimpleNamespace(url=f"http://127.0.0.1:{port}/wall", admin=admin, token=token)
+        yield SimpleNamespace(url=f"http://127.0.0.1:{port}/wall", admin=admin, token=token, home=home)
 
 
 def remotely(server, *arguments, document=None, **environment):
@@ -90,6 +92,33 @@ def test_over_the_api_a_document_is_refused_with_the_same_lines(server):
     code, out, err = remotely(server, "drift", "-", document="version: 1\ndomains: 7\n")
 
     assert (code, out, err) == (1, "", "-:2:10: /domains: a list of objects is needed\n")
+
+
+def test_a_token_that_expired_between_plan_and_apply_is_refused(server):
+    document = remotely(server, "export")[1].replace("- name: a.example", "- name: z.example\n- name: a.example")
+    token = server.admin.post("/api-tokens", name="short", scopes=["policy:read", "policy:write"])["token"]
+    as_writer = {"document": document, "GATEWALL_API_TOKEN": token}
+    assert remotely(server, "plan", "-", "--no-replay", **as_writer)[0] == 3
+    with closing(sqlite3.connect(server.home / "gatewall.sqlite3", timeout=60)) as database, database:
+        past = "datetime('now', '-1 minute')"
+        database.execute(f"UPDATE accounts_apitoken SET expires_at = {past} WHERE name = 'short'")  # noqa: S608
+
+    code, out, err = remotely(server, "apply", "-", **as_writer)
+
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "not-authenticated" in err
+    assert token not in err
+    assert "z.example" not in remotely(server, "export")[1]
+
+
+def test_drift_in_a_loop_over_the_api_finds_an_edit_by_hand_and_its_end(server):
+    document, codes = remotely(server, "export")[1], []
+    (row,) = server.admin.get("/authorized-domains?name=a.example")["results"]
+    for remark in ("", "by hand", "by hand", ""):
+        server.admin.put(f"/authorized-domains/{row['id']}", remark=remark)
+        codes.append(remotely(server, "drift", "-", document=document)[0])
+
+    assert codes == [0, 3, 3, 0]
 
 
 def test_a_token_is_read_from_a_file_and_never_shown(server, tmp_path):
