@@ -13,7 +13,7 @@ from gatewall.api.rate import count_call
 from gatewall.api.scopes import Area, ScopedAccess
 from gatewall.api.serializers import StrictInput
 from gatewall.kernel.refusals import Refusal
-from gatewall.kernel.request_bodies import BODY_WAITS
+from gatewall.kernel.request_bodies import BODY_WAITS, MAX_BODY
 from gatewall.policy import revisions
 
 
@@ -55,7 +55,7 @@ class ApiView(APIView):
         except (APIException, Refusal):
             self._count(request, None)
             raise
-        if not request.META.get(BODY_WAITS):  # counted when it comes again, with its body
+        if not _was_counted(request):
             self._count(request, user.pk, _reach(request.auth))
 
     def body(self, kind: type[StrictInput]) -> dict[str, Any]:
@@ -67,6 +67,12 @@ class ApiView(APIView):
     def _count(self, request: Request, user_id: int | None, reach: str = "") -> None:
         if self.is_rate_limited:
             count_call(request, user_id, reach=reach)
+
+
+def _was_counted(request: Request) -> bool:
+    """Return whether the call was counted already: the server ran it with its head, and runs it again with its body."""
+    is_large = int(request.META.get("CONTENT_LENGTH") or 0) > MAX_BODY  # a number: BodyLimit has checked it
+    return is_large and request.META.get(BODY_WAITS) is False
 
 
 def _reach(auth: Any) -> str:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from gatewall.kernel.request_bodies import BODY_WAITS
 from tests.api.resources import CHANGEABLE, KINDS, fields_refused, make
 
 pytestmark = pytest.mark.django_db
@@ -144,3 +145,20 @@ def test_the_first_year_is_shown_as_it_was_sent(admin, kind):
     first = "1000-01-01T00:00:00Z"
 
     assert admin.post(kind.path, {**kind.body(0), "expires_at": first}).json()["expires_at"] == first
+
+
+def test_a_large_body_counts_once_by_its_head(admin, user, anonymous, monkeypatch):
+    calls = []
+    monkeypatch.setattr("gatewall.api.views.count_call", lambda *_arguments, **_reach: calls.append(1))
+    data = b'{"document": "version: 1\\n' + b"#" * (1 << 20) + b'"}'
+
+    def compare(caller, *, waits):
+        sent = b"" if waits else data
+        own = {"CONTENT_LENGTH": str(len(data)), BODY_WAITS: waits}
+        calls.clear()
+        return caller.send("POST", "/policy/document/compare", sent, **own).status_code, len(calls)
+
+    heads = [compare(caller, waits=True) for caller in (admin, user, anonymous)]
+
+    assert heads == [(100, 1), (403, 1), (401, 1)]
+    assert compare(admin, waits=False) == (200, 0)
