@@ -1,6 +1,5 @@
 """Django admin pages of IP lists, domains and countries; input is stored in canonical form."""
 
-from datetime import datetime
 from typing import Any, ClassVar
 
 from django import forms
@@ -21,7 +20,7 @@ from policies import cookie_reach, resources, selectors
 from policies.countries import COUNTRY_NAMES
 from policies.country_choices import NO_COUNTRY, choices_after
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription
-from policies.validators import canonical_domain, canonical_network, monitoring_end
+from policies.validators import canonical_domain, canonical_network
 
 _RECORD = ("created_at", "created_by")
 CONFIRM = "admin/policies/delete_confirmation.html"
@@ -78,9 +77,6 @@ class DomainForm(ForcedForm):
     def clean_name(self) -> str:
         return canonical_domain(self.cleaned_data["name"])
 
-    def clean_waf_monitor_until(self) -> datetime | None:
-        return monitoring_end(self.cleaned_data["waf_monitor_until"])
-
 
 class CountryForm(ServiceForm):
     """Choose a country by its name."""
@@ -112,11 +108,6 @@ class AllowlistAdmin(PolicyAdmin):
     fields = ("network", "force", "domain", "inspect", "remark", "expires_at", *readonly_fields)
 
 
-_MONITOR = (
-    '<button class="button" formnovalidate formaction="{}" name="do" value="monitor">{}</button> <a href="{}">{}</a>'
-)
-
-
 def _waf_page(domain: AuthorizedDomain) -> str:
     return reverse("console:waf-report", args=[domain.pk])
 
@@ -129,8 +120,8 @@ class AuthorizedDomainAdmin(PolicyAdmin):
     list_display = ("name", "access", "waf", "remark", *_RECORD)
     list_filter = ("access",)
     search_fields = ("name", "remark")
-    readonly_fields = ("waf_monitoring", *_RECORD)
-    fields = ("name", "force", "access", "remark", "waf_monitor_until", *readonly_fields)
+    readonly_fields = ("waf_monitor_until", "waf_monitoring", *_RECORD)
+    fields = ("name", "force", "access", "remark", *readonly_fields)
 
     @admin.display(description=_("WAF"))
     def waf(self, domain: AuthorizedDomain) -> str:
@@ -141,11 +132,10 @@ class AuthorizedDomainAdmin(PolicyAdmin):
 
     @admin.display(description=_("WAF"))
     def waf_monitoring(self, domain: AuthorizedDomain) -> str:
-        """Return the button that has the WAF only monitor there for a week, and the link to its report."""
+        """Return the link to the page that has the WAF only monitor there for a week, and to its report."""
         if not domain.pk:
             return "-"
-        words, page = _("Monitor for seven days, then report"), _waf_page(domain)
-        return format_html(_MONITOR, page, words, page, _("What the WAF would have refused"))
+        return format_html('<a href="{}">{}</a>', _waf_page(domain), _("What the WAF would have refused"))
 
     def write(self, request: HttpRequest, way: Write, *row: Any, **values: Any) -> Any:
         """Register or change the domain; warn if browsers do not send the session cookie to it."""

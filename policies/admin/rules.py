@@ -9,6 +9,8 @@ from django.contrib import admin, messages
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
 from audit.figures.used_resources import hits_of, last_hit_of, note_uses
@@ -124,9 +126,10 @@ class WafRuleAdmin(PolicyAdmin):
         return RulesWithHits
 
     @admin.display(description=_("hits"), ordering=hits_of(_KIND))
-    def hits(self, rule: Any) -> int:
+    def hits(self, rule: Any) -> int | str:
+        """Return how often the rule matched, with a link to those requests in the log."""
         number: int = rule.use.count
-        return number
+        return format_html('<a href="{}?rule_id={}">{}</a>', reverse("console:log"), rule.pk, number) if number else 0
 
     @admin.display(description=_("last hit"), ordering=last_hit_of(_KIND), empty_value="-")
     def last_hit(self, rule: Any) -> datetime | None:

@@ -29,7 +29,7 @@ def rules(db):
 def shown(pages, query=""):
     page = pages.get(f"{LIST}?{query}").content.decode()
     names = re.findall(r'<th class="field-name"><a [^>]+>([^<]+)</a>', page)
-    return list(zip(names, re.findall(r'<td class="field-hits">([^<]+)</td>', page), strict=True))
+    return list(zip(names, re.findall(r'<td class="field-hits">(?:<a [^>]+>)?([^<]+)<', page), strict=True))
 
 
 def column(pages, name):
