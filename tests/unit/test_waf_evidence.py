@@ -26,6 +26,7 @@ TEXTS = [
     '@click="open = !open"', 'x-data="{ open: false }"', 'x-init="load()"', "Michael's", "Michael's Photos",
     "the dogs' bowls", "Tom's or Bob's", "rock 'n' roll", "alter system and my order", "create database and users'",
     "create view of the editors'", "java.lang.system.rowsException", "java.lang.Thread.State", "java.lang.String.",
+    "tags.`mlflow.experiment` IS NULL",
 ]  # fmt: skip
 PATHS = [
     "/js/prototype.js", "/_next/static/chunks/app/%5Blocale%5D/page-x.js", "/_next/static/chunks/app/[locale]/page.js",
@@ -41,7 +42,7 @@ ATTACKS = [
     ";drop table lamp", "polygon((select 1))", "java.lang.Runtime", "org.springframework.expression.spel",
     "{{config.items()}}", ".env", "../nginx.conf", "/etc/nginx/nginx.conf", "return true; var a",
     "alter system set x", "alter session close", "drop table users'", "java.lang.String('a')",
-    "java.lang.System.exit(1)", "java.lang.Integer.class",
+    "java.lang.System.exit(1)", "java.lang.Integer.class", "a` is null", "' is not null",
     "';return true", "l's -la", "c'a't /etc/passwd", "{{x.constructor.constructor('alert(1)')()}}", "$f('id')",
     "Object.prototype.x=1",
 ]  # fmt: skip

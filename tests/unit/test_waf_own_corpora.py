@@ -11,9 +11,11 @@ from gatewall.engine.waf.judge import Judge, request_of
 from tests.corpora.applications import APPLICATIONS, PER_APPLICATION, requests
 from tests.corpora.mixed import ENCODERS, PLACES, sample
 from tests.corpora.payloads import PAYLOADS
+from tests.corpora.programs.storage import STORED, stored
 from tests.corpora.record.clean import made_up
 
 BENIGN = Path(__file__).parents[1] / "corpora" / "benign.jsonl.gz"
+PAGE = Path(__file__).parents[2] / "docs" / "waf.md"
 JUDGE = Judge(None)
 
 
@@ -89,3 +91,47 @@ def test_almost_no_request_of_an_application_is_refused(each):
     assert {item["category"] for item in items} == set(APPLICATIONS)
     assert refused.total() <= 0.01 * len(items), refused
     assert max(refused.values(), default=0) <= 6, refused
+
+
+@pytest.fixture(scope="module")
+def programs():
+    return stored()
+
+
+def test_recorded_programs_are_many_and_say_what_was_recorded(programs):
+    by_program = Counter(item["category"] for item in programs)
+
+    assert len(by_program) >= 20
+    assert len(programs) >= 2_000
+    assert sum(bool(item["body"]) for item in programs) > 0.4 * len(programs)
+    assert all(item["meta"]["version"] and item["meta"]["recorded"] for item in programs)
+    assert {bool(item["meta"]["clients"]) for item in programs} == {True}
+    assert STORED.stat().st_size < 1024 * 1024
+
+
+def test_page_says_what_is_refused_of_every_recorded_program(programs):
+    counts: dict[str, Counter[str]] = {item["category"]: Counter() for item in programs}
+    for item in programs:
+        if names := refusing(item):
+            counts[item["category"]].update(["", *names])
+    by_name = {name: [item for item in programs if item["category"] == name] for name in sorted(counts)}
+    rows = [row_of(name, items, counts[name]) for name, items in by_name.items()]
+
+    assert [row for row in rows if row not in PAGE.read_text().splitlines()] == []
+    assert sum(each[""] for each in counts.values()) <= 0.015 * len(programs)
+
+
+def row_of(name, items, refused):
+    """Return the row of a program in the table of docs/waf.md."""
+    about = items[0]["meta"]
+    rules = ", ".join(f"`{rule}` {count}" for rule, count in sorted(refused.items()) if rule) or "-"
+    bodies = sum(bool(item["body"]) for item in items)
+    clients = ", ".join(about["clients"])
+    return f"| {name} {about['version']} | {clients} | {len(items)} | {bodies} | {refused['']} | {rules} |"
+
+
+def test_recorded_programs_name_no_machine(programs):
+    text = json.dumps(programs)
+
+    checkout = str(Path(__file__).parents[2])
+    assert [word for word in (checkout, "tmp/recorded-", "gw-h", "127.0.0.1:", "localhost:") if word in text] == []

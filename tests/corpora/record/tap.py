@@ -1,6 +1,8 @@
 """A server on loopback that writes down every request; it answers itself, or passes on what another server answers."""
 
 import http.client
+import select
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,6 +21,7 @@ class Seen:
     method: str
     uri: str
     headers: tuple[tuple[str, str], ...]
+    body: bytes = b""
 
 
 @dataclass
@@ -46,8 +49,11 @@ class Tape:
         tape = self
 
         class Handler(_Handler):
-            def note(self) -> None:
-                tape.seen.append(Seen(session, self.command, self.path, tuple(self.headers.items())))
+            def note(self, body: bytes) -> None:
+                tape.seen.append(Seen(session, self.command, self.path, tuple(self.headers.items()), body))
+
+            def switched(self) -> bool:
+                return upstream is not None and self.tunnelled(upstream)
 
             def reply(self, body: bytes) -> Reply:
                 if upstream is None:
@@ -78,15 +84,21 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = PATIENCE
 
-    def note(self) -> None:
+    def note(self, body: bytes) -> None:
+        raise NotImplementedError
+
+    def switched(self) -> bool:
         raise NotImplementedError
 
     def reply(self, body: bytes) -> Reply:
         raise NotImplementedError
 
     def handle_any(self) -> None:
-        self.note()
-        reply = self.reply(self.read_body())
+        body = self.read_body()
+        self.note(body)
+        if "upgrade" in self.headers.get("Connection", "").lower() and self.switched():
+            return
+        reply = self.reply(body)
         self.send_response_only(reply.status)
         for name, value in reply.headers.items():
             if name.lower() not in _OF_THE_CONNECTION:
@@ -129,6 +141,22 @@ class _Handler(BaseHTTPRequestHandler):
             return Reply(response.status, "", response.read(), dict(response.getheaders()))
         finally:
             connection.close()
+
+    def tunnelled(self, port: int) -> bool:
+        """Pass a WebSocket through until one end closes it."""
+        head = f"{self.command} {self.path} HTTP/1.1\r\n" + "".join(f"{n}: {v}\r\n" for n, v in self.headers.items())
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as server:
+            server.sendall(f"{head}\r\n".encode("latin-1"))
+            ends = {server: self.connection, self.connection: server}
+            while ready := select.select(list(ends), [], [], PATIENCE)[0]:
+                for end in ready:
+                    data = end.recv(65_536)
+                    if not data:
+                        self.close_connection = True
+                        return True
+                    ends[end].sendall(data)
+        self.close_connection = True
+        return True
 
     def log_message(self, *arguments: object) -> None:
         """Say nothing: the tape is the log."""

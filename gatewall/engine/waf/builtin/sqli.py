@@ -233,7 +233,7 @@ SQLI_RULES = (
     ),
     _rule(
         "quoted-null",
-        r"""(?i)['"`)]\s*(?:is\s+(?:not\s+)?null|between\s+(?:['"(]|\d+\s*(?:$|and\s+['"\d(]))|sounds\s+like\b|r?like\s+['"(%\d]"""
+        r"""(?i)(?:['")]|^[^`]*`)\s*is\s+(?:not\s+)?null|['"`)]\s*(?:between\s+(?:['"(]|\d+\s*(?:$|and\s+['"\d(]))|sounds\s+like\b|r?like\s+['"(%\d]"""
         r"""|regexp\s+['"(]|collate\s+\w|like\s*$|in\s*\(\s*['"\d]|procedure\s+analyse|union[\s(/*+]+(?:all|distinct|select)\b|(?:offset|limit)\s+\d+\s*(?:,\s*\d|--|#|/\*|;|offset|into|union|procedure|$))""",
         "a quote that ends a string and goes on with a condition",
         targets=_BREAKS_OUT,
