@@ -95,11 +95,12 @@ class RecordedFacts(Facts):
     @lazy
     def rule_matches(self) -> tuple[RuleMatch, ...]:
         """The matching WAF rules; empty if the WAF is off."""
-        if self.policy.settings.waf_mode is EnforcementMode.OFF:
+        mode = self.waf_mode
+        if mode is EnforcementMode.OFF:
             return ()
         wanted = self._wanted
-        known = self._rules.of_ids(wanted)
-        return self._rules.remember(wanted, super().rule_matches) if known is None else known
+        known = self._rules.of_ids(mode, wanted)
+        return self._rules.remember(mode, wanted, super().rule_matches) if known is None else known
 
     def matching_rules(self) -> tuple[WafRule, ...]:
         wanted = self._wanted

@@ -40,7 +40,7 @@ class SettledRules:
         self._timed = [(rule, ends) for rule in self.rules if (ends := _ends_of(rule))]
         self._unsettled: dict[int, Rules] = {}
         self._matches: dict[tuple[int, MatchedParts], tuple[Rules, Matches]] = {}
-        self._found: dict[frozenset[int], tuple[RuleMatch, ...]] = {}
+        self._found: dict[tuple[EnforcementMode, frozenset[int]], tuple[RuleMatch, ...]] = {}
 
     def were_run(self, revision: int) -> bool:
         """True if the WAF was certainly on at a revision, and is."""
@@ -70,13 +70,15 @@ class SettledRules:
             known = _keep(self._matches, key, (unsettled, self._computed(unsettled, record)))
         return known[1]
 
-    def of_ids(self, ids: frozenset[int]) -> tuple[RuleMatch, ...] | None:
-        """Return the remembered matches of these rules, None if there are none."""
-        return self._found.get(ids)
+    def of_ids(self, mode: EnforcementMode, ids: frozenset[int]) -> tuple[RuleMatch, ...] | None:
+        """Return the remembered matches of these rules in the mode of a request, None if there are none."""
+        return self._found.get((mode, ids))
 
-    def remember(self, ids: frozenset[int], matches: tuple[RuleMatch, ...]) -> tuple[RuleMatch, ...]:
+    def remember(
+        self, mode: EnforcementMode, ids: frozenset[int], matches: tuple[RuleMatch, ...]
+    ) -> tuple[RuleMatch, ...]:
         """Keep the matches of these rules for ``of_ids``, and return them."""
-        return _keep(self._found, ids, matches)
+        return _keep(self._found, (mode, ids), matches)
 
     def _computed(self, unsettled: Rules, record: MatchedParts) -> Matches:
         matched, found, altered, unrecorded = record

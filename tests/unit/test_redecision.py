@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from gatewall.engine.hosts import Host
 from gatewall.engine.model import Action
 from gatewall.engine.waf.judge import builtin_rules
 from gatewall.engine.waf.reading import LONG_URI
@@ -170,6 +171,20 @@ def test_a_waf_that_only_monitored_has_had_its_rules_asked(before, missing):
     assert again(BOBS, *policies, history).missing == missing
     attacked = again([*BOBS, ("cookie", "x=attack")], *policies, history)
     assert missing or attacked.verdict.reason == "waf-rule"
+
+
+def test_a_domain_where_the_waf_only_monitors_lends_its_matches_to_no_other():
+    policy = a_policy(rules=[a_rule_for("uri", id=7)], domains=dict.fromkeys((OFFICE, "other.example"), "public"))
+    monitored = replace(policy.domains.match(Host(OFFICE)), waf_monitor_until=NOW + 60)
+    domains = type(policy.domains)([monitored, policy.domains.match(Host("other.example"))])
+    redecider = a_redecider(replace(policy, domains=domains))
+
+    reasons = []
+    for host in (OFFICE, "other.example", OFFICE):
+        lines = [VISIT[0], ("x-forwarded-host", host), ("x-forwarded-uri", "/?a=attack")]
+        reasons.append(redecider.replay(recorded(lines, policy)).decision().verdict.reason)
+
+    assert reasons == ["host-public", "waf-rule", "host-public"]
 
 
 def test_an_entry_that_asks_for_inspection_has_had_the_rules_asked():
