@@ -14,13 +14,13 @@ from gatewall.engine.hosts import Access, Domain
 from gatewall.engine.lists import AllowedNetwork, BlockedNetwork, IPLists
 from gatewall.engine.model import Action
 from gatewall.engine.snapshot import BlockedCountry, Segment
-from gatewall.engine.waf.rules import Category, Exclusion, Operator, Target, Transform, WafRule
+from gatewall.engine.waf.rules import Category, Operator, Target, Transform, WafRule
 from policies import selectors
 from policies.access_conditions import WEEKDAYS, minute_of
+from policies.exclusions import engine_exclusion
 from policies.models import MANUAL, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, Group
 from policies.models import AccessRule as AccessRuleRow
 from policies.models import WafRule as WafRuleRow
-from policies.validators import exclusion_expiry
 
 
 def seconds(moment: datetime | None) -> float | None:
@@ -112,10 +112,7 @@ def engine_rule(row: WafRuleRow) -> WafRule:
         action=Action(row.action),
         domain=row.domain.name if row.domain else None,
         path_prefix=row.path_prefix,
-        exclusions=tuple(
-            Exclusion(part.get("domain"), part.get("path_prefix"), part.get("argument"), exclusion_expiry(part))
-            for part in row.exclusions
-        ),
+        exclusions=tuple(map(engine_exclusion, row.exclusions)),
         builtin=row.builtin,
     )
 

@@ -13,6 +13,7 @@ from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Category, Operator, Severity, Target, Transform
 from policies import validators
 from policies.countries import COUNTRY_NAMES
+from policies.exclusions import TEXTS, validate_exclusions
 from policies.list_files.parsing import Format
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription, WafRule
 
@@ -32,7 +33,7 @@ _EXCLUSIONS = {
     "type": "array",
     "items": {
         "type": "object",
-        "properties": {"domain": _TEXT, "path_prefix": _TEXT, "argument": _TEXT, "expires_at": _EXPIRY},
+        "properties": {**dict.fromkeys(TEXTS, _TEXT), "expires_at": _EXPIRY},
         "additionalProperties": False,
     },
 }
@@ -207,7 +208,7 @@ class WafRuleInput(StrictInput):
     path_prefix = TextField(
         max_length=500, allow_null=True, required=False, validators=[validators.validate_path_prefix]
     )
-    exclusions = ShapedField(_EXCLUSIONS, required=False, validators=[validators.validate_exclusions])
+    exclusions = ShapedField(_EXCLUSIONS, required=False, validators=[validate_exclusions])
     description = TextField(max_length=1000, allow_blank=True, required=False)
     force = FlagField(required=False)
 

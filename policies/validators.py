@@ -1,7 +1,6 @@
 """Validators of policy fields; they call the engine's parsers, so that accepted input is valid there."""
 
 import re
-from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -24,16 +23,10 @@ from policies.list_files.parsing import ListRefused, source_named
 _LIST_URL = re.compile(r"https?://[^\s@?#\\\x00-\x20\x7f-\U0010ffff]+")
 _GROUP_NAME = re.compile(r"[a-z0-9._-]{1,64}")
 _ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")
-_MAX_EXCLUSIONS = 50
-_MAX_EXCLUSION_BYTES = 4096
-"""For all exclusions of a rule: all rules together are one segment of bounded size."""
 MAX_CUSTOM_RULES = 5_000
 """Bounds what each publication and worker compiles (docs/waf.md)."""
 MAX_TRANSFORMS = 10
 MAX_MONITORING_DAYS = 90
-_EXCLUSION_PARTS = frozenset({"domain", "path_prefix", "argument"})
-_EXPIRY = "expires_at"
-_YEARS = range(1970, 9999)
 
 
 def canonical_network(text: str) -> str:
@@ -147,58 +140,6 @@ def _validate_members(value: Any, enum: type[StrEnum], *, at_least: int, at_most
                 params={"item": repr(str(item)[:32]), "known": ", ".join(known)},
                 code="invalid-choice",
             )
-
-
-def validate_exclusions(value: Any) -> None:
-    """Raise ValidationError unless it is a list of objects with domain, path_prefix or argument, and expires_at."""
-    if not isinstance(value, list) or len(value) > _MAX_EXCLUSIONS:
-        raise ValidationError(
-            _("a list of at most %(number)s exclusions"), params={"number": _MAX_EXCLUSIONS}, code="invalid"
-        )
-    for exclusion in value:
-        if not isinstance(exclusion, dict) or not exclusion or not {*_EXCLUSION_PARTS, _EXPIRY}.issuperset(exclusion):
-            raise ValidationError(_("an exclusion has domain, path_prefix or argument, and expires_at"), code="invalid")
-        _validate_texts(exclusion.values())
-        if exclusion.get("domain"):
-            validate_domain_name(exclusion["domain"])
-        if exclusion.get("path_prefix"):
-            validate_path_prefix(exclusion["path_prefix"])
-        try:
-            exclusion_expiry(exclusion)
-        except ValueError as error:
-            raise ValidationError(str(error), code="invalid") from None
-        if not any(exclusion.get(part) for part in _EXCLUSION_PARTS):
-            raise ValidationError(_("an exclusion of everything switches the rule off: use enabled"), code="invalid")
-    texts = [text for exclusion in value for text in exclusion.values() if text]
-    if sum(len(text.encode("utf-8", "surrogatepass")) for text in texts) > _MAX_EXCLUSION_BYTES:
-        raise ValidationError(
-            _("the exclusions of a rule have at most %(number)s bytes"),
-            params={"number": _MAX_EXCLUSION_BYTES},
-            code="invalid",
-        )
-
-
-def exclusion_expiry(exclusion: Mapping[str, Any]) -> float | None:
-    """Return when an exclusion expires, in seconds since the epoch; None if never. Raises ValueError."""
-    text = exclusion.get(_EXPIRY)
-    if text is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-        if moment.tzinfo is None or moment.year not in _YEARS:
-            raise ValueError  # noqa: TRY301 - handled below
-        return moment.timestamp()
-    except (ValueError, OverflowError):
-        words = "the expiry of an exclusion is a moment with its offset, like 2026-01-31T12:00:00Z"
-        raise ValueError(words) from None
-
-
-def _validate_texts(values: Iterable[Any]) -> None:
-    for value in values:
-        if value is not None and not (isinstance(value, str) and len(value) <= 500):
-            raise ValidationError(_("the parts of an exclusion are texts of at most 500 characters"), code="invalid")
-        if value and min(value) < " ":
-            raise ValidationError(_("the parts of an exclusion have no control characters"), code="invalid")
 
 
 def validate_pattern(pattern: str, operator: str) -> None:

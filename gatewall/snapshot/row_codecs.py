@@ -18,7 +18,8 @@ from gatewall.engine.groups import GroupState, GroupTable
 from gatewall.engine.hosts import Domain, DomainTable
 from gatewall.engine.lists import AllowedNetwork
 from gatewall.engine.snapshot import BlockedCountry, GitTokenState, LicenseState, PolicySettings, Segment, UserState
-from gatewall.engine.waf.rules import Exclusion, WafRule
+from gatewall.engine.waf.exclusions import Exclusion
+from gatewall.engine.waf.rules import WafRule
 
 Read = Callable[[Any], Any]
 

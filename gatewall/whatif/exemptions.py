@@ -1,7 +1,7 @@
 """WAF and IP exemptions for a refused request, from narrowest to broadest: propose them, and create one.
 
 docs/operator.md has what is offered for which refusal. An allowlist entry at a host that is not registered can only
-hold everywhere: where such hosts are refused anyhow, none is offered.
+hold everywhere: where such hosts are refused anyhow, none is offered, nor for a host that was not recorded as it was.
 """
 
 import hashlib
@@ -20,22 +20,26 @@ from audit.spool.masking import MASK
 from audit.spool.records import AccessRecord
 from gatewall.engine.addresses import canonical_text, parse_network
 from gatewall.engine.expiry import is_live
-from gatewall.engine.hosts import Access
+from gatewall.engine.hosts import Access, Host
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.model import AccessRequest, Action, Reason
 from gatewall.engine.snapshot import DomainsMode
+from gatewall.engine.waf.exclusions import Exclusion
 from gatewall.engine.waf.places import Places
-from gatewall.engine.waf.rules import Exclusion
+from gatewall.engine.waf.rules import Target
 from gatewall.engine.waf.rules import WafRule as EngineRule
 from gatewall.engine.waf.scope import Scope
 from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
 from gatewall.policy import revisions
 from gatewall.publication.control_plane import sources_of
+from gatewall.replay.recorded_waf import is_whole
 from gatewall.replay.redecision import recorded_request
+from gatewall.whatif.noted_parts import field_of, noted_parts, with_field
 from policies import services
+from policies.exclusions import exclusion_expiry, validate_exclusions
 from policies.models import MANUAL, AuthorizedDomain, BlocklistEntry, WafRule
-from policies.validators import canonical_domain, exclusion_expiry, validate_exclusions, validate_path_prefix
+from policies.validators import canonical_domain, validate_path_prefix
 
 _REFUSED_BEFORE = frozenset(
     {Reason.CLIENT_BLOCKED, Reason.COUNTRY_BLOCKED, Reason.HOST_NOT_AUTHORIZED, Reason.WAF_RULE}
@@ -215,9 +219,10 @@ def _for_blocked_client(record: AccessRecord) -> Iterator[Offer]:
 
 def _allow_client(record: AccessRecord, *, inspect: bool) -> Iterator[Offer]:
     policy = sources_of(settings.CONFIG)[0].current()
-    request = recorded_request(record, timezone.now().timestamp())
-    domain = policy.domains.match(request.host) if policy and request else None
-    if domain or (policy and policy.settings.authorized_domains_mode is DomainsMode.ANY):
+    host = record.host or ""
+    domain = policy.domains.match(Host(host)) if policy and host else None  # a masked label is below a wildcard
+    is_any = policy is not None and policy.settings.authorized_domains_mode is DomainsMode.ANY
+    if domain or (is_any and is_whole(host, 0)):
         name = domain.name if domain else None
         yield Offer(Kind.ALLOW, canonical_text(parse_network(record.client_ip)), domain=name, inspect=inspect)
 
@@ -232,45 +237,48 @@ def _for_unknown_host(record: AccessRecord) -> Iterator[Offer]:
 def _narrowest(
     rule: EngineRule, request: AccessRequest, domain: str | None, noted: Mapping[str, Any] | None
 ) -> tuple[Exclusion, ...]:
-    """Return exclusions limited to this domain and path, and to the matched names if all matches are in named values.
+    """Return exclusions limited to this host and path, and to the parts of the request where the rule matched.
 
-    ``noted``: where the rule matched when it was decided, in what the record lacks (headers, cookies, the body).
-    Returns none if they would hold everywhere, or if existing exclusions already cover the request.
+    If one of them has no name, to host and path alone. ``noted``: where the rule matched when it was decided, in what
+    the record lacks (headers, cookies, the body). Returns none if they would hold everywhere, or if existing exclusions
+    already cover the request.
     """
     anywhere = Places(request, domain).of(replace(rule, exclusions=()))
     if anywhere and not Places(request, domain).of(rule):
         return ()
-    prefix = _longest_prefix(request, domain, rule)
+    widest = Exclusion(_host_of(request) or domain, _longest_prefix(request, domain))
     exclusions: tuple[Exclusion, ...] = ()
-    if not anywhere and noted and (name := noted.get("name")) and _is_valid_name(name) and MASK not in name:
-        found = Exclusion(domain, prefix, name)
-        is_spared = Scope(request, domain).spares(rule, name)
-        return () if is_spared else (found,)
+    if not anywhere and (parts := noted_parts(noted)):
+        scope = Scope(request, domain)
+        is_spared = any(scope.spares(rule, Target.BODY, part) for part in parts)
+        fields = [field for part in parts if (field := field_of(part)) is not None]
+        return () if is_spared else tuple(with_field(widest, *each) for each in fields) or (widest,)
     for _round in range(10):
         places = Places(request, domain).of(replace(rule, exclusions=(*rule.exclusions, *exclusions)))
         if not places and exclusions:
             return exclusions
-        names = {place.name for place in places}
-        if not places or not all(_is_valid_name(name) for name in names):
+        fields = [field for place in places if (field := field_of(place.part)) is not None]
+        if not places or len(fields) < len(places):
             break
-        exclusions += tuple(Exclusion(domain, prefix, name) for name in sorted(filter(None, names)))
-    return (Exclusion(domain, prefix),) if domain or prefix else ()
+        exclusions += tuple(with_field(widest, *each) for each in sorted(set(fields)))
+    return (widest,) if widest.domain or widest.path_prefix else ()
 
 
-def _is_valid_name(name: str | None) -> bool:
-    """Return whether an exclusion can name this argument, header or cookie."""
+def _host_of(request: AccessRequest) -> str | None:
+    """Return the name of the host, narrower than a domain with a wildcard; None if an exclusion cannot name it."""
+    name = request.host.name if request.host else None
     try:
-        validate_exclusions([{"argument": name}])
+        validate_exclusions([{"domain": name}])
     except ValidationError:
-        return False
-    return True
+        return None
+    return name
 
 
-def _longest_prefix(request: AccessRequest, domain: str | None, rule: EngineRule) -> str | None:
+def _longest_prefix(request: AccessRequest, domain: str | None) -> str | None:
     """Return the path, or its longest prefix that all servers decode alike."""
     scope = Scope(request, domain)
     for prefix in _prefixes(request.uri.partition("?")[0]):
-        if scope.spares(replace(rule, exclusions=(Exclusion(path_prefix=prefix),)), None):
+        if scope.is_surely_at(Exclusion(path_prefix=prefix)):
             return prefix
     return None
 

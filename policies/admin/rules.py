@@ -21,6 +21,7 @@ from gatewall.models import choices
 from gatewall.policy.resources import Write
 from policies import resources
 from policies.admin.entries import PolicyAdmin
+from policies.exclusions import TEXTS
 from policies.models import WafRule
 from policies.rules.batch import change_waf_rules
 from policies.rules.broad_patterns import warnings_about
@@ -61,7 +62,10 @@ class WafRuleForm(ServiceForm):
     transforms = WordsField(required=False, help_text="In their order, separated by commas.")
     exclusions = forms.JSONField(
         required=False,
-        help_text='like [{"path_prefix": "/editor", "argument": "text", "expires_at": "2026-01-31T12:00:00Z"}]',
+        help_text=(
+            'Like [{"path_prefix": "/editor", "argument": "text", "expires_at": "2026-01-31T12:00:00Z"}]. '
+            f"Each has at least one of {', '.join(TEXTS)}."
+        ),
     )
     force = forms.BooleanField(required=False, help_text="Accept a pattern that matches everything.")
 

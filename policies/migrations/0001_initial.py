@@ -2,6 +2,7 @@
 
 import django.core.validators
 import django.db.models.deletion
+import policies.exclusions
 import policies.models
 import policies.validators
 from django.db import migrations, models
@@ -96,7 +97,7 @@ class Migration(migrations.Migration):
                 ('priority', models.PositiveIntegerField(default=100, validators=[django.core.validators.MaxValueValidator(1000000)])),
                 ('enabled', models.BooleanField(default=True)),
                 ('path_prefix', models.CharField(blank=True, max_length=500, null=True, validators=[policies.validators.validate_path_prefix])),
-                ('exclusions', models.JSONField(blank=True, default=list, validators=[policies.validators.validate_exclusions])),
+                ('exclusions', models.JSONField(blank=True, default=list, validators=[policies.exclusions.validate_exclusions])),
                 ('description', models.CharField(blank=True, max_length=1000)),
                 ('builtin_key', models.CharField(editable=False, max_length=64, null=True, unique=True)),
                 ('domain', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='waf_rules', to='policies.authorizeddomain')),

@@ -9,6 +9,7 @@ from gatewall.engine.waf.rules import Category, Operator, Severity, Target
 from gatewall.kernel.changes import Recorded, Resource, api_fields
 from gatewall.models import Record, choices
 from policies import validators
+from policies.exclusions import validate_exclusions
 from policies.models.domains import AuthorizedDomain
 
 
@@ -36,7 +37,7 @@ class WafRule(Record):
         AuthorizedDomain, on_delete=models.CASCADE, null=True, blank=True, related_name="waf_rules"
     )
     path_prefix = models.CharField(max_length=500, null=True, blank=True, validators=[validators.validate_path_prefix])
-    exclusions = models.JSONField(default=list, blank=True, validators=[validators.validate_exclusions])
+    exclusions = models.JSONField(default=list, blank=True, validators=[validate_exclusions])
     description = models.CharField(max_length=1000, blank=True)
     builtin_key = models.CharField(max_length=64, null=True, unique=True, editable=False)
 

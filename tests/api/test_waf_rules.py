@@ -93,6 +93,8 @@ def test_a_text_cannot_become_an_expression_that_is_none(admin):
         ("exclusions", [{"argument": "a\0b"}]),
         ("exclusions", [{"argument": "a\x1fb"}]),
         ("exclusions", [{"argument": "a"}] * 51),
+        ("exclusions", [{"header": 5}]),
+        ("exclusions", [{"body": "a"}]),
         ("exclusions", [{"argument": "a", "expires_at": "2026-01-31T12:00:00"}]),
         ("exclusions", [{"argument": "a", "expires_at": "soon"}]),
         ("exclusions", [{"argument": "a", "expires_at": 1893456000}]),
@@ -110,10 +112,48 @@ def test_a_field_of_another_kind_is_refused(admin, name, value):
 def test_exclusions_are_shown_as_they_were_sent(admin):
     exclusions = [{"domain": "office.example", "path_prefix": "/editor", "argument": "html"}, {"argument": "q"}]
     exclusions += [{"argument": "r", "expires_at": "2030-01-31T12:00:00Z"}, {"argument": "s", "expires_at": None}]
+    exclusions += [{"header": "X-Editor", "path_exact": "/a"}, {"cookie": "editor[draft]", "path_glob": "/*/edit/**"}]
+    exclusions += [{"json_path": "$.posts[*]['a b'].html"}, {"xml_path": "/Envelope/Body/note/@x:title"}]
+    exclusions += [{"multipart_field": "attachment[0]"}]
 
     body = admin.post("/waf-rules", {"name": "env", "pattern": "env", "exclusions": exclusions}).json()
 
     assert body["exclusions"] == exclusions
+
+
+@pytest.mark.parametrize(
+    ("exclusion", "why"),
+    [
+        ({"json_path": "posts[].html"}, "a JSON path begins with $, like $.posts[*].html"),
+        ({"json_path": "$.posts[0].html"}, "and [*] for every index; no index"),
+        ({"json_path": "$..html"}, "write a name with other than letters, digits and _ in quotes"),
+        ({"json_path": "$.a-b"}, "in quotes, like $['a-b']"),
+        ({"json_path": "$['a-b"}, "is in quotes and brackets"),
+        ({"json_path": "$['a']"}, "write '$.a'"),
+        ({"json_path": '$["a-b"]'}, "write \"$['a-b']\""),
+        ({"json_path": "$." + "a" * 126}, "at most 127 characters"),
+        ({"xml_path": "Envelope/Body"}, "names of elements without prefix"),
+        ({"xml_path": "/soap:Envelope"}, "names of elements without prefix"),
+        ({"xml_path": "/a/@b/c"}, "names of elements without prefix"),
+        ({"xml_path": "//a"}, "names of elements without prefix"),
+        ({"xml_path": "/a/*"}, "names of elements without prefix"),
+        ({"xml_path": "/" + "a" * 127}, "at most 127 characters"),
+        ({"header": "X-Editor:"}, "the name of a header has no blank and no colon"),
+        ({"cookie": "a=b"}, "the name of a cookie has no blank, no ="),
+        ({"path_exact": "/a/"}, "write '/a'"),
+        ({"path_exact": "/a/../b"}, "write '/b'"),
+        ({"path_exact": "/a/*"}, "* stands for a segment only in a glob"),
+        ({"path_glob": "/a*"}, "* and ** stand for whole segments"),
+        ({"path_glob": "/a.*"}, "a path is no regular expression"),
+        ({"path_glob": "/a", "path_prefix": "/b"}, "at most one of path_prefix, path_exact, path_glob"),
+        ({"argument": "a", "header": "b"}, "at most one of argument, header, cookie"),
+    ],
+)
+def test_an_exclusion_that_names_nothing_is_refused_in_a_sentence(admin, exclusion, why):
+    answer = admin.post("/waf-rules", {"name": "env", "pattern": "env", "exclusions": [exclusion]})
+
+    assert fields_refused(answer) == {"exclusions"}
+    assert why in answer.json()["errors"][0]["message"]
 
 
 def test_two_rules_of_one_name_are_a_duplicate(admin):

@@ -6,10 +6,13 @@ import pytest
 import time_machine
 from django.utils import timezone
 
+from audit.models import AccessLog
+from audit.spool.masking import MASK
 from gatewall.policy import system_settings
 from policies import services
 from policies.models import AllowlistEntry, WafRule
-from tests.console.test_explain_pages import a_rule, offered, receipt
+from tests.console.test_explain_pages import a_rule, offered, receipt, write
+from tests.support.cast import OFFICE
 
 pytestmark = pytest.mark.django_db
 
@@ -56,6 +59,68 @@ def test_at_a_host_that_is_refused_anyhow_nobody_is_allowed_everywhere(pages, vi
     system_settings.change(actor="x", authorized_domains_mode="registered")
 
     assert not offered(pages, decision_id)
+
+
+def test_under_a_wildcard_an_exclusion_is_for_the_host_of_the_request(pages, visits):
+    services.register_domain(actor="", name="*.site.example", access="authenticated", seed=True)
+    rule = a_rule()
+    decision_id = visits(x_forwarded_host="a.site.example", x_forwarded_uri="/a?q=attack")
+
+    write(pages, decision_id, f"exclusion-{rule.pk}")
+
+    assert added_to(rule) == {"domain": "a.site.example", "path_prefix": "/a", "argument": "q"}
+
+
+def test_at_a_host_that_is_not_registered_an_exclusion_is_for_that_host(pages, visits, office):
+    rule = a_rule()
+    decision_id = visits(x_forwarded_host="other.example", x_forwarded_uri="/a?q=attack")
+
+    write(pages, decision_id, f"exclusion-{rule.pk}")
+
+    assert added_to(rule) == {"domain": "other.example", "path_prefix": "/a", "argument": "q"}
+
+
+def test_an_argument_beyond_ascii_is_named_as_people_write_it(pages, visits, auth, office):
+    rule = a_rule()
+    uri = "/a?gr%C3%B6%C3%9Fe=attack"
+    decision_id = visits(x_forwarded_uri=uri)
+
+    write(pages, decision_id, f"exclusion-{rule.pk}")
+
+    assert added_to(rule)["argument"] == "größe"
+    assert auth(x_forwarded_uri=uri).reason != "waf-rule"
+    assert auth(x_forwarded_uri=uri.replace("%C3%9F", "s")).reason == "waf-rule"
+
+
+def test_where_the_user_agent_matched_the_exclusion_is_for_that_header(pages, visits, office):
+    rule = a_rule(targets=["user-agent"])
+    decision_id = visits(x_forwarded_uri="/a", user_agent="attack")
+    assert "header user-agent" in receipt(pages, decision_id)
+
+    write(pages, decision_id, f"exclusion-{rule.pk}")
+
+    assert added_to(rule) == {"domain": OFFICE, "path_prefix": "/a", "header": "user-agent"}
+
+
+@pytest.mark.parametrize("is_registered", [True, False])
+def test_at_a_host_whose_name_was_masked_nobody_is_allowed_everywhere(pages, visits, is_registered):
+    """A label like a token is masked in the log: the domain is known by its wildcard, an unknown host by nothing."""
+    if is_registered:
+        services.register_domain(actor="", name="*.site.example", access="authenticated", seed=True)
+    services.block_network(actor="", network="198.51.100.0/24")
+    decision_id = visits(x_forwarded_host=f"gwa_{'a' * 20}.site.example")
+    assert MASK in AccessLog.objects.latest("at").host
+
+    assert len(offered(pages, decision_id)) == is_registered
+    if is_registered:
+        write(pages, decision_id, "allow")
+        assert AllowlistEntry.objects.get().domain.name == "*.site.example"
+
+
+def added_to(rule):
+    """Return the one exclusion of a rule, without its expiry."""
+    (exclusion,) = WafRule.objects.get(pk=rule.pk).exclusions
+    return {name: value for name, value in exclusion.items() if name != "expires_at"}
 
 
 def test_all_at_once_is_offered_if_that_is_all(pages, visits, office):

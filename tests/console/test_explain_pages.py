@@ -151,10 +151,10 @@ def test_a_match_outside_arguments_is_excepted_by_path(pages, visits, office):
     assert set(added) == {"domain", "path_prefix", "expires_at"}
 
 
-def test_an_exception_that_would_hold_everywhere_is_not_offered(pages, visits):
+def test_an_exception_for_every_path_holds_only_at_the_host_of_the_request(pages, visits):
     a_rule(targets=["path"], pattern="^/$")
 
-    assert "Write the exception" not in receipt(pages, visits(x_forwarded_uri="/"))
+    assert f"domain {OFFICE} , every path" in receipt(pages, visits(x_forwarded_uri="/"))
 
 
 def test_a_rule_that_looks_at_headers_too_is_excepted_once(pages, visits, office):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from audit.spool.rows import COLUMNS, record_of_row, row_of
 from gatewall.engine.model import Effect
-from gatewall.engine.waf.rules import Exclusion
+from gatewall.engine.waf.exclusions import Exclusion
 from gatewall.replay.comparison import Comparison, with_rules
 from gatewall.replay.heavy_hitters import EXAMPLES, SHOWN
 from gatewall.replay.missing import Missing

@@ -16,7 +16,8 @@ from gatewall.engine.groups import GroupState
 from gatewall.engine.hosts import Access, Domain
 from gatewall.engine.segments import blocked_networks_of
 from gatewall.engine.snapshot import BlockedCountry, Segment
-from gatewall.engine.waf.rules import Category, Exclusion, Operator, Target, Transform
+from gatewall.engine.waf.exclusions import Exclusion
+from gatewall.engine.waf.rules import Category, Operator, Target, Transform
 from gatewall.snapshot import codec, keyed_rows
 from tests.support.cast import (
     DAY,
@@ -41,7 +42,7 @@ RULE = a_rule(
     category=Category.SQLI,
     domain=OFFICE,
     path_prefix="/shop",
-    exclusions=(Exclusion(OFFICE, "/cms", None), Exclusion(argument="q"), Exclusion(path_prefix="/a", expires_at=NOW)),
+    exclusions=(Exclusion(OFFICE, "/cms"), Exclusion("q", expires_at=NOW), Exclusion(path_glob="/*", json_path="$.a")),
 )
 ACCESS_RULE = AccessRule(
     1,
@@ -176,7 +177,7 @@ def test_rows_of_another_kind_are_refused(segment):
         b"",
         b"gatewall segment 0\n",
         b"gatewall segment 1\n",
-        b"GATEWALL SEGMENT 2\n",
+        b"GATEWALL SEGMENT 3\n",
         b"gatewall segment 3\r\n",
         b"\x80\x04",
     ],
@@ -294,7 +295,6 @@ def test_rows_that_come_one_after_another_are_the_same_bytes(number):
     rows = [BlockedCountry(each, "NZ") for each in range(number)]
 
     data = codec.encode(Segment.BLOCKED_COUNTRIES, iter(rows))
-
     body = json.dumps([[row.id, row.country_code] for row in rows], separators=(",", ":"))
     assert data == codec.encode(Segment.BLOCKED_COUNTRIES, []).removesuffix(b"[]") + body.encode()
     assert codec.decode(Segment.BLOCKED_COUNTRIES, data) == tuple(rows)

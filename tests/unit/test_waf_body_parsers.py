@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from gatewall.engine.waf.body import charsets, content_type, json_reader, multipart, xml_reader
 from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, region_of
 from gatewall.engine.waf.builtin.regions import regions_of
+from gatewall.engine.waf.exclusions import Part
 from gatewall.engine.waf.judge import Judge
 from gatewall.engine.waf.reading import MAX_BODY, values_of
 from gatewall.engine.waf.rules import BodyRegion, Target, WafRule
@@ -18,20 +19,23 @@ from tests.unit.body_requests import FORM, PARTS, SHORT, field, form_data, reque
 
 def test_values_have_the_names_of_their_place():
     body = {"a": [{"b c": "some words"}, "more words here"], "d": "yet more words"}
-    assert {(name, text) for _, name, text in texts(json.dumps(body), "application/json")} == {
-        ("a[]", "b c"), ("a[].b c", "some words"), ("a[]", "more words here"), ("d", "yet more words"),
+    assert {(*name, text) for _, name, text in texts(json.dumps(body), "application/json")} == {
+        (Part.JSON_PATH, "$.a[*]", "b c"), (Part.JSON_PATH, "$.a[*]['b c']", "some words"),
+        (Part.JSON_PATH, "$.a[*]", "more words here"), (Part.JSON_PATH, "$.d", "yet more words"),
     }  # fmt: skip
     assert texts('<x:a xmlns:x="urn:x"><b c="some words">and more words</b> </x:a>', "text/xml") == [
-        (Target.BODY, "a/@xmlns:x", "urn:x"),
-        (Target.BODY, "a/b/@c", "some words"),
-        (Target.BODY, "a/b", "and more words"),
+        (Target.BODY, (Part.XML_PATH, "/a/@xmlns:x"), "urn:x"),
+        (Target.BODY, (Part.XML_PATH, "/a/b/@c"), "some words"),
+        (Target.BODY, (Part.XML_PATH, "/a/b"), "and more words"),
         (Target.BODY, None, "x:a"),
     ]
-    assert texts(form_data((field("name"), "some words"))[0], PARTS) == [(Target.BODY, "name", "some words")]
+    assert texts(form_data((field("name"), "some words"))[0], PARTS) == [
+        (Target.BODY, (Part.MULTIPART_FIELD, "name"), "some words")
+    ]
 
 
-def test_list_in_a_list_has_one_pair_of_brackets():
-    assert json_reader.read('[["some words"]]') == [BodyText("[]", "some words")]
+def test_list_in_a_list_has_two_pairs_of_brackets():
+    assert json_reader.read('[["some words"]]') == [BodyText((None, "$[*][*]"), "some words")]
 
 
 def test_string_that_is_cut_is_read_up_to_its_end():
@@ -155,7 +159,7 @@ def test_documents_of_very_many_elements_are_read_as_raw_text_from_there_on():
     few = xml_reader.read("<a>" + "<b/>" * 200 + "<c>some words</c></a>")
     many = xml_reader.read("<a>" + "<b/>" * 3_000 + "<c>some words</c></a>")
 
-    assert few == [BodyText("a/c", "some words")]
+    assert few == [BodyText((None, "/a/c"), "some words")]
     assert [each.region for each in many] == [BodyRegion.TEXT, Target.BODY]
     assert many[0].text.endswith("<c>some words</c></a>")
     assert many[1].text == BODY_MARK

@@ -2,10 +2,11 @@
 
 import pytest
 
+from gatewall.engine.waf.exclusions import Exclusion
 from gatewall.engine.waf.forms import MAX_SEPARATE, Views
 from gatewall.engine.waf.judge import builtin_rules
 from gatewall.engine.waf.matcher import RuleSet
-from gatewall.engine.waf.rules import Exclusion, Target
+from gatewall.engine.waf.rules import Target
 from tests.support.cast import a_request, a_rule
 
 BUILTIN = RuleSet(builtin_rules())

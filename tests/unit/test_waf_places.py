@@ -4,11 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatewall.engine.waf.exclusions import Exclusion
 from gatewall.engine.waf.judge import builtin_rules, request_of
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.patterns import compile_find, compile_pattern
 from gatewall.engine.waf.places import MAX_PLACES, Form, Places
-from gatewall.engine.waf.rules import Exclusion, Operator, Target, Transform
+from gatewall.engine.waf.rules import Operator, Target, Transform
 from tests.support.cast import OFFICE, a_request, a_rule
 from tests.unit.attacks import ATTACKS
 from tests.unit.look_alikes import HARMLESS

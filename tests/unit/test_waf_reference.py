@@ -11,13 +11,14 @@ from gatewall.engine.waf.builtin import BUILTIN_RULES
 from gatewall.engine.waf.builtin.regions import regions_of
 from gatewall.engine.waf.canaries import ATTACKS as CANARIES
 from gatewall.engine.waf.canaries import misread
+from gatewall.engine.waf.exclusions import Exclusion
 from gatewall.engine.waf.forms import Views
 from gatewall.engine.waf.judge import builtin_rules
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.patterns import compile_pattern
 from gatewall.engine.waf.prefilter import expression_of
 from gatewall.engine.waf.reading import raw_uri, values_of
-from gatewall.engine.waf.rules import Exclusion, Operator, Target, Transform, WafRule
+from gatewall.engine.waf.rules import BodyRegion, Operator, Target, Transform, WafRule
 from gatewall.engine.waf.scanning import OneByOne
 from gatewall.engine.waf.transforms import apply
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow, VectorScanner
@@ -53,10 +54,11 @@ def plainly_matches(rule, request, domain):
         return False
     if rule.path_prefix is not None and not any(below(path, rule.path_prefix) for path in paths):
         return False
+    domains = {domain, request.host.name}
     return any(
         compile_pattern(rule.pattern, rule.operator)(apply(rule.transforms, value))
-        and not any(spares(exclusion, name, paths, domain) for exclusion in rule.exclusions)
-        for name, value in values_for(rule, request)
+        and not any(spares(exclusion, region, name, paths, domains) for exclusion in rule.exclusions)
+        for region, name, value in values_for(rule, request)
     )
 
 
@@ -68,28 +70,50 @@ def everything(request):
 def values_for(rule, request):
     if rule.builtin:
         return [
-            (name, text.encode("latin-1")) for region, name, text in everything(request) if region in regions_of(rule)
+            (region, name, text.encode("latin-1"))
+            for region, name, text in everything(request)
+            if region in regions_of(rule)
         ]
-    return [pair for target in rule.targets for pair in Views(request).of(target)]
+    return [(target, *pair) for target in rule.targets for pair in Views(request).of(target)]
 
 
-def spares(exclusion, name, paths, domain):
+def spares(exclusion, region, name, paths, domains):
     return (
         (exclusion.expires_at is None or exclusion.expires_at > NOW)
-        and exclusion.domain in {None, domain}
-        and exclusion.argument in {None, name}
+        and exclusion.domain in {None, *domains}
+        and is_named(exclusion, region, name)
         and (exclusion.path_prefix is None or all(below(path, exclusion.path_prefix) for path in paths))
     )
+
+
+def is_named(exclusion, region, name):
+    wanted = {"argument": exclusion.argument, "header": exclusion.header, "cookie": exclusion.cookie}
+    (kind, value), *others = [pair for pair in wanted.items() if pair[1] is not None] or [(None, None)]
+    assert not others
+    if kind is None or isinstance(name, tuple):
+        return kind is None or name == (kind, value)
+    if region in {Target.USER_AGENT, Target.REFERER}:
+        return (kind, value) == ("header", region)
+    return name == value and region in REGIONS[kind]
 
 
 def below(path, prefix):
     return (path + b"/").startswith(prefix.rstrip("/").encode() + b"/")
 
 
+REGIONS = {
+    "argument": {Target.ARGS, Target.ARG_NAMES, Target.BODY, *BodyRegion},
+    "header": {Target.HEADERS},
+    "cookie": {Target.COOKIES},
+}
 DOMAINS = st.sampled_from([None, "office.example", "shop.example"])
 PREFIXES = st.sampled_from([None, "/", "/a", "/a/b/"])
 EXCLUSIONS = st.builds(
-    Exclusion, DOMAINS, PREFIXES, st.sampled_from([None, "", "a", "b"]), st.sampled_from([None, NOW, NOW + 1])
+    lambda named, *others, expires_at: Exclusion(*others, **dict([named]), expires_at=expires_at),
+    st.tuples(st.sampled_from([*REGIONS]), st.sampled_from([None, "", "a", "b", "user-agent", "referer"])),
+    DOMAINS,
+    PREFIXES,
+    expires_at=st.sampled_from([None, NOW, NOW + 1]),
 )
 CUSTOM = [
     "a",

@@ -205,7 +205,7 @@ class BuiltinMatcher:
             for number, placed in self._of_uri
             if (number is None or hits is None or number in hits)
             and scope.covers(placed.rule)
-            and not scope.spares(placed.rule, None)
+            and not scope.spares(placed.rule, Target.URI, None)
             and (
                 (number is not None and hits is not None) or placed.test(transforms.apply(placed.rule.transforms, uri))
             )
@@ -255,4 +255,4 @@ def _is_hit(placed: Placed, value: Value, scope: Scope) -> bool:
 
 def _is_target(placed: Placed, value: Value, scope: Scope) -> bool:
     target, name, _ = value
-    return target in placed.targets and not (placed.rule.exclusions and scope.spares(placed.rule, name))
+    return target in placed.targets and not (placed.rule.exclusions and scope.spares(placed.rule, target, name))

@@ -72,10 +72,11 @@ class CustomMatcher:
 
 
 def _holds(placed: Placed, parts: Iterable[tuple[Value, ...]], scope: Scope) -> bool:
+    """True if a value of the rule's parts, in the order of its targets, matches."""
     rule, test = placed.rule, placed.test
     for target, values in zip(rule.targets, parts, strict=True):
         for name, value in values:
-            if test(value) and not (rule.exclusions and scope.spares(rule, name)):
+            if test(value) and not (rule.exclusions and scope.spares(rule, target, name)):
                 scope.hits[placed.position] = target, name
                 return True
     return False

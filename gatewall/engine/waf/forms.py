@@ -4,6 +4,7 @@ from urllib.parse import unquote_to_bytes
 
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.paths import resolved
+from gatewall.engine.waf.exclusions import Name
 from gatewall.engine.waf.rules import Target
 
 DECODING_ROUNDS = 3
@@ -13,7 +14,7 @@ MAX_SEPARATE = 64
 """Arguments, cookies and headers that are matched one by one; further ones form one value."""
 _JOINT = "\f"  # white space to every pattern; neither in an entity nor in any text
 
-Value = tuple[str | None, bytes]
+Value = tuple[Name | None, bytes]
 """Name of the argument, header or cookie (None without), and the value to match."""
 
 
@@ -43,7 +44,7 @@ class Views:
         self._request = request
         self._path, _, self._query = request.uri.encode("latin-1").partition(b"?")
         self._values: dict[Target, tuple[Value, ...]] = {}
-        self._arguments: list[tuple[str | None, bytes, bytes]] | None = None
+        self._arguments: list[tuple[Name | None, bytes, bytes]] | None = None
 
     def of(self, target: Target) -> tuple[Value, ...]:
         values = self._values.get(target)
@@ -78,21 +79,23 @@ class Views:
             case Target.BODY:  # pragma: no branch - the last target; mypy checks exhaustiveness
                 return ((None, request.body[:MAX_BODY]),) if request.body else ()
 
-    def _args(self) -> list[tuple[str | None, bytes, bytes]]:
+    def _args(self) -> list[tuple[Name | None, bytes, bytes]]:
         """Return each argument: name as text, name, value."""
         if self._arguments is None:
             self._arguments = _arguments(self._query)
         return self._arguments
 
 
-def _arguments(query: bytes) -> list[tuple[str | None, bytes, bytes]]:
+def _arguments(query: bytes) -> list[tuple[Name | None, bytes, bytes]]:
     parts = query.replace(b"+", b" ").split(b"&", MAX_SEPARATE)
-    found: list[tuple[str | None, bytes, bytes]] = []
+    found: list[tuple[Name | None, bytes, bytes]] = []
     for part in parts[:MAX_SEPARATE]:
         if part:
-            name, _, value = part.partition(b"=")
-            name = decode(name)
-            found.append((name.decode("latin-1"), name, decode(value)))
+            sent, _, value = part.partition(b"=")
+            name = decode(sent)
+            label = name.decode("latin-1")
+            is_sure = b"%" not in sent or unquote_to_bytes(sent) == name
+            found.append((label if is_sure else (None, label), name, decode(value)))
     for rest in parts[MAX_SEPARATE:]:  # at most one, with names and values
         decoded = decode(rest.replace(b"&", _JOINT.encode()))
         found.append((None, decoded, decoded))

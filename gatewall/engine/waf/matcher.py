@@ -11,7 +11,7 @@ from gatewall.engine.waf.patterns import Placed
 from gatewall.engine.waf.reading import LONG_URI
 from gatewall.engine.waf.rules import Region, Target, WafRule
 from gatewall.engine.waf.scanning import OneByOne, Scanners
-from gatewall.engine.waf.scope import Scope, part_of
+from gatewall.engine.waf.scope import Scope, name_of, target_of
 
 DISTRUSTED = "hyperscan did not tell the canaries apart: RE2 takes its place"
 WAITING = "patterns are being compiled: RE2 takes their place"
@@ -95,12 +95,12 @@ class RuleSet:
         if not found:
             return ()
         found.sort(key=_position)
-        return tuple([_hit(each, request, scope) for each in found])
+        return tuple([_hit(each, scope) for each in found])
 
 
-def _hit(placed: Placed, request: AccessRequest, scope: Scope) -> Hit:
+def _hit(placed: Placed, scope: Scope) -> Hit:
     region, name = scope.hits.get(placed.position, _ELSEWHERE)
-    return Hit(placed.rule, part_of(region, name, request), name)
+    return Hit(placed.rule, target_of(region, name), name_of(name))
 
 
 _position = attrgetter("position")

@@ -9,11 +9,12 @@ from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf import transforms
 from gatewall.engine.waf.builtin.regions import regions_of
 from gatewall.engine.waf.decoding import percent_decoded
+from gatewall.engine.waf.exclusions import Name, PartName
 from gatewall.engine.waf.forms import Views
 from gatewall.engine.waf.patterns import compile_find
 from gatewall.engine.waf.reading import raw_uri, values_of
-from gatewall.engine.waf.rules import Target, WafRule
-from gatewall.engine.waf.scope import Scope, part_of
+from gatewall.engine.waf.rules import Region, Target, WafRule
+from gatewall.engine.waf.scope import Scope, name_of, part_of, target_of
 from gatewall.engine.waf.values import Value
 
 MAX_PLACES = 5
@@ -35,13 +36,17 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A match: target, name of the argument, header or cookie, the value, and the matched text in it (latin-1)."""
+    """A match: target, name of the argument, header or cookie, the value, and the matched text in it (latin-1).
+
+    ``part``: what an exclusion names to except the value; None if none can.
+    """
 
     target: Target
     name: str | None
     value: str
     text: str
     form: Form
+    part: PartName | None = None
 
 
 class Places:
@@ -57,17 +62,21 @@ class Places:
         if not self._scope.covers(rule):
             return ()
         find = compile_find(rule.pattern, rule.operator)
-        found: dict[tuple[Target, str | None], Place] = {}
-        for target, name, value in self._values(rule):
-            if (target, name) in found or (span := find(value)) is None or self._scope.spares(rule, name):
+        found: dict[tuple[Target, Name | None], Place] = {}
+        for region, label, value in self._values(rule):
+            part = part_of(region, label)
+            target = target_of(region, label)
+            key = (target, label)
+            if key in found or (span := find(value)) is None or self._scope.spares(rule, region, label):
                 continue
             text = value[span[0] : span[1]].decode("latin-1")
-            found[target, name] = Place(target, name, value.decode("latin-1"), text, self._form(target, text))
+            name = name_of(label)
+            found[key] = Place(target, name, value.decode("latin-1"), text, self._form(target, text), part)
             if len(found) == MAX_PLACES:
                 break
         return tuple(found.values())
 
-    def _values(self, rule: WafRule) -> Iterator[tuple[Target, str | None, bytes]]:
+    def _values(self, rule: WafRule) -> Iterator[tuple[Region, Name | None, bytes]]:
         if not rule.builtin:
             for target in rule.targets:
                 for name, value in transforms.apply_to_all(rule.transforms, self._views.of(target)):
@@ -76,8 +85,7 @@ class Places:
         regions = regions_of(rule)
         for region, name, text in self._builtin_values:
             if region in regions:
-                target = part_of(region, name, self._request)
-                yield target, name, transforms.apply(rule.transforms, text.encode("latin-1"))
+                yield region, name, transforms.apply(rule.transforms, text.encode("latin-1"))
 
     @cached_property
     def _builtin_values(self) -> list[Value]:

@@ -4,12 +4,15 @@ Each value is percent-decoded; ``values.py`` adds its further forms. No value co
 """
 
 from functools import lru_cache
+from urllib.parse import unquote_to_bytes
 
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf.body.body_reader import Body
 from gatewall.engine.waf.body.texts import FORM_MARK, UNINSPECTED, field_text
 from gatewall.engine.waf.decoding import MIN_BASE64, base64_decoded, basic_decoded, percent_decoded
+from gatewall.engine.waf.exclusions import Name
 from gatewall.engine.waf.plain_headers import inspected_headers
+from gatewall.engine.waf.redirects import REDIRECTS, add_redirect
 from gatewall.engine.waf.rules import BodyRegion, Region, Target
 from gatewall.engine.waf.values import Value, Values, add
 
@@ -34,17 +37,6 @@ _SHORT = 256
 FROM_ELSEWHERE = "\x01from elsewhere "
 """Prefix of the value with the argument names of a link from another site."""
 
-ELSEWHERE = "\x01elsewhere "
-"""Prefix of the value with the host of a redirect to another site."""
-_REDIRECTS = frozenset(
-    {
-        "back", "callback", "callback_url", "checkout_url", "continue", "dest", "destination", "forward", "go", "goto",
-        "location", "next", "next_url", "out", "redir", "redirect", "redirect_to", "redirect_uri", "redirect_url",
-        "redirecturl", "relaystate", "ret", "return", "return_path", "return_to", "return_url", "returnto", "returnurl",
-        "success", "target", "to", "uri", "url",
-    }
-)  # fmt: skip
-"""Names of arguments that applications redirect to."""
 _IN_ATTACKS = (" ", "\t", "\n", "/*", "${jndi", "<script")
 """A password with none of them is not inspected: of random ones with punctuation, one in sixty looks like an attack."""
 
@@ -98,7 +90,7 @@ def raw_uri(request: AccessRequest) -> str:
 def _note_layers(values: Values, target: Target, text: str) -> None:
     """Note percent-encoding of more layers than are decoded."""
     if _FOUR_LAYERS in text:
-        values.note(target, None, "layers")
+        values.note(target, "layers")
 
 
 def _cookies(values: Values, request: AccessRequest) -> None:
@@ -111,7 +103,7 @@ def _cookies(values: Values, request: AccessRequest) -> None:
         elif len(value) >= MIN_BASE64 and (inside := base64_decoded(value[:MAX_HEADER])) is not None:
             add(values, _COOKIES, name, percent_decoded(inside))
     if rest := request.cookies[MAX_SEPARATE:]:
-        values.note(_COOKIES, None, "cookies")
+        values.note(_COOKIES, "cookies")
         text = "\f".join([f"{name}={value}" for name, value in rest])
         add(values, BodyRegion.HEAD, None, percent_decoded(text[:MAX_HEADERS]), base64=False)
 
@@ -146,30 +138,29 @@ def _arguments(values: Values, target: Region, query: str, request: AccessReques
         name, _, value = part.partition("=")
         if len(value) < MIN_BASE64 and value.isalnum():
             value = ""
+        label: Name = name
         if encoded:
-            name, value = percent_decoded(name), percent_decoded(value)
+            if "%" in name:
+                name, label = _decoded_name(name)
+            value = percent_decoded(value)
         if not name.isidentifier() or "__" in name or len(name) >= _LONG_NAME:
-            add(values, names, name, name)
+            add(values, names, label, name)
         if value:
-            _, value, region = field_text(name, value) if target is _BODY else (name, value, target)
-            add(values, region, name, value)
-            if request and (value[:4] == "http" or value[:2] == "//") and name.lower() in _REDIRECTS:
-                _redirect(values, target, name, value, request)
+            _, value, region = field_text(None, value) if target is _BODY else (None, value, target)
+            add(values, region, label, value)
+            if request and (value[:4] == "http" or value[:2] == "//") and name.lower() in REDIRECTS:
+                add_redirect(values, target, label, value, request)
     if rest:
-        values.note(target, None, "arguments")
+        values.note(target, "arguments")
         region = BodyRegion.TEXT if target is _BODY else BodyRegion.HEAD
         add(values, region, None, percent_decoded(rest.replace("&", "\f")), base64=False)
 
 
-def _redirect(values: Values, target: Region, name: str, value: str, request: AccessRequest) -> None:
-    """Mark a URL outside of the domain of the request's host."""
-    own = request.host.name if request.host else ""
-    authority = value.partition("//")[2].replace("\\", "/").partition("/")[0].partition("?")[0].partition("#")[0]
-    host = authority.rpartition("@")[2].partition(":")[0].lower()
-    parent = own.partition(".")[2]
-    is_own = host == own or ("." in parent and (host == parent or host.endswith("." + parent)))
-    if own and host and not is_own:
-        values.append((target, name, ELSEWHERE + host.replace("\n", "\r")))
+def _decoded_name(name: str) -> tuple[str, Name]:
+    """Return a decoded name, and the name for exclusions: no part's, if sites that decode it once read another one."""
+    decoded = percent_decoded(name)
+    is_sure = unquote_to_bytes(name).decode("latin-1") == decoded
+    return decoded, decoded if is_sure else (None, decoded)
 
 
 def _headers(values: Values, request: AccessRequest) -> None:

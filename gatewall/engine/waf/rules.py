@@ -1,9 +1,10 @@
-"""Value classes of WAF rules: operators, targets, transforms, categories, exclusions. No I/O."""
+"""Value classes of WAF rules: operators, targets, transforms, categories. No I/O."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 from gatewall.engine.model import Action
+from gatewall.engine.waf.exclusions import Exclusion
 
 
 class Operator(StrEnum):
@@ -90,16 +91,6 @@ class Severity(StrEnum):
     MEDIUM = "medium"
     HIGH = "high"
     CRITICAL = "critical"
-
-
-@dataclass(frozen=True, slots=True)
-class Exclusion:
-    """Exemption from a rule; all parts that are set must apply, until the expiry."""
-
-    domain: str | None = None
-    path_prefix: str | None = None
-    argument: str | None = None
-    expires_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,49 @@
 """Where a rule applies: domain, path prefix and exclusions. No I/O."""
 
+from gatewall.engine.access_rules.paths import trimmed
+from gatewall.engine.access_rules.rules import PathMatch
 from gatewall.engine.expiry import is_live
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.paths import possible_paths
 from gatewall.engine.values import lazy
+from gatewall.engine.waf.body.texts import as_wire
+from gatewall.engine.waf.exclusions import Exclusion, Name, Part, PartName, path_test
 from gatewall.engine.waf.rules import BodyRegion, Region, Target, WafRule
+
+_PARTS: dict[Region, Part] = {
+    **dict.fromkeys((Target.ARGS, Target.ARG_NAMES, Target.BODY, BodyRegion.TEXT, BodyRegion.FILE), Part.ARGUMENT),
+    **dict.fromkeys((Target.HEADERS, Target.USER_AGENT, Target.REFERER), Part.HEADER),
+    Target.COOKIES: Part.COOKIE,
+}
+"""What the plain name of a value in a region names; in a body, an argument of a form."""
+
+
+def part_of(region: Region, name: Name | None) -> PartName | None:
+    """Return the part of the request in which a value is; None for one without a name."""
+    if isinstance(name, tuple):
+        return name
+    if region is Target.REFERER or region is Target.USER_AGENT:
+        return Part.HEADER, region.value  # the name is that of an argument of the referer
+    return None if name is None else (_PARTS.get(region), name)
+
+
+_OF_HEAD: dict[Part | None, Target] = {Part.COOKIE: Target.COOKIES, Part.HEADER: Target.HEADERS}
+
+
+def name_of(name: Name | None) -> str | None:
+    """Return the name of a value in latin-1."""
+    text = name[1] if isinstance(name, tuple) else name
+    return None if text is None else as_wire(text)
+
+
+def target_of(region: Region, name: Name | None) -> Target:
+    """Return the target in which a value of this region and name is."""
+    if not isinstance(region, BodyRegion):
+        return region
+    if region is not BodyRegion.HEAD:
+        return Target.BODY
+    part = part_of(region, name)
+    return _OF_HEAD.get(part[0], Target.URI) if part else Target.URI
 
 
 class Scope:
@@ -16,53 +55,40 @@ class Scope:
     def __init__(self, request: AccessRequest, domain: str | None) -> None:
         self._request = request
         self._domain = domain
-        self.hits: dict[int, tuple[Region, str | None]] = {}
+        self.hits: dict[int, tuple[Region, Name | None]] = {}
 
     def covers(self, rule: WafRule) -> bool:
         if rule.domain is not None and rule.domain != self._domain:
             return False
         return rule.path_prefix is None or self._may_be_below(rule.path_prefix)
 
-    def spares(self, rule: WafRule, name: str | None) -> bool:
-        """True if an exclusion of the rule applies to the value of this name."""
+    def spares(self, rule: WafRule, region: Region, name: Name | None) -> bool:
+        """True if an exclusion of the rule applies to the value of this name in this region."""
+        part = part_of(region, name)
         return any(
-            (exclusion.domain is None or exclusion.domain == self._domain)
-            and (exclusion.path_prefix is None or self._is_surely_below(exclusion.path_prefix))
-            and (exclusion.argument is None or exclusion.argument == name)
+            (exclusion.domain is None or self._is_at(exclusion.domain))
+            and exclusion.part in {None, part}
             and is_live(exclusion.expires_at, self._request.at)
+            and self.is_surely_at(exclusion)
             for exclusion in rule.exclusions
         )
 
+    def is_surely_at(self, exclusion: Exclusion) -> bool:
+        """True if the exclusion names no path, or every server resolves the path to one that it names."""
+        test, paths = exclusion.path_test, self._paths
+        return test is None or (paths is not None and all(map(test, paths)))
+
+    def _is_at(self, domain: str) -> bool:
+        """True if this is the name of the registered domain, or of the host itself."""
+        host = self._request.host
+        return domain == self._domain or (host is not None and domain == host.name)
+
     def _may_be_below(self, prefix: str) -> bool:
         """True if some server may resolve the path to the prefix or below it."""
-        start, paths = _start(prefix), self._paths
-        return paths is None or any(_is_below(path, start) for path in paths)
-
-    def _is_surely_below(self, prefix: str) -> bool:
-        """True if every server resolves the path to the prefix or below it."""
-        start, paths = _start(prefix), self._paths
-        return paths is not None and all(_is_below(path, start) for path in paths)
+        test, paths = path_test(PathMatch.PREFIX, prefix), self._paths
+        return paths is None or any(map(test, paths))
 
     @lazy
-    def _paths(self) -> tuple[bytes, ...] | None:
-        return possible_paths(self._request.uri.partition("?")[0].encode("latin-1"))
-
-
-def part_of(region: Region, name: str | None, request: AccessRequest) -> Target:
-    """Return the part of the request in which a value of this region and name is."""
-    if not isinstance(region, BodyRegion):
-        return region
-    if region is not BodyRegion.HEAD:
-        return Target.BODY
-    if any(name == cookie for cookie, _ in request.cookies):
-        return Target.COOKIES
-    return Target.HEADERS if name and request.header(name) else Target.URI
-
-
-def _start(prefix: str) -> bytes:
-    return prefix.encode("utf-8").rstrip(b"/")
-
-
-def _is_below(path: bytes, start: bytes) -> bool:
-    """True for the path itself or below it: ``/admin`` does not cover ``/administrator``."""
-    return path == start or path.startswith(start + b"/")
+    def _paths(self) -> tuple[str, ...] | None:
+        paths = possible_paths(self._request.uri.partition("?")[0].encode("latin-1"))
+        return None if paths is None else tuple([trimmed(path.decode("latin-1")) for path in paths])

@@ -14,10 +14,12 @@ from gatewall.engine.waf.decoding import (
     split_at_signs,
     unquoted,
 )
+from gatewall.engine.waf.exclusions import Name
 from gatewall.engine.waf.rules import BodyRegion, Region, Target
+from gatewall.engine.waf.scope import part_of
 
-Value = tuple[Region, str | None, str]
-"""Target or region of the body, name of the argument, header or cookie, and text (latin-1)."""
+Value = tuple[Region, Name | None, str]
+"""Target or region of the body, name of the argument, header, cookie or part of the body, and text (latin-1)."""
 
 MAX_SIGNS = 128
 """Entities, escapes and comments of a request that are decoded; a value with more is inspected as sent behind them."""
@@ -76,40 +78,44 @@ class Values(list[Value]):
         self.left = MAX_INSPECTED
         self._is_noted = False
 
-    def put(self, target: Region, name: str | None, text: str) -> None:
+    def put(self, target: Region, name: Name | None, text: str) -> None:
         """Append a value without line feeds; what exceeds the bounds as text, and behind those not at all."""
         if target.__class__ is Target:
             self.left -= len(text) + _VALUE
             if self.left >= 0:
                 self.append((target, name, text))
                 return
-            self.note(target, name, "rest")
+            self.note(target, "rest")
             room = max(len(text) + self.left, 0)
             self.left = 0
             if room:
                 self.append((target, name, text[:room]))
             text = text[max(room - _OVERLAP, 0) :]
+            name = part_of(target, name)
             target = BodyRegion.TEXT if target is _BODY else BodyRegion.HEAD
         if len(text) > self.text_left:
-            self.note(target, name, "rest")
+            self.note(target, "rest")
             text = text[: self.text_left]
         self.text_left -= len(text)
         self.has_texts = True
         if text:
             self.append((target, name, text))
 
-    def note(self, target: Region, name: str | None, what: str) -> None:
-        """Append the mark that something is not inspected as it should be; once for the head and once for the body."""
+    def note(self, target: Region, what: str) -> None:
+        """Append the mark that something is not inspected as it should be; once for the head and once for the body.
+
+        It has no name, because it may stand for several values.
+        """
         if not self._is_noted:
             self._is_noted = True
-            self.append((_NOTED_AS.get(target, _BODY), name, UNINSPECTED + what))
+            self.append((_NOTED_AS.get(target, _BODY), None, UNINSPECTED + what))
 
-    def may_form(self, target: Region, name: str | None, text: str) -> bool:
+    def may_form(self, target: Region, text: str) -> bool:
         """True if the further forms of a value are inspected separately; else they are with those of others."""
         if self.formed_left > 0:
             self.formed_left -= 1
             return True
-        self.note(target, name, "forms")
+        self.note(target, "forms")
         self._unformed.append(text)
         return False
 
@@ -120,7 +126,7 @@ class Values(list[Value]):
             self.put(BodyRegion.TEXT, None, loosened(split_at_signs(text, MAX_SIGNS)[0]).replace("\n", "\r"))
 
 
-def add(values: Values, target: Region, name: str | None, text: str, *, base64: bool = True, depth: int = 0) -> None:
+def add(values: Values, target: Region, name: Name | None, text: str, *, base64: bool = True, depth: int = 0) -> None:
     """Add a value and its further forms."""
     unusual = text.encode("latin-1").translate(None, _FORMLESS)
     if not unusual:
@@ -140,23 +146,23 @@ def add(values: Values, target: Region, name: str | None, text: str, *, base64: 
     values.put(target, name, text)
     is_file = target is BodyRegion.FILE  # a site that runs it does not decode it before
     has_forms = not is_file and (unusual.translate(None, _NOT_TRIGGERS) or "/*" in text)
-    if has_forms and values.may_form(target, name, text):
+    if has_forms and values.may_form(target, text):
         _other_forms(values, target, name, text)
     if base64:
         _look_through(values, target, name, text, depth)
 
 
-def _other_forms(values: Values, target: Region, name: str | None, text: str) -> None:
+def _other_forms(values: Values, target: Region, name: Name | None, text: str) -> None:
     length = values.formed_length_left
     if len(text) > length:
         text = text[:length]
-        values.note(target, name, "forms")
+        values.note(target, "forms")
     values.formed_length_left -= len(text)
     signs = signs_in(text)
     if signs > values.signs_left:
         text, _ = split_at_signs(text, values.signs_left)  # what is behind is inspected as sent
         signs = values.signs_left
-        values.note(target, name, "escapes")
+        values.note(target, "escapes")
     values.signs_left -= signs
     loose = loosened(text).replace("\n", "\r")
     if loose != text:
@@ -166,16 +172,16 @@ def _other_forms(values: Values, target: Region, name: str | None, text: str) ->
         values.put(target, name, bare)
 
 
-def _look_through(values: Values, target: Region, name: str | None, text: str, depth: int) -> None:
+def _look_through(values: Values, target: Region, name: Name | None, text: str, depth: int) -> None:
     """Add values decoded from base64, JSON, or a token (JWT)."""
     if target is BodyRegion.FILE or (len(text) < MIN_BASE64 and text[:1] not in {"{", "["}):
         return
     if depth >= _MAX_DEPTH:
         if base64_decoded(text) is not None:
-            values.note(target, name, "layers")
+            values.note(target, "layers")
         return
     if values.coded_left <= 0:
-        values.note(target, name, "layers")
+        values.note(target, "layers")
         return
     if text[:3] == "eyJ" and text.count(".") == 2 and not text.encode("latin-1").translate(None, _IN_TOKENS):
         for part in text.split(".")[:2]:
@@ -196,7 +202,7 @@ def _pluses_restored(text: str) -> str:
     return text.replace("\r", "") if "\r" in text else text
 
 
-def _add_decoded(values: Values, target: Region, name: str | None, inside: str, depth: int) -> None:
+def _add_decoded(values: Values, target: Region, name: Name | None, inside: str, depth: int) -> None:
     """Add what was base64: XML (SAML) by its texts, several lines as a file."""
     if xml_reader.looks_like_xml(inside) and (found := xml_reader.read(inside, is_declared=False)) is not None:
         for each in found:
@@ -208,7 +214,7 @@ def _add_decoded(values: Values, target: Region, name: str | None, inside: str, 
     add(values, target, name, text, depth=depth)
 
 
-def _add_inside(values: Values, target: Region, name: str | None, found: BodyText, depth: int) -> None:
+def _add_inside(values: Values, target: Region, name: Name | None, found: BodyText, depth: int) -> None:
     region = found.region if target is _BODY or target is BodyRegion.TEXT else target
     add(values, region, name, percent_decoded(found.text), depth=depth)
 

@@ -5,6 +5,7 @@ from urllib.parse import unquote_to_bytes
 from gatewall.engine.waf.body import charsets, content_type, json_reader, multipart, xml_reader
 from gatewall.engine.waf.body.content_type import HeaderValue
 from gatewall.engine.waf.body.texts import BODY_MARK, FORM_MARK, BodyText, field_text, is_binary, readable, region_of
+from gatewall.engine.waf.exclusions import Part
 from gatewall.engine.waf.rules import BodyRegion
 
 FORM = "application/x-www-form-urlencoded"
@@ -42,6 +43,7 @@ class Body:
         self.texts: list[BodyText] = []
         self.forms: list[str] = []
         kinds = {each.value: each for each in self._types}
+        self._is_one_type = len(kinds) == 1
         if len(kinds) > 1:
             self._text, everything = self._text[:_MAX_OF_TYPE], self._text
         for media_type in [*kinds.values()][: _MAX_TYPES if len(kinds) <= _MAX_TYPES else 1] or (HeaderValue("", {}),):
@@ -99,9 +101,10 @@ class Body:
         is_declared = "json" in kind
         if not (is_declared or begin.startswith(_JSON_STARTS)) or kind in _FILES:
             return False
-        found = json_reader.read(text)
+        part = Part.JSON_PATH if is_declared and self._is_one_type else None
+        found = json_reader.read(text, part)
         if found is None and self._is_whole and "\n" in text:
-            found = json_reader.read_lines(text)
+            found = json_reader.read_lines(text, part)
         if found is None:
             if begin[:2] not in {'{"', '["', "[{", "[["} and (not is_declared or is_binary(text)):
                 return False
@@ -112,7 +115,9 @@ class Body:
         return True
 
     def _xml(self, text: str, kind: str) -> None:
-        found = xml_reader.read(text, is_whole=self._is_whole, is_declared=_is_xml(kind))
+        is_declared = _is_xml(kind)
+        is_only_xml = is_declared and self._is_one_type
+        found = xml_reader.read(text, is_whole=self._is_whole, is_declared=is_declared, is_only_xml=is_only_xml)
         if found is None:
             self._raw_xml(text, kind)
         else:

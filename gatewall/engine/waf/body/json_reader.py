@@ -1,4 +1,4 @@
-"""Names and strings in JSON, with their paths. Bounded, no I/O.
+"""Names and strings in JSON, with their paths: ``$.posts[*].html``, ``$['a b']``. Bounded, no I/O.
 
 ``read`` parses valid JSON, ``read_lines`` one value a line. ``read_loosely`` finds the strings in anything like JSON:
 cut, concatenated, with comments.
@@ -6,13 +6,14 @@ cut, concatenated, with comments.
 
 import json
 
+from gatewall.engine.waf.body.json_path import MAX_PATH, member
 from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, as_wire, field_text, rest_text
 from gatewall.engine.waf.decoding import MIN_BASE64
+from gatewall.engine.waf.exclusions import Part
 from gatewall.engine.waf.rules import BodyRegion, Target
 
 MAX_VALUES = 64
 """Strings that are inspected one by one; further ones form one value."""
-_MAX_PATH = 128
 _OVERLAP = 256
 _ESCAPE = len(r"\uXXXX")
 _MAX_STRINGS = 80  # of a text that is read loosely; what follows is not decoded
@@ -30,23 +31,26 @@ class _Object(list[tuple[str, object]]):
     """Members of a JSON object, duplicates included."""
 
 
-def read(text: str) -> list[BodyText] | None:
-    """Return names and strings in a JSON text (latin-1); None if it is not JSON, or too much of it."""
+def read(text: str, part: Part | None = None) -> list[BodyText] | None:
+    """Return names and strings in a JSON text (latin-1); None if it is not JSON, or too much of it.
+
+    ``part`` is ``JSON_PATH`` if sites read nothing but JSON in it, so that exclusions apply to its paths.
+    """
     if is_much(text):
         return None
     try:
-        return _texts(_parsed(_decoded(text)))
+        return _texts(_parsed(_decoded(text)), part)
     except (ValueError, RecursionError):
         return None
 
 
-def read_lines(text: str) -> list[BodyText] | None:
+def read_lines(text: str, part: Part | None = None) -> list[BodyText] | None:
     """Return names and strings in lines of JSON; None if a line is not JSON, or there are too many."""
     lines = [line for line in _decoded(text).split("\n") if line.strip()]
     if not 1 < len(lines) <= _MAX_STRINGS:
         return None
     try:
-        return _texts(list(map(_parsed, lines)))
+        return _texts(list(map(_parsed, lines)), part)
     except (ValueError, RecursionError):
         return None
 
@@ -65,7 +69,7 @@ def read_loosely(text: str) -> list[BodyText]:
     """Return the strings in a text that begins like JSON, and what is between them unless it is only structure."""
     text = _decoded(text)
     text, behind = text[:_MAX_LOOSE], text[max(_MAX_LOOSE - _OVERLAP, 0) :] if len(text) > _MAX_LOOSE else ""
-    strings = _Found()
+    strings = _Found(None)
     between: list[str] = []
     at = 0
     while (begin := text.find('"', at)) >= 0 and len(between) <= _MAX_STRINGS:
@@ -130,21 +134,22 @@ def _decoded(text: str) -> str:
         return text
 
 
-def _texts(root: object) -> list[BodyText]:
-    found = _Found()
-    waiting: list[tuple[str, object]] = [("", root)]
+def _texts(root: object, part: Part | None) -> list[BodyText]:
+    found = _Found(part)
+    waiting: list[tuple[str, object]] = [("$", root)]
     while waiting:
         path, item = waiting.pop()
         if isinstance(item, str):
-            found.add(path or None, item)
+            found.add(path, item)
         elif isinstance(item, _Object):
             for name, value in item:
-                if not name.isidentifier() or "__" in name or len(name) >= MIN_BASE64:
-                    found.add(path or None, _name(name))
+                is_plain = name.isidentifier()
+                if not is_plain or "__" in name or len(name) >= MIN_BASE64:
+                    found.add(path, _name(name))
                 if value.__class__ is not bool and value is not None:
-                    waiting.append((f"{path}.{name}"[-_MAX_PATH:] if path else name[:_MAX_PATH], value))
+                    waiting.append(((f"{path}.{name}" if is_plain else path + member(name))[-MAX_PATH:], value))
         elif isinstance(item, list):
-            waiting += [(path + "[]" if path[-2:] != "[]" else path, each) for each in item]
+            waiting += [((path + "[*]")[-MAX_PATH:], each) for each in item]
     return found.result()
 
 
@@ -156,18 +161,19 @@ def _name(name: str) -> str:
 class _Found:
     """Strings: the first ones by themselves, the others joined."""
 
-    def __init__(self) -> None:
+    def __init__(self, part: Part | None) -> None:
+        self._part = part
         self._texts: list[BodyText] = []
         self._rest: list[str] = []
 
-    def add(self, name: str | None, text: str) -> None:
+    def add(self, path: str | None, text: str) -> None:
         """Add a string, unless it is a short word or number."""
         if len(text) < MIN_BASE64 and (text.isalnum() or not text):
             return
         if len(self._texts) >= MAX_VALUES:
             self._rest.append(text)
         else:
-            self._texts.append(field_text(name, as_wire(text)))
+            self._texts.append(field_text((self._part, path) if path else None, as_wire(text)))
 
     def result(self) -> list[BodyText]:
         if not self._rest:

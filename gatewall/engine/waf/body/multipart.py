@@ -7,6 +7,7 @@ from quopri import decodestring
 from gatewall.engine.waf.body import charsets, content_type
 from gatewall.engine.waf.body.content_type import HeaderValue
 from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, field_text, readable
+from gatewall.engine.waf.exclusions import Part, PartName
 from gatewall.engine.waf.rules import BodyRegion
 
 MAX_PARTS = 20
@@ -56,7 +57,7 @@ def _part(part: str) -> list[BodyText]:
     headers = _headers(head)
     disposition = content_type.parse(headers.get("content-disposition", ""))
     parameters = disposition.parameters
-    name = parameters.get("name")
+    name = _name(head, disposition)
     found = [BodyText(name, _plain(line)) for line in head.splitlines() if not _is_usual(line)]
     is_file = not disposition.is_ambiguous and bool({"filename", "filename*"} & parameters.keys())
     if disposition.is_ambiguous:
@@ -73,7 +74,17 @@ def _part(part: str) -> list[BodyText]:
     return [*found, _content(name, content, is_file=is_file)]
 
 
-def _content(name: str | None, content: str, *, is_file: bool) -> BodyText:
+def _name(head: str, disposition: HeaderValue) -> PartName | None:
+    """Return the name of a field, for exclusions only if all sites read the same one."""
+    name = disposition.parameters.get("name")
+    if name is None:
+        return None
+    is_sure = not disposition.is_ambiguous and "name*" not in disposition.parameters and "\\" not in head
+    is_sure = is_sure and head.lower().count("content-disposition") == 1
+    return Part.MULTIPART_FIELD if is_sure else None, name
+
+
+def _content(name: PartName | None, content: str, *, is_file: bool) -> BodyText:
     if is_file:
         return BodyText(name, readable(content), BodyRegion.FILE)
     return field_text(name, content)

@@ -3,6 +3,7 @@
 import string
 from typing import NamedTuple
 
+from gatewall.engine.waf.exclusions import PartName
 from gatewall.engine.waf.rules import BodyRegion, Region, Target
 
 UNINSPECTED = "\x01uninspected "
@@ -54,7 +55,7 @@ _MAX_PARAMETERS = 200
 class BodyText(NamedTuple):
     """A text in a body: its name (field, JSON path, XML path), and the region whose rules inspect it (latin-1)."""
 
-    name: str | None
+    name: PartName | None
     text: str
     region: Region = Target.BODY
 
@@ -64,7 +65,7 @@ def as_wire(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "surrogatepass").decode("latin-1")
 
 
-def field_text(name: str | None, text: str) -> BodyText:
+def field_text(name: PartName | None, text: str) -> BodyText:
     """Return a field's value with its region; of packed bytes, the readable runs."""
     runs = _packed_runs(text)
     return BodyText(name, text, region_of(text)) if runs is None else BodyText(name, runs, BodyRegion.TEXT)

@@ -1,4 +1,4 @@
-"""Texts, attributes and declarations in XML, with their paths. Bounded, no I/O.
+"""Texts, attributes and declarations in XML, with their paths: ``/Envelope/Body/a/@b``. Bounded, no I/O.
 
 Expat parses; entities are not expanded: a document that declares one is read as raw text.
 """
@@ -8,6 +8,7 @@ from xml.parsers import expat
 
 from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, as_wire, region_of
 from gatewall.engine.waf.decoding import MIN_BASE64
+from gatewall.engine.waf.exclusions import Part
 from gatewall.engine.waf.rules import BodyRegion
 
 MAX_VALUES = 64
@@ -15,7 +16,8 @@ MAX_VALUES = 64
 _MAX_ELEMENTS = 256
 _MAX_REFERENCES = 4_096
 _MAX_TRIES = 2
-_MAX_PATH = 128
+MAX_PATH = 128
+"""Characters of a path; of a longer one, its end."""
 _MAX_DEPTH = 256
 _KNOWN_DTDS = ("http://www.apple.com/DTDs/", "http://www.w3.org/")
 """Document types of property lists and XHTML: named in each such file."""
@@ -46,13 +48,16 @@ def is_wide(text: str) -> bool:
     return text.startswith(_WIDE)
 
 
-def read(text: str, *, is_whole: bool = True, is_declared: bool = True) -> list[BodyText] | None:
+def read(
+    text: str, *, is_whole: bool = True, is_declared: bool = True, is_only_xml: bool = False
+) -> list[BodyText] | None:
     """Return texts, attributes and declarations of a document (latin-1); None if it is not well-formed.
 
     Of a document that is not whole, what was parsed. A document that is not declared as XML may be an attack with an
-    element of HTML: then None.
+    element of HTML: then None. ``is_only_xml`` if sites read nothing but XML in it, so that exclusions apply to its
+    paths.
     """
-    reader = _Reader(may_be_html=is_declared)
+    reader = _Reader(may_be_html=is_declared, is_only_xml=is_only_xml)
     data = text.encode("latin-1")
     is_limited = False
     try:
@@ -97,8 +102,9 @@ class _Enough(Exception):
 
 
 class _Reader:
-    def __init__(self, *, may_be_html: bool) -> None:
+    def __init__(self, *, may_be_html: bool, is_only_xml: bool) -> None:
         self._may_be_html = may_be_html
+        self._part = Part.XML_PATH if is_only_xml else None
         self.parser = parser = expat.ParserCreate()
         parser.buffer_text = True
         parser.ordered_attributes = True
@@ -115,8 +121,9 @@ class _Reader:
         self._elements = 0
         self._text: list[str] = []
 
-    def add(self, name: str | None, text: str) -> None:
+    def add(self, path: str | None, text: str) -> None:
         if not (len(text) < MIN_BASE64 and (text.isalnum() or not text or text.isspace())):
+            name = (self._part, path[-MAX_PATH:]) if path else None
             self._found.append(BodyText(name, text, region_of(text)))
 
     def result(self) -> list[BodyText]:
@@ -125,7 +132,7 @@ class _Reader:
         return self._found
 
     def _where(self) -> str:
-        return "/".join(self._path)[-_MAX_PATH:]
+        return "/" + "/".join(self._path)
 
     def _flush(self) -> None:
         if self._text:
