@@ -88,8 +88,10 @@ def read_loosely(text: str) -> list[BodyText]:
     if len(between) > _MAX_STRINGS:
         behind = between.pop() + behind
     if behind:
-        texts = (_unescaped(behind), behind) if "\\" in behind else (behind,)
-        found += [rest_text(as_wire(each)) for each in texts]
+        decoded = as_wire(_unescaped(behind))
+        found.append(rest_text(decoded))
+        if "\\" in behind and found[-1].text == decoded:  # packed bytes are not inspected as sent
+            found.append(rest_text(as_wire(behind)))
         found.append(BodyText(None, BODY_MARK))
     rest = as_wire(" ".join(between))
     if rest.encode("latin-1").translate(None, _STRUCTURE):

@@ -17,10 +17,8 @@ _LINES = 3
 _LONG = 80
 _LONG_SENTENCE = 60
 _LOOKED_AT = 2_048
-_JUDGED = 8_192
-"""Characters at the beginning and the end of a long text that decide its region; its middle is TEXT in any case."""
-_COUNTED = 20_480
-"""Characters of which the kinds of punctuation are counted."""
+_JUDGED = 20_480
+"""Characters at the beginning of a long text that decide its region; behind them it is TEXT in any case."""
 _WORDS = 10
 _SHARE_OF_WORDS = 0.75
 _PUNCTUATION = b".,;:!?()[]\"'`*_-"
@@ -78,8 +76,8 @@ def rest_text(text: str) -> BodyText:
 
 
 def _packed_runs(text: str) -> str | None:
-    ends = _ends_of(text)
-    is_packed = len(ends) >= _PACKED and not ends.isprintable() and _is_packed(ends)
+    begin = text[:_JUDGED]
+    is_packed = len(begin) >= _PACKED and not begin.isprintable() and _is_packed(begin)
     return _runs(text, _SHORTEST_PACKED_RUN) if is_packed else None
 
 
@@ -87,23 +85,18 @@ def region_of(text: str) -> Region:
     """Return the region of a field's value: TEXT for several lines, markup of an editor, source code, binary."""
     if len(text) < _LONG_SENTENCE and "<" not in text and text.isprintable() and not text.startswith("function"):
         return Target.BODY
-    begin, more, text = text[:_JUDGED], text[:_COUNTED], _ends_of(text)
+    text = text[:_JUDGED]
     if len(text) >= _LONG and (text.count("\n") >= _LINES or text.count("\r") >= _LINES):
         return BodyRegion.TEXT
     if len(text) >= _LONG_SENTENCE and _is_prose(text):
         return BodyRegion.TEXT
-    if ("<" in text and _is_formatted(begin)) or _is_function(text):
+    if ("<" in text and _is_formatted(text)) or _is_function(text):
         return BodyRegion.TEXT
-    if len(text) >= _SCRAMBLED and _is_code_or_scrambled(more):
+    if len(text) >= _SCRAMBLED and _is_code_or_scrambled(text):
         return BodyRegion.TEXT
     if not text.isprintable() and (_kinds(text, _CONTROL_CHARACTERS) >= _MANY_CONTROLS or _is_headers(text)):
         return BodyRegion.TEXT
     return Target.BODY
-
-
-def _ends_of(text: str) -> str:
-    """Return a text, without the middle of a long one, which would cost too much to judge."""
-    return text if len(text) <= 2 * _JUDGED else text[:_JUDGED] + text[-_JUDGED:]
 
 
 def _kinds(text: str, characters: str) -> int:
