@@ -1,0 +1,95 @@
+"""What operators do with the WAF, in both languages: no journey takes more clicks than its name says."""
+
+import pytest
+
+from tests.browser.explaining import enter, receipt
+from tests.browser.operators import visit_from
+from tests.browser.test_every_page import checked
+from tests.support.processes import wait_until
+
+LANGUAGES = {"english": "en-US", "chinese": "zh-CN"}
+REFUSED = 403
+
+
+class Admin:
+    """An admin who is signed in, and whose clicks are counted."""
+
+    def __init__(self, wall, page):
+        self.page, self.clicks = page, 0
+        enter(wall, page)
+
+    def click(self, selector):
+        self.page.locator(selector).first.click()
+        self.clicks += 1
+
+    def is_for_everybody(self, name):
+        """The page breaks no rule of axe; Django's own small boxes aside."""
+        wrong = [each for each in checked(self.page, name) if "too small" not in each]
+        assert wrong == []
+
+
+@pytest.fixture(params=LANGUAGES)
+def language(request):
+    return request.param
+
+
+@pytest.fixture
+def admin(wall, visit, language):
+    return Admin(wall, visit(locale=LANGUAGES[language], viewport={"width": 1000, "height": 900}))
+
+
+def is_refused(wall, path, *, name="office", address="127.0.0.21"):
+    return visit_from(wall, address, path, name=name) == REFUSED
+
+
+def test_from_the_decision_id_of_a_refused_user_to_a_narrow_exemption_in_3_clicks(wall, visit, admin, language):
+    path = f"/search-{language}?file=id_rsa"
+    visitor = visit()
+    visitor.goto(wall.url("office", path))
+    number = visitor.locator("code").inner_text()
+    receipt(wall, admin.page, number)  # the answer is in the log
+    admin.page.goto(wall.page("/admin/dashboard/"))
+
+    admin.click('nav a[href$="/admin/explain/"]')
+    admin.page.fill("#decision_id", number)
+    admin.click("form[method=get] button")
+    offer = admin.page.locator(".offer").first.inner_text()
+    admin.is_for_everybody("receipt")
+    admin.click(".offer button")
+
+    assert admin.clicks == 3
+    assert "office.gate.test" in offer
+    assert f"/search-{language}" in offer
+    assert "file" in offer
+    wait_until(lambda: not is_refused(wall, path), what="the user's way through")
+    assert is_refused(wall, path.replace("file=", "more=")), "another argument"
+    assert is_refused(wall, path.replace("/search", "/other"), address="127.0.0.22"), "another path"
+
+
+def test_a_new_site_is_monitored_for_a_week_excepted_and_blocks_in_4_clicks(wall, admin, language):
+    path, report = f"/board-{language}?order=order+by+5", "**/admin/domains/*/waf/"
+    admin.page.goto(wall.page("/admin/policies/authorizeddomain/"))
+    assert is_refused(wall, path, name="closed", address="127.0.0.23")
+
+    admin.click("#result_list tr:has(th a:text-is('closed.gate.test')) .field-waf a")
+    admin.page.wait_for_url(report)
+    admin.click("button[value=monitor]")
+    wait_until(lambda: not is_refused(wall, path, name="closed"), what="the monitor mode")
+
+    def is_reported():
+        admin.page.reload()
+        return admin.page.locator(".offer").count() == 1
+
+    wait_until(is_reported, what="the report")
+    found = admin.page.locator("main").inner_text()
+    admin.is_for_everybody("report")
+    admin.click("button[value=except]")
+    admin.click("button[value=block]")
+
+    assert admin.clicks == 4
+    assert "sqli-order-by-number" in found
+    assert f"/board-{language}" in found
+    wait_until(
+        lambda: is_refused(wall, path.replace("/board", "/x"), name="closed", address="127.0.0.24"), what="block"
+    )
+    assert not is_refused(wall, path, name="closed")
