@@ -15,6 +15,7 @@ urlpatterns = [
     path("app-profiles", profile_views.AppProfiles.as_view(), name="app-profiles"),
     path("app-profiles/<slug:name>", profile_views.AppProfileEntry.as_view(), name="app-profile"),
     path("app-profiles/<slug:name>/apply", profile_views.AppProfileApply.as_view(), name="app-profile-apply"),
+    path("app-profiles/<slug:name>/remove", profile_views.AppProfileRemove.as_view(), name="app-profile-remove"),
     path("ip-black-list/unban", unban_view.Unban.as_view(), name="ip-black-list-unban"),
     path("waf-rules/batch", views.WafRuleBatch.as_view(), name="waf-rules-batch"),
     *router.urls,

@@ -77,8 +77,19 @@ def _profile(profile: AppProfile) -> str:
     return (
         f"### {profile.title}\n\nIts name is `{profile.name}`.\n\n"
         f"| Rule | Opens | Methods and paths | Why that is safe |\n|---|---|---|---|\n{rules}\n"
-        f"| Stays closed | Because |\n|---|---|\n{closed}\nSources:\n\n{sources}\n"
+        f"| Stays closed | Because |\n|---|---|\n{closed}\n{_profile_exclusions(profile)}Sources:\n\n{sources}\n"
     )
+
+
+def _profile_exclusions(profile: AppProfile) -> str:
+    if not profile.waf_exclusions:
+        return "WAF exclusions: none.\n\n"
+    rows = ""
+    for each in profile.waf_exclusions:
+        rules = ", ".join(f"`{key}`" for key in each.rules)
+        fields = ", ".join(f"`{name}` `{value}`" for name, value in each.fields.items())
+        rows += f"| {rules} | {fields} | {_as_code(each.why)} [Source]({each.source}) |\n"
+    return f"| WAF rules | Do not apply to | Because |\n|---|---|---|\n{rows}\n"
 
 
 def _profile_rule(rule: ProfileRule) -> str:

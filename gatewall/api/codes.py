@@ -24,6 +24,7 @@ REFUSAL_CODES = frozenset({
     "duplicate", "expectation-failed", "group-in-use", "group-removed", "invalid-challenge", "invalid-code",
     "invalid-credentials", "last-admin", "list-changed", "matches-everything", "network-too-large", "no-monitor",
     "no-shadow-policy", "not-offered", "nothing-to-confirm", "outbox-full", "profile-applied",
+    "profile-not-applied",
     "reauthentication-failed", "reauthentication-required", "recovery-local-only", "recovery-refused",
     "scope-missing", "session-required", "target-refused", "too-busy", "too-large-to-revert",
     "too-many-access-rules", "too-many-api-tokens", "too-many-attempts", "too-many-backtests",

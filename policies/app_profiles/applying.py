@@ -1,4 +1,4 @@
-"""Apply an app profile: create its access rules for a domain."""
+"""Apply an app profile to a domain, or remove it: its access rules and its WAF exclusions."""
 
 from typing import Any
 
@@ -6,9 +6,10 @@ from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
 from gatewall.policy import revisions
-from policies.access_rules.services import create_access_rules
+from policies.access_rules.services import create_access_rules, delete_access_rule
 from policies.app_profiles.loading import AppProfile, ProfileRule
-from policies.models import AccessRule, AuthorizedDomain
+from policies.app_profiles.waf_exclusions import add_exclusions, remove_exclusions
+from policies.models import AccessRule, AuthorizedDomain, WafRule
 
 _LONGEST_NAME = 100
 _NAMED = 5
@@ -20,13 +21,20 @@ class ProfileApplied(Conflict):
     code = "profile-applied"
 
 
+class ProfileNotApplied(Conflict):
+    """The domain has no rule and no exclusion of this profile."""
+
+    code = "profile-not-applied"
+
+
 @revisions.one_at_a_time
 def apply_profile(
     profile: AppProfile, domain: AuthorizedDomain, *, actor: str, caller: Caller | None = None
-) -> list[AccessRule]:
-    """Create the access rules of a profile for a domain, after all other rules and in one revision.
+) -> tuple[list[AccessRule], list[WafRule]]:
+    """Create the access rules of a profile for a domain, after all others, and its WAF exclusions, in one revision.
 
-    Raises ProfileApplied, TooManyAccessRules, WouldLockYouOut, DomainRemoved.
+    Return the access rules, and the WAF rules with new exclusions. Raises ProfileApplied, TooManyAccessRules,
+    WouldLockYouOut, DomainRemoved, ValidationError for too many exclusions.
     """
     names = [_name(profile, domain, rule) for rule in profile.rules]
     if there := list(AccessRule.objects.filter(name__in=names).order_by("position")):
@@ -38,7 +46,29 @@ def apply_profile(
             rules=named + (", …" if len(there) > _NAMED else ""),
         )
     rules = [_values(name, domain, rule) for name, rule in zip(names, profile.rules, strict=True)]
-    return create_access_rules(actor=actor, rules=rules, caller=caller)
+    with revisions.as_one_revision(actor):
+        created = create_access_rules(actor=actor, rules=rules, caller=caller)
+        return created, add_exclusions(profile, domain, actor=actor)
+
+
+@revisions.one_at_a_time
+def remove_profile(
+    profile: AppProfile, domain: AuthorizedDomain, *, actor: str, caller: Caller | None = None
+) -> tuple[list[str], list[str]]:
+    """Delete the access rules and WAF exclusions that a profile made for a domain, in one revision.
+
+    Return the names of the deleted and the changed rules. A rule that was renamed stays. Raises ProfileNotApplied,
+    WouldLockYouOut.
+    """
+    names = [_name(profile, domain, rule) for rule in profile.rules]
+    with revisions.as_one_revision(actor):
+        there = list(AccessRule.objects.filter(name__in=names).order_by("position"))
+        for rule in there:
+            delete_access_rule(rule, actor=actor, caller=caller)
+        changed = remove_exclusions(profile, domain, actor=actor)
+    if not there and not changed:
+        raise ProfileNotApplied(_("%(domain)s has no rule of this profile"), domain=domain.name)
+    return [rule.name for rule in there], [rule.name for rule in changed]
 
 
 def _name(profile: AppProfile, domain: AuthorizedDomain, rule: ProfileRule) -> str:

@@ -12,11 +12,16 @@ from django.core.exceptions import ValidationError
 
 from gatewall.engine.access_rules.rules import PathMatch, PathPattern
 from gatewall.engine.hosts import Access
+from gatewall.engine.waf.builtin import BUILTIN_RULES
 from policies.access_conditions import validate_methods, validate_paths
+from policies.exclusions import TEXTS, validate_exclusion
 
 FOLDER = Path(__file__).parent
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_OPTIONAL = {"needs"}
+_OPTIONAL = {"needs", "waf_exclusions"}
+
+
+_BUILTIN_KEYS = frozenset([rule.key for rule in BUILTIN_RULES])
 
 
 class InvalidProfile(ValueError):
@@ -49,8 +54,22 @@ class NotOpened:
 
 
 @dataclass(frozen=True, slots=True)
+class ProfileExclusion:
+    """Exclusion from built-in WAF rules that refuse ordinary requests of the app.
+
+    ``rules``: keys of built-in rules. ``fields``: those of an exclusion, without domain and expiry. ``why``: which
+    requests are refused, and what the app does with the part. ``source``: URL of its documentation or source code.
+    """
+
+    rules: tuple[str, ...]
+    fields: Mapping[str, str]
+    why: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class AppProfile:
-    """The access rules for one app, in order: the first that matches counts.
+    """The access rules for one app, in order: the first that matches counts; and its WAF exclusions.
 
     ``sources``: URLs of the app's documentation or source code from which the rules were derived.
     """
@@ -60,6 +79,7 @@ class AppProfile:
     sources: tuple[str, ...]
     rules: tuple[ProfileRule, ...]
     not_opened: tuple[NotOpened, ...]
+    waf_exclusions: tuple[ProfileExclusion, ...] = ()
 
 
 @cache
@@ -89,6 +109,7 @@ def read_profile(path: Path) -> AppProfile:
         not_opened=tuple(
             _not_opened(f"{where}: not_opened[{n}]", row) for n, row in enumerate(_tables(where, values, "not_opened"))
         ),
+        waf_exclusions=_exclusions(where, values["waf_exclusions"]) if "waf_exclusions" in values else (),
     )
 
 
@@ -175,3 +196,29 @@ def _validate(where: str, validate: Callable[[Any], None], value: Any) -> None:
 def _not_opened(where: str, values: Any) -> NotOpened:
     _check_keys(where, values, NotOpened)
     return NotOpened(what=_text(where, values, "what"), reason=_text(where, values, "reason"))
+
+
+def _exclusions(where: str, rows: Any) -> tuple[ProfileExclusion, ...]:
+    """Return the WAF exclusions of a profile. Raises InvalidProfile."""
+    if not isinstance(rows, list) or not rows:
+        raise InvalidProfile(f"{where}: waf_exclusions: at least one table is expected")
+    return tuple(_exclusion(f"{where}: waf_exclusions[{n}]", row) for n, row in enumerate(rows))
+
+
+def _exclusion(where: str, values: Any) -> ProfileExclusion:
+    if not isinstance(values, dict):
+        raise InvalidProfile(f"{where}: a table is expected")
+    own = {"rules", "why", "source"}
+    for key in sorted(values.keys() - own - (set(TEXTS) - {"domain"})):
+        raise InvalidProfile(f"{where}: unknown key {key!r}")
+    for key in sorted(own - values.keys()):
+        raise InvalidProfile(f"{where}: {key!r} is missing")
+    fields = {name: values[name] for name in TEXTS if name in values}
+    _validate(where, validate_exclusion, fields)
+    if not any(name.startswith("path_") and value for name, value in fields.items()):
+        raise InvalidProfile(f"{where}: a path is expected")
+    rules = values["rules"]
+    if not isinstance(rules, list) or not rules or not {*rules} <= _BUILTIN_KEYS:
+        raise InvalidProfile(f"{where}: rules: keys of built-in rules are expected")
+    (source,) = _sources(where, [values["source"]])
+    return ProfileExclusion(tuple(rules), fields, _text(where, values, "why"), source)

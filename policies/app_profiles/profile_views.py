@@ -17,7 +17,7 @@ from gatewall.api.views import ApiView
 from gatewall.policy import revisions
 from policies.access_rules.serializers import AccessRulePath
 from policies.access_rules.warnings import warnings_about
-from policies.app_profiles.applying import apply_profile
+from policies.app_profiles.applying import apply_profile, remove_profile
 from policies.app_profiles.loading import AppProfile, profiles
 from policies.serializers import RegisteredDomainField
 
@@ -38,19 +38,27 @@ class _ProfileRule(serializers.Serializer[Any]):
     needs = serializers.CharField()
 
 
+class _Exclusion(serializers.Serializer[Any]):
+    rules = serializers.ListField(child=serializers.CharField())
+    exclusion = serializers.DictField(source="fields", child=serializers.CharField())
+    why = serializers.CharField()
+    source = serializers.URLField()  # type: ignore[assignment]  # DRF removes declared fields from the class
+
+
 class _NotOpened(serializers.Serializer[Any]):
     what = serializers.CharField()
     reason = serializers.CharField()
 
 
 class AppProfileOutput(serializers.Serializer[Any]):
-    """The access rules that let the clients of an app through, with their reasons and sources."""
+    """The access rules that let the clients of an app through, its WAF exclusions, their reasons and sources."""
 
     name = serializers.CharField()
     title = serializers.CharField()
     sources = serializers.ListField(child=serializers.URLField())
     rules = _ProfileRule(many=True)
     not_opened = _NotOpened(many=True)
+    waf_exclusions = _Exclusion(many=True)
 
 
 class AppProfilesOutput(serializers.Serializer[Any]):
@@ -76,12 +84,23 @@ class _CreatedRule(serializers.Serializer[Any]):
 
 
 class AppProfileApplied(serializers.Serializer[Any]):
-    """The created access rules, with the settings of the app that must hold, and rules that can never match."""
+    """The created access rules, the WAF rules with new exclusions, the settings of the app that must hold, warnings."""
 
     profile = serializers.CharField()
     domain = serializers.CharField()
     rules = _CreatedRule(many=True)
+    waf_rules = serializers.ListField(child=serializers.CharField())
     warnings = serializers.ListField(child=serializers.CharField())
+    policy_pending = serializers.BooleanField(required=False)
+
+
+class AppProfileRemoved(serializers.Serializer[Any]):
+    """The names of the deleted access rules, and of the WAF rules that lost exclusions."""
+
+    profile = serializers.CharField()
+    domain = serializers.CharField()
+    rules = serializers.ListField(child=serializers.CharField())
+    waf_rules = serializers.ListField(child=serializers.CharField())
     policy_pending = serializers.BooleanField(required=False)
 
 
@@ -121,15 +140,35 @@ class AppProfileApply(ApiView):
 
     @operation(body=AppProfileApplyInput, answer=AppProfileApplied, refuses={409})
     def post(self, request: Request, name: str) -> Response:
-        """Create the access rules of a profile for a domain: all of them, in one revision, after all other rules."""
+        """Create access rules of a profile at a domain, after all others, and its WAF exclusions, in one revision."""
         profile = _named(name)
         domain = self.body(AppProfileApplyInput)["domain"]
-        rules = apply_profile(profile, domain, actor=str(request.user), caller=caller_of(request))
+        rules, excluding = apply_profile(profile, domain, actor=str(request.user), caller=caller_of(request))
         warnings = [f"{rule.name}: {rule.needs}" for rule in profile.rules if rule.needs]
         warnings += [f"{rule.name}: {warning}" for rule in rules for warning in warnings_about(rule)]
-        applied = {"profile": profile.name, "domain": domain.name, "rules": rules, "warnings": warnings}
-        pending = {"policy_pending": True} if revisions.publication_is_pending() else {}
-        return Response({**AppProfileApplied(applied).data, **pending})
+        names = [rule.name for rule in excluding]
+        applied = {"profile": profile.name, "domain": domain.name, "rules": rules, "waf_rules": names}
+        return _written(AppProfileApplied({**applied, "warnings": warnings}).data)
+
+
+class AppProfileRemove(ApiView):
+    """Removal of an app profile from a domain."""
+
+    area = POLICY
+
+    @operation(body=AppProfileApplyInput, answer=AppProfileRemoved, refuses={409})
+    def post(self, request: Request, name: str) -> Response:
+        """Delete the access rules and WAF exclusions that a profile made for a domain, in one revision."""
+        profile = _named(name)
+        domain = self.body(AppProfileApplyInput)["domain"]
+        rules, changed = remove_profile(profile, domain, actor=str(request.user), caller=caller_of(request))
+        removed = {"profile": profile.name, "domain": domain.name, "rules": rules, "waf_rules": changed}
+        return _written(AppProfileRemoved(removed).data)
+
+
+def _written(body: Any) -> Response:
+    """Return a response that says whether the policy is still to be published."""
+    return Response({**body, **({"policy_pending": True} if revisions.publication_is_pending() else {})})
 
 
 def _named(name: str) -> AppProfile:

@@ -6,7 +6,8 @@ from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
 from policies.app_profiles.loading import profiles
 from policies.history.rollback import take_back
-from policies.models import AccessRule, AuthorizedDomain
+from policies.models import AccessRule, AuthorizedDomain, WafRule
+from policies.rules.builtin import seed_waf_rules
 from tests.api.resources import fields_refused
 
 pytestmark = pytest.mark.django_db
@@ -16,6 +17,11 @@ PATH = "/app-profiles/gitea/apply"
 @pytest.fixture(autouse=True)
 def git(db):
     return AuthorizedDomain.objects.create(name="git.example", created_by="alice")
+
+
+@pytest.fixture
+def builtin(db):
+    seed_waf_rules(actor="seed")
 
 
 def test_all_profiles_are_listed(admin):
@@ -44,7 +50,7 @@ def test_a_profile_says_what_it_opens_and_why(admin):
     assert {"what", "reason"} == body["not_opened"][0].keys()
 
 
-def test_applying_a_profile_makes_its_rules_in_one_revision_after_the_others(admin):
+def test_applying_a_profile_makes_its_rules_in_one_revision_after_the_others(admin, builtin):
     admin.post("/access-rules", {"name": "mine", "access": "denied", "paths": [{"match": "exact", "value": "/x"}]})
     before = revisions.current().revision
 
@@ -58,7 +64,11 @@ def test_applying_a_profile_makes_its_rules_in_one_revision_after_the_others(adm
     assert len(body["warnings"]) == len([rule for rule in expected if rule.needs]) > 0
     revision = PolicyRevision.objects.latest("number")
     assert (revision.number, revision.actor) == (before + 1, "alice")
-    assert [change["name"] for change in revision.changes] == [each["name"] for each in body["rules"]]
+    assert body["waf_rules"] == ["traversal-encoded-dots"]
+    assert [change["name"] for change in revision.changes] == [
+        *(each["name"] for each in body["rules"]),
+        *body["waf_rules"],
+    ]
     row = admin.get(f"/access-rules/{body['rules'][0]['id']}").json()
     assert (row["domains"], row["access"], row["enabled"]) == (["git.example"], "public", True)
     assert (row["methods"], row["paths"]) == (["GET", "HEAD"], [{"match": "glob", "value": "/*/*/info/refs"}])
@@ -149,13 +159,78 @@ def test_more_rules_than_there_may_be_are_refused_as_a_whole(admin, monkeypatch)
     assert not AccessRule.objects.exists()
 
 
-def test_an_applied_profile_can_be_taken_back(admin):
+def test_an_applied_profile_can_be_taken_back(admin, builtin):
     admin.post(PATH, {"domain": "git.example"})
 
     latest = revisions.current().revision
     take_back(latest - 1, latest, actor="alice")
 
     assert not AccessRule.objects.exists()
+    assert not excluded()
+
+
+OWN = {"domain": "git.example", "path_glob": "/*/*/issues/new"}
+
+
+def excluded():
+    """Return all exclusions of built-in rules, by the key of the rule."""
+    return {rule.builtin_key: rule.exclusions for rule in WafRule.objects.all() if rule.exclusions}
+
+
+def test_a_profile_brings_the_waf_exclusions_that_it_shows(admin, builtin):
+    (shown,) = admin.get("/app-profiles/gitea").json()["waf_exclusions"]
+    admin.post(PATH, {"domain": "git.example"})
+
+    assert (shown["rules"], shown["exclusion"]) == (["traversal-encoded-dots"], {"path_glob": "/*/*/issues/new"})
+    assert "free text" in shown["why"]
+    assert shown["source"].startswith("https://")
+    assert excluded() == {"traversal-encoded-dots": [OWN]}
+    exported = admin.get("/policy/document").content.decode()
+    assert "path_glob: /*/*/issues/new" in exported
+
+
+def test_a_profile_is_removed_with_its_exclusions_in_one_revision_and_nothing_else(admin, builtin):
+    AuthorizedDomain.objects.create(name="forge.example", created_by="alice")
+    rule = WafRule.objects.get(builtin_key="traversal-encoded-dots")
+    other = {"domain": "git.example", "argument": "mine"}
+    admin.put(f"/waf-rules/{rule.pk}", {"exclusions": [other]})
+    admin.post("/access-rules", {"name": "mine", "access": "denied", "paths": [{"match": "exact", "value": "/x"}]})
+    for domain in ("git.example", "forge.example"):
+        admin.post(PATH, {"domain": domain})
+    before = revisions.current().revision
+
+    answer = admin.post("/app-profiles/gitea/remove", {"domain": "git.example"})
+
+    assert answer.status_code == 200, answer.content
+    assert answer.json()["waf_rules"] == ["traversal-encoded-dots"]
+    assert len(answer.json()["rules"]) == len(profiles()["gitea"].rules)
+    assert revisions.current().revision == before + 1
+    assert excluded() == {"traversal-encoded-dots": [other, {**OWN, "domain": "forge.example"}]}
+    names = AccessRule.objects.order_by("position").values_list("name", flat=True)
+    assert names[0] == "mine"
+    assert all(name.startswith("gitea forge.example: ") for name in names[1:])
+    assert list(AccessRule.objects.order_by("position").values_list("position", flat=True)) == [
+        *range(1, len(names) + 1)
+    ]
+
+
+def test_a_profile_that_is_not_applied_cannot_be_removed(admin):
+    before = revisions.current().revision
+
+    answer = admin.post("/app-profiles/nextcloud/remove", {"domain": "git.example"})
+
+    assert (answer.status_code, answer.json()["code"]) == (409, "profile-not-applied")
+    assert admin.post("/app-profiles/none/remove", {"domain": "git.example"}).status_code == 404
+    assert fields_refused(admin.post("/app-profiles/gitea/remove", {"domain": "other.example"})) == {"domain"}
+    assert revisions.current().revision == before
+
+
+def test_an_exclusion_that_is_there_already_is_not_added_again(admin, builtin):
+    rule = WafRule.objects.get(builtin_key="traversal-encoded-dots")
+    admin.put(f"/waf-rules/{rule.pk}", {"exclusions": [OWN]})
+
+    assert admin.post(PATH, {"domain": "git.example"}).json()["waf_rules"] == []
+    assert excluded() == {"traversal-encoded-dots": [OWN]}
 
 
 def test_from_then_on_the_clients_get_through_and_nothing_else(admin, auth):

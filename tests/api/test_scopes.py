@@ -24,7 +24,7 @@ SCOPES = {
         *((f"{name}-detail", verb) for name in POLICY for verb in ("PUT", "DELETE") if (name, verb) not in NO_PUT_OF),
         *((f"policy-revisions-{verb}", "POST") for verb in ("restore", "confirm")),
         *(("waf-rules-batch", "POST"), ("ip-black-list-unban", "POST"), ("policy-backtest-detail", "DELETE")),
-        *(("app-profile-apply", "POST"), ("policy-shadow-promote", "POST")),
+        *((name, "POST") for name in ("app-profile-apply", "app-profile-remove", "policy-shadow-promote")),
         *(("policy-shadow", verb) for verb in ("PUT", "DELETE")),
         *(("policy-plan-detail", "DELETE"), ("policy-apply", "POST")),
     },

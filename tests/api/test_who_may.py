@@ -57,6 +57,7 @@ WHO = {
     ("app-profiles", "GET"): ADMIN,
     ("app-profile", "GET"): ADMIN,
     ("app-profile-apply", "POST"): ADMIN,
+    ("app-profile-remove", "POST"): ADMIN,
     ("system-settings", "GET"): ADMIN,
     ("system-settings", "PUT"): ADMIN,
     ("system-reload", "POST"): ADMIN,
@@ -142,6 +143,7 @@ def path_of(name, user_id):
         "sessions-detail": {**of_a_user, "jti": "00000000-0000-4000-8000-000000000000"},
         "app-profile": {"name": "jellyfin"},
         "app-profile-apply": {"name": "jellyfin"},
+        "app-profile-remove": {"name": "jellyfin"},
         "access-log": {"decision_id": "019cebab-8748-7000-8000-000000000000"},
         **dict.fromkeys(("git-tokens-list", "sessions-list", "password", "totp", "totp-unlock", *TOTP), of_a_user),
     }
