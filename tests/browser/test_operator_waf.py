@@ -93,3 +93,31 @@ def test_a_new_site_is_monitored_for_a_week_excepted_and_blocks_in_4_clicks(wall
         lambda: is_refused(wall, path.replace("/board", "/x"), name="closed", address="127.0.0.24"), what="block"
     )
     assert not is_refused(wall, path, name="closed")
+
+
+def test_a_noisy_rule_is_found_by_its_hits_seen_and_narrowed_in_5_clicks(wall, admin, language):
+    path = f"/go-{language}?u=gopher://x"
+    for number in range(31, 34):
+        assert is_refused(wall, path, address=f"127.0.0.{number}")
+    rule = "#result_list tr:has(th a:text-is('ssrf-scheme')) .field-hits a"
+
+    def is_counted():
+        admin.page.goto(wall.page("/admin/policies/wafrule/?q=ssrf-scheme"))
+        return admin.page.locator(rule).count() == 1
+
+    wait_until(is_counted, what="the hits")
+    admin.page.goto(wall.page("/admin/policies/wafrule/"))
+    admin.click("th.column-hits .text a")
+    admin.click("th.column-hits .text a")  # the most first
+    hits = [int(each) for each in admin.page.locator(".field-hits").all_inner_texts()]
+    admin.is_for_everybody("rules")
+    admin.click(rule)
+    clients = admin.page.locator("main").inner_text()
+    admin.click(f"tr:has-text('/go-{language}') td.acts a")
+    admin.click(".offer button")
+
+    assert admin.clicks == 5
+    assert hits == sorted(hits, reverse=True)
+    assert all(f"127.0.0.{number}" in clients for number in range(31, 34))
+    wait_until(lambda: not is_refused(wall, path), what="the exemption")
+    assert is_refused(wall, path.replace("/go", "/away"), address="127.0.0.34")
