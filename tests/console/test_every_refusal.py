@@ -40,15 +40,15 @@ def test_every_refusal_ends_in_an_offer_or_in_what_to_do(pages, log, office, rea
 
 
 @pytest.mark.parametrize(
-    ("uri", "headers", "place"),
+    ("uri", "headers", "place", "field"),
     [
-        ("/a", {"x-note": "attack"}, "headers x-note"),
-        ("/a", {"cookie": "theme=attack"}, "cookies theme"),
-        ("/a?q=attack", {}, "args q"),
+        ("/a", {"x-note": "attack"}, "headers x-note", "header"),
+        ("/a", {"cookie": "theme=attack"}, "cookies theme", "cookie"),
+        ("/a?q=attack", {}, "args q", "argument"),
     ],
 )
 def test_a_match_in_a_header_cookie_or_argument_is_named_and_excepted_by_its_name(
-    pages, auth, visits, office, uri, headers, place
+    pages, auth, visits, office, uri, headers, place, field
 ):
     rule = a_rule(targets=[place.split()[0]])
     decision_id = visits(x_forwarded_uri=uri, **{name.replace("-", "_"): value for name, value in headers.items()})
@@ -59,7 +59,7 @@ def test_a_match_in_a_header_cookie_or_argument_is_named_and_excepted_by_its_nam
     assert pages.submit(f"/explain/{decision_id}/", offer=key, lifetime="endless").status_code == 302
 
     name = place.split()[1]
-    expected = {"domain": "office.example", "path_prefix": "/a", "argument": name}
+    expected = {"domain": "office.example", "path_prefix": "/a", field: name}
     assert WafRule.objects.get(pk=rule.pk).exclusions == [expected]
     again = auth(x_forwarded_uri=uri, **{name.replace("-", "_"): value for name, value in headers.items()})
     assert again.verdict != (403, "waf-rule")

@@ -18,7 +18,7 @@ SENT = {
     "argument": (f"/?q={QUOTED}", {}, b"", ("args", "q")),
     "header": ("/", {"x-note": ATTACK}, b"", ("headers", "x-note")),
     "cookie": ("/", {"cookie": f"a=1; theme={QUOTED.replace('+', '%20')}"}, b"", ("cookies", "theme")),
-    "JSON path": ("/", {"content-type": "application/json"}, JSON_BODY, ("body", "posts[].html")),
+    "JSON path": ("/", {"content-type": "application/json"}, JSON_BODY, ("body", "$.posts[*].html")),
     "part": ("/", {"content-type": "multipart/form-data; boundary=x"}, FORM_DATA, ("body", "bio")),
     "user agent": ("/", {"user-agent": "curl " + ATTACK}, b"", ("user-agent", None)),
 }
