@@ -73,9 +73,11 @@ class Facts:
     @lazy
     def rule_matches(self) -> tuple[RuleMatch, ...]:
         """The matching WAF rules; empty if the WAF is off."""
-        mode = self.waf_mode
+        mode, domain = self.policy.settings.waf_mode, self.domain
         if mode is EnforcementMode.OFF:
             return ()
+        if domain is not None and domain.waf_monitor_until is not None:
+            mode = self.waf_mode
         return tuple(
             [
                 RuleMatch(
@@ -94,8 +96,9 @@ class Facts:
     def matching_rules(self) -> Sequence[WafRule]:
         """Return the matching rules: of a long request possibly only some that suffice to refuse, in any mode."""
         hits = self.policy.waf.hits(self.request, self.domain_name, self.policy.settings.waf_threshold)
-        if hits:
-            self._places = {hit.rule.id: (hit.target.value, hit.name) for hit in hits}
+        if not hits:
+            return ()
+        self._places = {hit.rule.id: (hit.target.value, hit.name) for hit in hits}
         return [hit.rule for hit in hits]
 
     @lazy
