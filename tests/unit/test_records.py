@@ -89,11 +89,22 @@ def test_every_text_of_a_visitor_that_may_hold_a_secret_is_masked():
     assert set(long) >= {"host", "path", "query", "user_agent"}
 
 
-def test_a_record_of_before_the_last_field_is_read():
-    fields_of = json.loads(a_record().to_bytes())
-    del fields_of["made_by_page"]
+LAST = {"made_by_page": False, "shadow": None, "waf_score": None, "would_refuse": False}
 
-    assert AccessRecord.from_bytes(json.dumps(fields_of).encode()) == a_record()
+
+@pytest.mark.parametrize("name", LAST)
+def test_a_record_of_before_a_field_was_added_is_read(name):
+    shadow = {"effect": "deny", "reason": "access-denied", "decided_by": None}
+    record = a_record(made_by_page=True, shadow=shadow, waf_score=5, would_refuse=True)
+    values = json.loads(record.to_bytes())
+    del values[name]
+
+    assert AccessRecord.from_bytes(json.dumps(values).encode()) == replace(record, **{name: LAST[name]})
+
+
+def test_the_last_fields_are_written_only_where_one_has_a_value():
+    assert not LAST.keys() & json.loads(a_record().to_bytes()).keys()
+    assert json.loads(a_record(waf_score=3).to_bytes()).keys() >= LAST.keys()
 
 
 def test_a_record_has_no_place_for_more():

@@ -114,7 +114,7 @@ def test_a_latency_is_at_most_a_tenth_too_long():
 
 
 def test_an_answer_is_counted_in_one_span_of_each_width():
-    ((spans),) = counted([a_record(at=NOW + 59.9)]).portions(10)
+    ((spans),) = counted([a_record(at=NOW + 59.9, waf_score=5, would_refuse=True)]).portions(10)
 
     places = {(width, start) for _kind, width, start in spans}
 
@@ -138,7 +138,7 @@ def test_a_batch_of_many_minutes_comes_in_portions_that_are_the_whole():
 
 
 def test_only_what_visitors_cannot_vary_is_counted_without_bound():
-    assert {"client", "denied-client", "host", "path"} == KINDS - EXACT
+    assert {"client", "denied-client", "host", "path", "would-client", "would-host"} == KINDS - EXACT
 
 
 @pytest.mark.parametrize("name", ["attack", "two words", "", "7 8"])
