@@ -63,6 +63,7 @@ def test_header_with_parameters_is_parsed(header, value, parameters, is_ambiguou
 
 def test_parameters_over_the_limit_are_ambiguous():
     assert content_type.parse("a" + ";b=c" * 40).is_ambiguous
+    assert content_type.parse('a; b="c"' + ";b=c" * 40).is_ambiguous
     assert content_type.parse('a; b="c;d"' + " " * content_type.MAX_LENGTH).parameters["b"] == "c"
     assert [each.value for each in content_type.media_types('a/b; c="d,e", f\ng,')] == ["a/b", "f", "g"]
 

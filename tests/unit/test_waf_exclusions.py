@@ -189,6 +189,12 @@ def test_a_path_that_is_cut_is_longer_than_any_exclusion():
         canonical_json_path("$." + "x" * 126)
 
 
+@pytest.mark.parametrize("path", ["", "posts", "$[0]", "$..a", "$.a-b", "$['a", "$['a'", "$a", "$." + "x" * 126])
+def test_what_is_no_path_of_a_string_is_refused(path):
+    with pytest.raises(ValueError, match=r"JSON path|in quotes"):
+        canonical_json_path(path)
+
+
 DETOURS = [
     "/public/../admin", "/public/%2e%2e/admin", "/public/..%5cadmin", "/public/%252e%252e/admin", "/public;a/admin",
     "/admin/%252e%252e/public", "/admin/../public/x", "/public/..;/admin", "/publicity", "//public/admin",

@@ -7,6 +7,8 @@ from xml.sax.saxutils import escape
 import pytest
 
 from gatewall.engine.waf.judge import Judge
+from gatewall.engine.waf.rules import BodyRegion
+from gatewall.engine.waf.values import MAX_TEXT, Values
 
 JUDGE = Judge(None)
 KIB = 1024
@@ -95,3 +97,37 @@ def test_harmless_padding_alone_is_let_in(kind, kib):
     media_type, body = BODIES[kind](kib * KIB, "some words")
 
     assert not JUDGE(b"POST", b"/", [(b"content-type", media_type.encode())], body.encode())
+
+
+@pytest.mark.parametrize("broken", [1, 3])
+@pytest.mark.parametrize(
+    ("media_type", "body"),
+    [
+        (
+            "application/json",
+            lambda broken, attack: f'{json.dumps(pieces(8000))[:-1]},"{broken}",{json.dumps(attack)}]',
+        ),
+        ("text/xml", lambda sign, attack: f"<r>{'<a>words</a>' * 400}<b>{sign}{escape(attack)}</b></r>"),
+    ],
+)
+def test_attack_behind_escapes_that_mean_nothing_is_refused(media_type, body, broken):
+    sign = "\\x" if "json" in media_type else "&nothing;"
+    for attack in ATTACKS:
+        sent = body(sign * broken, attack).encode()
+        assert JUDGE(b"POST", b"/", [(b"content-type", media_type.encode())], sent), attack
+
+
+def test_reference_behind_thousands_of_others_is_read_as_sent():
+    sent = f"<r>{'<a>words</a>' * 400}<b>{'&#101;' * 5_000}{escape(ATTACKS[0])}</b></r>".encode()
+
+    assert JUDGE(b"POST", b"/", [(b"content-type", b"text/xml")], sent)
+
+
+def test_texts_end_at_their_bound_with_a_note():
+    values = Values()
+    for _ in range(3):
+        values.put(BodyRegion.TEXT, None, "x" * (MAX_TEXT // 2))
+
+    assert sum(len(text) for region, _, text in values if region is BodyRegion.TEXT) == MAX_TEXT
+    assert values[-1] != (BodyRegion.TEXT, None, "x" * (MAX_TEXT // 2))
+    assert any("rest" in text for region, _, text in values if region is not BodyRegion.TEXT)
