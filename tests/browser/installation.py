@@ -54,7 +54,7 @@ class Wall:
         name = f"visitor{next(_numbers)}"
         call = urllib.request.Request(
             f"http://127.0.0.1:{self.control}/wall/users",
-            data=json.dumps({"username": name, "password": PASSWORD, **values}).encode(),
+            data=json.dumps({"username": name, "password": PASSWORD, "current_password": PASSWORD, **values}).encode(),
             headers={"Content-Type": "application/json", "Service-Authorization": self.token},
         )
         urllib.request.urlopen(call, timeout=PATIENCE).close()  # noqa: S310 (loopback)

@@ -72,7 +72,7 @@ def test_a_plan_is_made_without_scripts(wall, visit):
 
     plan(wall, page, "version: 1\nblocklist:\n- ip: 192.0.2.99\n")
 
-    assert "192.0.2.99" in page.locator(".change").inner_text()
+    assert "192.0.2.99" in page.locator(".change.created").inner_text()
     assert page.get_by_role("button", name="Apply").is_visible()
 
 

@@ -84,7 +84,8 @@ def test_a_builtin_rule_blocks_and_the_log_says_why(wall):
     entry = wall.logged(decision_id)
     assert (entry["status"], entry["reason"]) == (403, "waf-rule")
     assert entry["decided_by"] == {"kind": "waf-rules", "id": rule["id"]}
-    assert entry["rules"] == [{"id": rule["id"], "name": "sqli-union-select", "action": "block"}]
+    place = {"target": "args", "name": "q"}
+    assert entry["rules"] == [{"id": rule["id"], "name": "sqli-union-select", "action": "block", "place": place}]
     step = waf_step(entry["trace"])
     (shown,) = step["rules"]
     assert step["decided"] is True
