@@ -36,6 +36,11 @@ def engine_exclusion(values: Mapping[str, Any]) -> Exclusion:
     return Exclusion(**{name: values.get(name) for name in TEXTS}, expires_at=exclusion_expiry(values))
 
 
+def written(exclusion: Exclusion) -> dict[str, str]:
+    """Return an engine value as an operator writes it: the fields that are set, without the expiry."""
+    return {name: value for name in TEXTS if (value := getattr(exclusion, name)) is not None}
+
+
 def validate_exclusions(value: Any) -> None:
     """Raise ValidationError unless it is a list of exclusions."""
     if not isinstance(value, list) or len(value) > MAX_EXCLUSIONS:

@@ -6,7 +6,7 @@ hold everywhere: where such hosts are refused anyhow, none is offered, nor for a
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -37,7 +37,7 @@ from gatewall.replay.recorded_waf import is_whole
 from gatewall.replay.redecision import recorded_request
 from gatewall.whatif.noted_parts import field_of, noted_parts, with_field
 from policies import services
-from policies.exclusions import exclusion_expiry, validate_exclusions
+from policies.exclusions import exclusion_expiry, validate_exclusions, written
 from policies.models import MANUAL, AuthorizedDomain, BlocklistEntry, WafRule
 from policies.validators import canonical_domain, validate_path_prefix
 
@@ -172,8 +172,7 @@ def _exclude(offer: Offer, until: datetime | None, actor: str) -> None:
     now = timezone.now().timestamp()
     end = {"expires_at": until.isoformat().replace("+00:00", "Z")} if until else {}
     kept = [each for each in rule.exclusions if is_live(exclusion_expiry(each), now)]
-    parts = ({name: value for name, value in asdict(each).items() if value} for each in offer.exclusions)
-    exclusions = [*kept, *(each | end for each in parts)]
+    exclusions = [*kept, *(written(each) | end for each in offer.exclusions)]
     # Forced: the exclusion can only make a rule that matches everything match less.
     services.change_waf_rule(rule, actor=actor, force=True, exclusions=exclusions)
 

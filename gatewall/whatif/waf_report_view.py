@@ -13,13 +13,15 @@ from gatewall.api.queries import refuse_unknown_parameters, whole_number_in
 from gatewall.api.scopes import LOGS
 from gatewall.api.serializers import ShapedField
 from gatewall.api.views import ApiView
-from gatewall.whatif.shapes import TEXT, list_of, object_of
+from gatewall.whatif.exemptions import Offer
+from gatewall.whatif.shapes import NUMBER, TEXT, object_of
 from gatewall.whatif.waf_monitoring import MAX_DAYS, USUAL_DAYS, Found, Report, report_of
+from policies.exclusions import TEXTS, written
 from policies.models import AuthorizedDomain
 
 PARAMETERS = {"days": {"type": "integer", "minimum": 1, "maximum": MAX_DAYS, "default": USUAL_DAYS}}
-_EXCLUSION_PARTS = {name: {"type": ["string", "null"]} for name in ("domain", "path_prefix", "argument")}
-_OFFER = object_of({"rule": {"type": "integer"}, "exclusions": list_of(_EXCLUSION_PARTS)})
+_EXCLUSION = {"type": "object", "properties": dict.fromkeys(TEXTS, TEXT)}
+_OFFER = object_of({"rule": NUMBER, "exclusions": {"type": "array", "items": _EXCLUSION}})
 _OFFER["type"] = ["object", "null"]
 _TEXTS = {"type": "array", "items": TEXT}
 
@@ -102,6 +104,5 @@ def _found(found: Found) -> dict[str, Any]:
     }
 
 
-def _offer(offer: Any) -> dict[str, Any]:
-    exclusions = [{name: getattr(each, name) for name in _EXCLUSION_PARTS} for each in offer.exclusions]
-    return {"rule": offer.row, "exclusions": exclusions}
+def _offer(offer: Offer) -> dict[str, Any]:
+    return {"rule": offer.row, "exclusions": [written(each) for each in offer.exclusions]}

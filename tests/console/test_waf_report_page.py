@@ -140,6 +140,23 @@ def test_the_report_over_the_api_has_exclusions_to_add(visits, admin, office):
     assert admin.get("/authorized-domains/999999/waf-report").status_code == 404
 
 
+@pytest.mark.parametrize(("target", "field"), [("headers", "header"), ("cookies", "cookie")])
+def test_an_exclusion_of_the_report_is_for_the_part_that_matched_alone(visits, auth, admin, office, target, field):
+    rule = a_rule(targets=["args", target])
+    services.change_domain(office, actor="x", waf_monitor_until=timezone.now() + timedelta(days=1))
+    sent = {"x_note": "attack"} if field == "header" else {"cookie": "x-note=attack"}
+    visits(x_forwarded_uri="/wiki", **sent)
+
+    (found,) = admin.get(f"/authorized-domains/{office.pk}/waf-report").json()["rules"]
+
+    exclusions = [{"domain": "office.example", "path_prefix": "/wiki", field: "x-note"}]
+    assert found["offer"] == {"rule": rule.pk, "exclusions": exclusions}
+    assert admin.put(f"/waf-rules/{rule.pk}", {"exclusions": found["offer"]["exclusions"]}).status_code == 200
+    services.change_domain(office, actor="x", waf_monitor_until=None)
+    assert auth(x_forwarded_uri="/wiki", **sent).verdict != REFUSED
+    assert auth(x_forwarded_uri="/wiki?q=attack").verdict == REFUSED
+
+
 def test_so_long_a_time_is_refused(admin, office):
     until = (timezone.now() + timedelta(days=91)).isoformat()
 
