@@ -6,12 +6,9 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from gatewall.whatif.plans.applying import Conditions
+from gatewall.whatif.plans.applying import MAX_CONFIRM_SECONDS, MAX_WATCH_MINUTES, MAX_WATCHED_PEOPLE, Conditions
 
 _USUAL_MINUTES = 5
-_MOST_MINUTES = 60
-_MOST_WATCHED = 1440
-_MOST_PEOPLE = 1_000_000
 
 
 class ApplyForm(forms.Form):
@@ -20,19 +17,19 @@ class ApplyForm(forms.Form):
     confirm_minutes = forms.IntegerField(
         label=_("Minutes to confirm it in"),
         min_value=0,
-        max_value=_MOST_MINUTES,
+        max_value=MAX_CONFIRM_SECONDS // 60,
         initial=_USUAL_MINUTES,
         help_text=_("It is reverted unless somebody confirms it in time. 0: no confirmation is needed."),
     )
     undo_people = forms.IntegerField(
         label=_("Undo it if it refuses more people than"),
         min_value=0,
-        max_value=_MOST_PEOPLE,
+        max_value=MAX_WATCHED_PEOPLE,
         required=False,
         help_text=_("People who were let in during the last 7 days. Leave both fields empty not to watch it."),
     )
     undo_minutes = forms.IntegerField(
-        label=_("within so many minutes"), min_value=1, max_value=_MOST_WATCHED, required=False
+        label=_("within so many minutes"), min_value=1, max_value=MAX_WATCH_MINUTES, required=False
     )
     force = forms.BooleanField(
         label=_("Even if it locks me out"),

@@ -13,25 +13,32 @@ from gatewall.api.etags import Stale
 from gatewall.api.resources import with_publication
 from gatewall.api.serializers import FlagField, ShapedField, StrictInput, WholeNumberField
 from gatewall.whatif.document_field import DocumentField
-from gatewall.whatif.plans.applying import Applied, Conditions, PolicyMovedOn
+from gatewall.whatif.plans.applying import (
+    MAX_CONFIRM_SECONDS,
+    MAX_WATCH_MINUTES,
+    MAX_WATCHED_PEOPLE,
+    Applied,
+    Conditions,
+    PolicyMovedOn,
+)
 from gatewall.whatif.plans.serializers import CHANGES, COUNTS, EXPECTATIONS
 
 _DIGEST = r"^[0-9a-f]{64}$"
 MAX_REVISION = 2**62
-_LEAST_SECONDS, _MOST_SECONDS = 5, 3600
+_LEAST_SECONDS = 5
 
 
 class UndoIfRefused(StrictInput):
     """Revert the change if it refuses more than so many people within so many minutes."""
 
-    people = WholeNumberField(min_value=0, max_value=1_000_000)
-    minutes = WholeNumberField(min_value=1, max_value=1440)
+    people = WholeNumberField(min_value=0, max_value=MAX_WATCHED_PEOPLE)
+    minutes = WholeNumberField(min_value=1, max_value=MAX_WATCH_MINUTES)
 
 
 class ConditionsInput(StrictInput):
     """Under which conditions a change stays in force."""
 
-    confirm_within_seconds = WholeNumberField(min_value=0, max_value=_MOST_SECONDS, required=False)
+    confirm_within_seconds = WholeNumberField(min_value=0, max_value=MAX_CONFIRM_SECONDS, required=False)
     undo_if_refused = UndoIfRefused(required=False, allow_null=True)
     force = FlagField(required=False)
 

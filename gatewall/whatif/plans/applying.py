@@ -18,6 +18,9 @@ from gatewall.whatif.expectations import Outcome, require_expectations, segments
 from gatewall.whatif.plans.planning import digest_of
 from policies.history.confirmation import ask_for_confirmation
 
+MAX_CONFIRM_SECONDS = 3600
+MAX_WATCH_MINUTES = 1440
+MAX_WATCHED_PEOPLE = 1_000_000
 _APPLIED = "applied"
 
 
