@@ -54,7 +54,7 @@ def let_time_pass(site: Site, number: int) -> None:
     """Move the watch of a change back, as if its minutes and the wait for late records were over."""
     with closing(sqlite3.connect(site.home / "gatewall.sqlite3", timeout=60)) as database, database:
         moved = "made_at = datetime(made_at, '-5 minutes'), until = datetime(until, '-5 minutes')"
-        database.execute(f"UPDATE gatewall_refusalwatch SET {moved} WHERE revision = ?", [number])  # noqa: S608
+        database.execute(f"UPDATE gatewall_refusalwatch SET {moved} WHERE revision = ?", [number])  # noqa: S608 - no text of others
 
 
 @pytest.mark.parametrize("clock", ["moved", pytest.param("real", marks=pytest.mark.full)])
@@ -101,7 +101,7 @@ def test_without_an_agent_a_change_is_confirmed_and_another_is_reverted_by_the_n
     status, problem = site.post(f"/policy/revisions/{kept}/confirm")
     assert (status, problem["code"]) == (409, "nothing-to-confirm")
     unconfirmed = site.apply(DOCUMENTS[ONE], confirm_within_seconds=5)
-    time.sleep(6)
+    time.sleep(6)  # longer than its five seconds: without an agent nobody reverts it
     wait_until(lambda: site.answers() == RIGHT[ONE], what="the data plane")
     assert site.revision() == unconfirmed
 

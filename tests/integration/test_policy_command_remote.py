@@ -101,7 +101,7 @@ def test_a_token_that_expired_between_plan_and_apply_is_refused(server):
     assert remotely(server, "plan", "-", "--no-replay", **as_writer)[0] == 3
     with closing(sqlite3.connect(server.home / "gatewall.sqlite3", timeout=60)) as database, database:
         past = "datetime('now', '-1 minute')"
-        database.execute(f"UPDATE accounts_apitoken SET expires_at = {past} WHERE name = 'short'")  # noqa: S608
+        database.execute(f"UPDATE accounts_apitoken SET expires_at = {past} WHERE name = 'short'")  # noqa: S608 - no text of others
 
     code, out, err = remotely(server, "apply", "-", **as_writer)
 

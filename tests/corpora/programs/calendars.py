@@ -16,7 +16,7 @@ principal = client.principal()
 def tried(call, *args, **named):
     try:
         return call(*args, **named)
-    except Exception as error:
+    except Exception as error:  # what a server refuses was sent all the same, and that is recorded
         print(type(error).__name__, error)
 calendars = [tried(principal.make_calendar, name=each["title"]) for each in asked["calendars"]]
 tried(principal.calendars)

@@ -15,7 +15,7 @@ client = Client({"webdav_hostname": asked["url"], "webdav_login": asked["user"],
 def tried(call, *args):
     try:
         return call(*args)
-    except Exception as error:
+    except Exception as error:  # what a server refuses was sent all the same, and that is recorded
         print(type(error).__name__, error)
 for folder in asked["folders"]:
     tried(client.mkdir, folder)

@@ -81,6 +81,8 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
+    """Read a request; what is noted of it and what it is answered is for the kinds of servers below to say."""
+
     protocol_version = "HTTP/1.1"
     timeout = PATIENCE
 
