@@ -84,6 +84,17 @@ def test_a_lock_has_what_its_source_needs_and_nothing_else(name):
 
 
 @pytest.mark.parametrize("name", LOCKS)
+def test_a_package_needed_with_extras_is_locked_with_them(name):
+    """Otherwise pip takes the newest version for ``coverage[toml]``, and no hash of the lock covers it."""
+    packages = locked(name)
+    wanted = [each for each in needed(asked_for(name)) if each.extras]
+
+    assert [
+        each for each in wanted if not each.extras <= packages[canonicalize_name(each.name)].requirement.extras
+    ] == []
+
+
+@pytest.mark.parametrize("name", LOCKS)
 def test_what_is_asked_for_is_pinned_and_asked_for_once(name):
     wanted = asked_for(name)
 
