@@ -6,8 +6,8 @@ import signal
 import sys
 import time
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 
-import psutil
 import pytest
 
 from tests.support.children import workers
@@ -45,11 +45,17 @@ def master(home, port, *options, prefix="", many=WORKERS, **changes):
 
 
 def answering(process, many):
-    """True if so many workers there are, all built: one thread follows the policy, a later one syncs the spool."""
+    """True if there are so many workers and each has told the master that it accepts connections."""
     found = workers(process)
-    with suppress(psutil.NoSuchProcess):
-        return len(found) == many and all(psutil.Process(pid).num_threads() > 2 for pid in found)
+    with suppress(OSError, ValueError):  # it has ended, or still has the files of its siblings
+        return len(found) == many and all(heartbeat_length(pid) for pid in found)
     return False
+
+
+def heartbeat_length(pid):
+    """The length of the heartbeat file of a worker, which has no name any more: 1 once connections are accepted."""
+    (heartbeat,) = [each for each in Path(f"/proc/{pid}/fd").iterdir() if "/wgunicorn-" in str(each.readlink())]
+    return heartbeat.stat().st_size
 
 
 @contextmanager
