@@ -59,8 +59,13 @@ def clear_session(response: HttpResponse, request: HttpRequest | Request) -> Non
 
 
 def _cookie_domain(request: HttpRequest | Request) -> str | None:
+    return cookie_reach.cookie_domain(host_name(request))
+
+
+def host_name(request: HttpRequest | Request) -> str:
+    """Return the requested host in canonical form, without the port; empty for a malformed one."""
     authority = Authority.parse(_host(request))
-    return cookie_reach.cookie_domain(authority.host.name if authority else "")
+    return authority.host.name if authority else ""
 
 
 def must_be_secure(request: HttpRequest | Request) -> bool:

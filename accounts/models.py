@@ -168,11 +168,12 @@ class RecoveryCode(models.Model):
 
 
 class Challenge(models.Model):
-    """Sign-in with a correct password that waits for the second factor, by the ``jti`` of its token."""
+    """Sign-in that waits for the second factor, by the ``jti`` of its token; ``amr`` is what was proved so far."""
 
     jti = models.UUIDField(primary_key=True, editable=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="challenges")
     flow = models.CharField(max_length=16)
+    amr = models.JSONField(default=list, db_default=["pwd"])
     session_version = models.PositiveIntegerField()
     expires_at = models.DateTimeField(db_index=True)
     tries = models.PositiveSmallIntegerField(default=0)

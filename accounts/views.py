@@ -18,7 +18,7 @@ from accounts.authentication import session_token
 from accounts.filters import SessionFilters, UserFilters
 from accounts.models import Session, User
 from accounts.serializers import PasswordInput, SessionOutput, UserInput, UserOutput
-from accounts.sign_in import code_entry, login, reauthentication, second_factor, totp
+from accounts.sign_in import code_entry, login, reauthentication, second_factor, totp, totp_codes
 from accounts.sign_in.serializers import (
     ConfirmInput,
     ReauthenticationInput,
@@ -120,9 +120,9 @@ class TotpSetup(_UserView):
         body, user = self.body(ReauthenticationInput), self.user
         if self.must_prove:
             self.require_password(user, body.get("password"))
-        setup = second_factor.begin_setup(user, at=timezone.now())
+        setup = totp.begin_setup(user, at=timezone.now())
         uri = setup.otpauth_uri
-        images = {"qr_code": totp.qr_png(uri), "qr_svg": totp.qr_svg(uri)}
+        images = {"qr_code": totp_codes.qr_png(uri), "qr_svg": totp_codes.qr_svg(uri)}
         return Response({"secret": setup.secret, "otpauth_uri": uri, **images})
 
 
@@ -150,7 +150,7 @@ class Totp(_UserView):
         if self.must_prove:
             sent = {name: body.get(name) for name in ("password", "code")}
             reauthentication.require_password_or_code(user, **sent, visitor=visitor, at=timezone.now())
-        second_factor.switch_off(user, actor=str(request.user), client_ip=visitor.client_ip)
+        second_factor.switch_off_app(user, actor=str(request.user), client_ip=visitor.client_ip)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 

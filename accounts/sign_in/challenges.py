@@ -1,11 +1,11 @@
-"""Challenge tokens between password and second factor. They grant no access.
+"""Challenge tokens between first method and second factor. They grant no access.
 
 A token of its own type (RFC 8725 section 3.12) names a database row, which ends with the first success or after five
 wrong codes, across processes and hosts.
 """
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -35,16 +35,19 @@ class InvalidChallenge(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Challenged:
-    """Challenge for a second factor, after a correct password."""
+    """Challenge for a second factor, after a first method; ``user`` can answer it."""
 
     token: str = field(repr=False)
     expires_at: datetime
+    user: User
 
 
-def begin(user: User, flow: str, *, at: datetime) -> Challenged:
-    """Create a challenge for the user in this flow. Raises Gone."""
+def begin(user: User, flow: str, *, amr: Sequence[str], at: datetime) -> Challenged:
+    """Create a challenge for the user in this flow, who has proved ``amr`` so far. Raises Gone."""
     jti, expires_at = uuid.uuid4(), at.replace(microsecond=0) + LIFETIME
-    row = Challenge(jti=jti, user=user, flow=flow, session_version=user.session_version, expires_at=expires_at)
+    row = Challenge(
+        jti=jti, user=user, flow=flow, amr=list(amr), session_version=user.session_version, expires_at=expires_at
+    )
     try:
         with transaction.atomic():
             row.save(force_insert=True)
@@ -61,7 +64,7 @@ def begin(user: User, flow: str, *, at: datetime) -> Challenged:
         "typ": TYPE,
         "sv": user.session_version,
     }
-    return Challenged(tokens.KeyRingBackend().encode(claims), expires_at)
+    return Challenged(tokens.KeyRingBackend().encode(claims), expires_at, user)
 
 
 def find(token: str, flow: str, *, at: datetime) -> Challenge:

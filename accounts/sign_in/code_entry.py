@@ -9,7 +9,7 @@ from datetime import datetime
 from django.db import transaction
 
 from accounts.models import User
-from accounts.sign_in import challenges, events, second_factor, wrong_codes
+from accounts.sign_in import challenges, events, totp, wrong_codes
 from accounts.sign_in.throttling import Attempt, TooManyAttempts
 from accounts.sign_in.wrong_codes import CodeEntryLocked, Try
 from accounts.visitor import Visitor
@@ -58,7 +58,7 @@ class Entry:
 def begin(user: User, code: str, visitor: Visitor, at: datetime, *, flow: str) -> Entry:
     """Count a code before it is checked. Raises TooManyAttempts, CodeEntryLocked, Gone, without counting."""
     try:
-        counted = wrong_codes.take(user, at, is_recovery_code=not second_factor.is_app_code(code))
+        counted = wrong_codes.take(user, at, is_recovery_code=not totp.is_code(code))
     except (TooManyAttempts, CodeEntryLocked):
         events.locked(user.username, visitor.client_ip, at, flow=flow, scopes=[wrong_codes.SCOPE])
         raise

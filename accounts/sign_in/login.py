@@ -4,17 +4,15 @@ import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.contrib.auth.hashers import check_password, make_password
 from django.db import transaction
-from django.utils.functional import SimpleLazyObject
 
 from accounts import selectors, services, tokens
 from accounts.hashers import limit_concurrency
 from accounts.models import User
-from accounts.sign_in import challenges, code_entry, events, second_factor
+from accounts.sign_in import challenges, code_entry, events, methods
+from accounts.sign_in import password as passwords
 from accounts.sign_in.challenges import Challenged, InvalidChallenge
 from accounts.tokens import API, GATE, IssuedToken
-from accounts.validators import MAX_LENGTH
 from accounts.visitor import Visitor
 from gatewall.engine import auth_methods
 from gatewall.engine.messages import gettext_noop as _
@@ -22,7 +20,6 @@ from gatewall.kernel.refusals import Forbidden, Gone, Refusal
 from gatewall.policy import revisions, system_settings
 
 _WRONG = _("the user name or the password is wrong")
-_DUMMY_HASH = SimpleLazyObject(lambda: make_password("the password of nobody"))
 
 
 class InvalidCredentials(Refusal):
@@ -103,22 +100,37 @@ def prove_password(username: str, password: str, *, flow: Flow, visitor: Visitor
     where = visitor.client_ip
     attempt = events.attempt(username, visitor, at, flow=flow.name)
     with attempt.uncounted_if_too_busy():
-        user = verify_password(username, password)
+        user = passwords.verify(username, password)
     if user is None:
         events.failed(username, where, at, flow=flow.name)
         raise InvalidCredentials(_WRONG)
+    try:
+        proof = ask_for_second_factor(Proven(user, (auth_methods.PASSWORD,)), flow=flow, visitor=visitor, at=at)
+    except AdminRequired:
+        attempt.uncount()
+        raise
+    if isinstance(proof, Challenged):
+        attempt.uncount()
+    else:
+        attempt.succeeded()
+    return proof
+
+
+def ask_for_second_factor(proof: Proven, *, flow: Flow, visitor: Visitor, at: datetime) -> Proven | Challenged:
+    """Return the proof of a first method, or a challenge if the account has a second factor that it does not include.
+
+    Every first method ends here. Raises InvalidCredentials, AdminRequired.
+    """
+    user = proof.user
     if flow.admins_only and not user.may_audit:
-        attempt.uncount()
-        events.failed(username, where, at, flow=flow.name, why=AdminRequired.code)
+        events.failed(user.username, visitor.client_ip, at, flow=flow.name, why=AdminRequired.code)
         raise AdminRequired(_("only admins may sign in here"))
-    if selectors.has_second_factor(user):
-        attempt.uncount()
-        try:
-            return challenges.begin(user, flow.name, at=at)
-        except Gone:
-            raise InvalidCredentials(_WRONG) from None
-    attempt.succeeded()
-    return Proven(user, (auth_methods.PASSWORD,))
+    if not auth_methods.SECOND_FACTORS.isdisjoint(proof.amr) or not selectors.has_second_factor(user):
+        return proof
+    try:
+        return challenges.begin(user, flow.name, amr=proof.amr, at=at)
+    except Gone:
+        raise InvalidCredentials(_WRONG) from None
 
 
 @limit_concurrency()
@@ -135,8 +147,8 @@ def prove_code(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datet
     except InvalidChallenge:  # the challenge ended in the meantime: the code is not checked
         entry.uncount()
         raise
-    method = second_factor.use_code(user, code, at=at)
-    if method is None:
+    proved = methods.use_code(user, code, at=at)
+    if not proved:
         entry.record_wrong()
         raise InvalidCode(_("the code is wrong, or was used already"))
     challenges.spend(challenge, at=at)
@@ -145,7 +157,7 @@ def prove_code(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datet
         events.failed(user.username, visitor.client_ip, at, flow=flow.name, why=AdminRequired.code)
         raise AdminRequired(_("only admins may sign in here"))
     entry.succeeded()
-    return Proven(user, (auth_methods.PASSWORD, method))
+    return Proven(user, methods.union(challenge.amr, proved))
 
 
 def open_session(proof: Proven, *, flow: Flow, visitor: Visitor, at: datetime) -> SignedIn:
@@ -187,18 +199,3 @@ def replace_session(
     """End a session and open another one. Raises Gone, and opens none, if the session has already ended."""
     services.end_live_session(jti, at=at)
     return start_session(user, audiences=audiences, amr=amr, visitor=visitor, at=at)
-
-
-def verify_password(username: str, password: str) -> User | None:
-    """Return the active user with this password, or None in equal time.
-
-    Does not count attempts: a caller that takes passwords from strangers counts them first. Only the allowed length is
-    hashed.
-    """
-    # evaluated once per process, before the look-up, so that timing does not reveal whether a user exists
-    dummy_hash = str(_DUMMY_HASH)
-    user = selectors.user_by_name(username)
-    known = user is not None and user.is_active
-    encoded = user.password if user is not None and known else dummy_hash
-    matches = check_password(password[:MAX_LENGTH], encoded)
-    return user if matches and known and len(password) <= MAX_LENGTH else None

@@ -2,12 +2,10 @@
 
 from datetime import datetime, timedelta
 
-from django.contrib.auth.hashers import check_password
-
 from accounts.models import User
-from accounts.sign_in import code_entry, events, second_factor
-from accounts.sign_in.second_factor import WrongSetupCode
-from accounts.validators import MAX_LENGTH
+from accounts.sign_in import code_entry, events, methods, totp
+from accounts.sign_in import password as passwords
+from accounts.sign_in.totp import WrongSetupCode
 from accounts.visitor import Visitor
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.refusals import Conflict, Forbidden, Gone
@@ -48,7 +46,7 @@ def require_password(user: User, password: str | None, *, visitor: Visitor, at: 
         raise ReauthenticationRequired("send your password along")
     attempt = events.attempt(user.username, visitor, at, flow=FLOW)
     with attempt.uncounted_if_too_busy():
-        is_right = len(password) <= MAX_LENGTH and check_password(password, user.password)
+        is_right = passwords.is_correct(user, password)
     if not is_right:
         events.failed(user.username, visitor.client_ip, at, flow=FLOW)
         raise ReauthenticationFailed("the password is wrong")
@@ -64,32 +62,32 @@ def require_password_or_code(
             raise ReauthenticationRequired("send your password or a code along")
         require_password(user, password, visitor=visitor, at=at)
         return
-    if prove_code(user, code, visitor=visitor, at=at) is None:
+    if not prove_code(user, code, visitor=visitor, at=at):
         raise ReauthenticationFailed(_("the code is wrong, or was used already"))
 
 
-def prove_code(user: User, code: str, *, visitor: Visitor, at: datetime) -> str | None:
-    """Use up a code and return its method, or None and count a wrong one.
+def prove_code(user: User, code: str, *, visitor: Visitor, at: datetime) -> tuple[str, ...]:
+    """Use up a code and return what it proves (``amr``); empty for a wrong one, which is counted.
 
     Raises TooManyAttempts, CodeEntryLocked, Gone.
     """
     entry = code_entry.begin(user, code, visitor, at, flow=FLOW)
-    method = second_factor.use_code(user, code, at=at)
-    if method is None:
-        entry.record_wrong()
-    else:
+    proved = methods.use_code(user, code, at=at)
+    if proved:
         entry.record_right()
-    return method
+    else:
+        entry.record_wrong()
+    return proved
 
 
 def confirm_second_factor(user: User, code: str, *, visitor: Visitor, at: datetime) -> list[str]:
     """Enable the second factor and return its recovery codes; a wrong code counts as at sign-in.
 
-    Raises what ``second_factor.confirm_setup()`` raises, TooManyAttempts and CodeEntryLocked.
+    Raises what ``totp.confirm_setup()`` raises, TooManyAttempts and CodeEntryLocked.
     """
     entry = code_entry.begin(user, code, visitor, at, flow=FLOW)
     try:
-        codes = second_factor.confirm_setup(user, code, at=at, client_ip=visitor.client_ip)
+        codes = totp.confirm_setup(user, code, at=at, client_ip=visitor.client_ip)
     except (Conflict, Gone):
         entry.uncount()
         raise

@@ -8,7 +8,8 @@ from django.db import transaction
 
 from accounts import services
 from accounts.models import User
-from accounts.sign_in import events, login, second_factor
+from accounts.sign_in import events, second_factor
+from accounts.sign_in import password as passwords
 from accounts.visitor import Visitor
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
@@ -34,7 +35,7 @@ def recover(username: str, password: str, recovery_key: str, *, visitor: Visitor
         events.recovery_refused(username, where, at, why="recovery-key")
         raise RecoveryRefused("this is refused")
     with attempt.uncounted_if_too_busy():
-        user = login.verify_password(username, password)
+        user = passwords.verify(username, password)
     if user is None or not user.is_admin:
         events.recovery_refused(username, where, at, why="invalid-credentials")
         raise RecoveryRefused("this is refused")

@@ -6,6 +6,7 @@ from rest_framework import serializers
 
 from accounts.sign_in.challenges import Challenged
 from accounts.sign_in.login import SignedIn
+from accounts.sign_in.methods import second_factors_of
 from gatewall.api.serializers import StrictInput, TextField
 
 
@@ -63,7 +64,7 @@ class WhoOutput(serializers.Serializer[Any]):
 
 
 class ChallengedOutput(serializers.Serializer[Any]):
-    """Response to a correct password that requires a second factor."""
+    """Response to a first method that requires a second factor; ``methods`` can answer it."""
 
     two_factor_required = serializers.BooleanField()
     challenge_token = serializers.CharField()
@@ -111,6 +112,7 @@ def signed_in(result: SignedIn) -> dict[str, Any]:
 
 
 def challenged(challenge: Challenged) -> dict[str, Any]:
-    """Return the response to a correct password that requires a second factor."""
+    """Return the response to a first method that requires a second factor, with the methods that can answer it."""
     sent = {"challenge_token": challenge.token, "expires_at": challenge.expires_at}
-    return ChallengedOutput({"two_factor_required": True, **sent, "methods": ["totp", "recovery-code"]}).data
+    names = [method.name for method in second_factors_of(challenge.user)]
+    return ChallengedOutput({"two_factor_required": True, **sent, "methods": names}).data

@@ -2,8 +2,9 @@
 
 PASSWORD = "pwd"
 APP_CODE = "otp"
-RECOVERY_CODE = "mfa"
+MULTI_FACTOR = "mfa"
+"""More than one factor; alone: a recovery code."""
 PHISHING_RESISTANT = "phr"
 """OpenID Connect Extended Authentication Profile (EAP) ACR Values 1.0, section 2."""
-AUTH_METHODS = (PASSWORD, APP_CODE, RECOVERY_CODE, PHISHING_RESISTANT)
-SECOND_FACTORS = frozenset({APP_CODE, RECOVERY_CODE})
+AUTH_METHODS = (PASSWORD, APP_CODE, MULTI_FACTOR, PHISHING_RESISTANT)
+SECOND_FACTORS = frozenset({APP_CODE, MULTI_FACTOR})

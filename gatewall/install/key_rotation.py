@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from accounts.models import TotpDevice
 from accounts.selectors import longest_session_life
-from accounts.sign_in.second_factor import sealing_context
+from accounts.sign_in.totp import sealing_context
 from gatewall.credentials import ringfile
 from gatewall.credentials.keyring import KeyRing, KeyRingRefused
 from gatewall.credentials.rotation import RESTART_GRACE, is_announced, new_ring, pruned, replaced, rotated

@@ -75,7 +75,7 @@ class SwitchOff(AccountForm):
         user = self.caller.user
         sent = {name: pages.text_of(request, name) for name in ("password", "code")}
         reauthentication.require_password_or_code(user, **sent, visitor=browser.visitor(request), at=pages.now())
-        second_factor.switch_off(user, actor=user.username, client_ip=browser.visitor(request).client_ip)
+        second_factor.switch_off_app(user, actor=user.username, client_ip=browser.visitor(request).client_ip)
         return see_other(pages.account_url(done="second-factor-off"))
 
 

@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from accounts import admin_session, browser, selectors
 from accounts.sign_in import login, reauthentication
+from accounts.sign_in.methods import union
 from gatewall.engine.auth_methods import PASSWORD
 from gatewall.portal import pages
 from gatewall.portal.pages import OwnForm, see_other
@@ -61,7 +62,7 @@ class Administration(OwnForm):
         if not selectors.has_second_factor(user):
             reauthentication.require_password(user, request.POST.get("password", ""), visitor=visitor, at=at)
             return (PASSWORD,)
-        method = reauthentication.prove_code(user, request.POST.get("code", ""), visitor=visitor, at=at)
-        if method is None:
+        proved = reauthentication.prove_code(user, request.POST.get("code", ""), visitor=visitor, at=at)
+        if not proved:
             raise login.InvalidCode("the code is wrong, or was used already")
-        return (PASSWORD, method)
+        return union(self.caller.token["amr"], proved)

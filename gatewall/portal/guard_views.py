@@ -12,7 +12,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from accounts import browser, services
 from accounts.authentication import holders
-from accounts.sign_in import login
+from accounts.sign_in import login, methods
 from accounts.sign_in.challenges import Challenged, InvalidChallenge
 from gatewall.api.own_origins import public_urls
 from gatewall.engine.model import Reason
@@ -120,6 +120,7 @@ def _sign_in(request: HttpRequest, error: str = "", status: int = 200) -> HttpRe
         "message": system_settings.current().guard_message,
         "notice": notices.for_stranger(request, return_url),
         "probe": probe_cookies.FIELD,
+        "offers": list(methods.offers(browser.host_name(request))),
     }
     response = pages.page(request, "guard", words, return_url=return_url, status=status)
     probe_cookies.expect_cookies(response, request)

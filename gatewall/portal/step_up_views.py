@@ -6,9 +6,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from accounts import browser, selectors, services
-from accounts.sign_in import login, reauthentication, second_factor, totp
-from accounts.sign_in.second_factor import Setup
-from gatewall.engine.auth_methods import APP_CODE, PASSWORD
+from accounts.sign_in import login, reauthentication, totp, totp_codes
+from accounts.sign_in.methods import union
+from accounts.sign_in.totp import Setup
+from gatewall.engine.auth_methods import APP_CODE
 from gatewall.kernel.refusals import Gone
 from gatewall.portal import pages
 from gatewall.portal.pages import Caller, OwnForm
@@ -26,10 +27,10 @@ class StepUp(OwnForm):
 
     def send(self, request: HttpRequest) -> HttpResponse:
         code, visitor = request.POST.get("code", ""), browser.visitor(request)
-        method = reauthentication.prove_code(self.caller.user, code, visitor=visitor, at=pages.now())
-        if method is None:
+        proved = reauthentication.prove_code(self.caller.user, code, visitor=visitor, at=pages.now())
+        if not proved:
             raise login.InvalidCode("the code is wrong, or was used already")
-        token = pages.replace_session(request, self.caller, amr=(PASSWORD, method))
+        token = pages.replace_session(request, self.caller, amr=union(self.caller.token["amr"], proved))
         return pages.enter(request, token, pages.return_url_of(request))
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
@@ -42,11 +43,11 @@ class Enrol(OwnForm):
     def send(self, request: HttpRequest) -> HttpResponse:
         user, at = self.caller.user, pages.now()
         if reauthentication.is_fresh(self.caller.signed_in_at, at):
-            return _setup_page(request, second_factor.begin_setup(user, at=at))
+            return _setup_page(request, totp.begin_setup(user, at=at))
         reauthentication.require_password(
             user, pages.text_of(request, "password"), visitor=browser.visitor(request), at=at
         )
-        setup = second_factor.begin_setup(user, at=at)
+        setup = totp.begin_setup(user, at=at)
         token = pages.replace_session(request, self.caller, amr=tuple(self.caller.token["amr"]))
         response = _setup_page(request, setup)
         browser.set_session(response, request, token.text, expires_at=token.expires_at)
@@ -70,7 +71,7 @@ class ConfirmEnrolment(OwnForm):
         codes = reauthentication.confirm_second_factor(user, code, visitor=browser.visitor(request), at=at)
         words = {"codes": codes, "username": user.username}
         response = pages.page(request, "recovery_codes", words, return_url=pages.return_url_of(request))
-        amr = (PASSWORD, APP_CODE)
+        amr = union(self.caller.token["amr"], (APP_CODE,))
         with suppress(Gone):  # if the session ended meanwhile, show the codes anyway
             token = pages.replace_session(request, self.caller, amr=amr)
             services.end_sessions_besides(user, token.jti, at=at)
@@ -79,7 +80,7 @@ class ConfirmEnrolment(OwnForm):
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
         fresh = reauthentication.is_fresh(self.caller.signed_in_at, pages.now())
-        setup = second_factor.pending_setup(self.caller.user) if fresh else None
+        setup = totp.pending_setup(self.caller.user) if fresh else None
         if setup is not None:
             return _setup_page(request, setup, error, status)
         return _offer(request, self.caller, pages.return_url_of(request), error, status)
@@ -103,7 +104,7 @@ def _offer(
 
 def _setup_page(request: HttpRequest, setup: Setup, error: str = "", status: int = 200) -> HttpResponse:
     words = {
-        "qr_code": totp.qr_png(setup.otpauth_uri),
+        "qr_code": totp_codes.qr_png(setup.otpauth_uri),
         "secret": " ".join(setup.secret[start : start + 4] for start in range(0, len(setup.secret), 4)),
         "otpauth_uri": setup.otpauth_uri,
         "error": error,

@@ -6,11 +6,12 @@ from datetime import timedelta
 
 import pytest
 from django.utils import timezone
-from django_otp.oath import totp
+from django_otp import oath
 
 from accounts import selectors, services
 from accounts.models import Session, User
-from accounts.sign_in import login, second_factor
+from accounts.sign_in import login, totp
+from accounts.sign_in import password as passwords
 from accounts.visitor import Visitor
 from gatewall.engine.model import CredentialKind, Reason
 from gatewall.policy import revisions
@@ -43,7 +44,7 @@ def test_a_user_is_added_changed_and_deleted(pages, decide, office):
     assert added.supersedes(before)
     charlie = User.objects.get(username="charlie")
     assert charlie.created_by == "alice"
-    assert login.verify_password("charlie", OTHER_PASSWORD) == charlie
+    assert passwords.verify("charlie", OTHER_PASSWORD) == charlie
     token = session_of(charlie)
     assert decide(host=OFFICE, credentials=a_session(token)) is Reason.SESSION_VALID
     assert decide(host="other.example", credentials=a_session(token)) is Reason.HOST_NOT_IN_SCOPE
@@ -65,7 +66,7 @@ def test_a_change_without_a_new_password_keeps_password_and_sessions(pages, bob,
     pages.submit(f"/accounts/user/{bob.pk}/change/", remark="tall")
 
     assert User.objects.get(pk=bob.pk).remark == "tall"
-    assert login.verify_password("bob", PASSWORD) is not None
+    assert passwords.verify("bob", PASSWORD) is not None
     assert decide(credentials=a_session(token)) is Reason.SESSION_VALID
 
 
@@ -74,7 +75,7 @@ def test_a_new_password_ends_the_sessions(pages, bob, decide):
 
     pages.submit(f"/accounts/user/{bob.pk}/change/", new_password=OTHER_PASSWORD)
 
-    assert login.verify_password("bob", OTHER_PASSWORD) is not None
+    assert passwords.verify("bob", OTHER_PASSWORD) is not None
     assert decide(credentials=a_session(token)) is Reason.CREDENTIAL_INVALID
 
 
@@ -273,9 +274,9 @@ def test_the_session_of_a_disabled_admin_stays_dead_when_they_are_enabled_again(
 
 
 def test_an_admin_takes_a_lost_second_factor_from_a_user(pages, bob):
-    setup = second_factor.begin_setup(bob, at=timezone.now())
-    code = f"{totp(b32decode(setup.secret)):06d}"
-    second_factor.confirm_setup(bob, code, at=timezone.now())
+    setup = totp.begin_setup(bob, at=timezone.now())
+    code = f"{oath.totp(b32decode(setup.secret)):06d}"
+    totp.confirm_setup(bob, code, at=timezone.now())
     session_of(bob)
     page = f"/accounts/user/{bob.pk}/change/"
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts import services
 from accounts.backends import AccountsBackend
 from accounts.models import FailureCount, Session, WrongCodes
-from accounts.sign_in import second_factor
+from accounts.sign_in import totp
 from tests.admin.conftest import ADMIN, Pages
 from tests.support.proxies import PASSWORD, Api
 from tests.support.second_factor import an_app
@@ -149,7 +149,7 @@ def test_a_session_of_one_factor_is_shut_out_when_the_second_is_switched_on(page
 
 
 def test_a_setup_that_waits_shuts_nobody_out(pages, alice):
-    second_factor.begin_setup(alice, at=timezone.now())
+    totp.begin_setup(alice, at=timezone.now())
 
     assert is_in(pages)
 

@@ -51,7 +51,7 @@ def test_a_challenge_dies_after_its_success(app):
 @pytest.mark.parametrize("flow", FLOWS)
 @BOTH
 def test_a_challenge_belongs_to_its_flow(app, alice, flow, door):
-    challenge = challenges.begin(alice, flow, at=timezone.now()).token
+    challenge = challenges.begin(alice, flow, amr=["pwd"], at=timezone.now()).token
 
     expected = (200, None) if door == f"/{flow}" else (401, "invalid-challenge")
     assert code_of(finish(challenge, app.code(), door)) == expected
@@ -165,7 +165,7 @@ def test_a_user_who_is_deleted_after_their_code_was_right_gets_no_session(app, a
 
 def test_a_factor_that_is_switched_off_meanwhile_ends_the_challenge_without_a_session(app, alice):
     challenge = begin()
-    second_factor.switch_off(alice, actor="test")
+    second_factor.switch_off_app(alice, actor="test")
 
     assert code_of(finish(challenge, app.code())) == (401, "invalid-code")
     assert code_of(finish(challenge, app.recovery_codes[0])) == (401, "invalid-code")

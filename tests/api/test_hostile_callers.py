@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from accounts import selectors, services
 from accounts.models import Session
-from accounts.sign_in import login, second_factor
+from accounts.sign_in import login, totp
 from accounts.visitor import Visitor
 from gatewall.api import rate
 from gatewall.policy import revisions, system_settings
@@ -66,7 +66,7 @@ def test_a_session_that_was_ended_meanwhile_is_not_replaced(bob):
 
 def test_sessions_of_one_factor_end_when_the_second_is_switched_on(bob, auth):
     own, other = a_token(bob), a_token(bob)
-    setup = second_factor.begin_setup(bob, at=timezone.now())
+    setup = totp.begin_setup(bob, at=timezone.now())
 
     confirmed = Api(own).post(f"/users/{bob.pk}/totp/confirm", {"code": App(secret_of(setup.secret)).code()})
 

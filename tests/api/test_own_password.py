@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from accounts import services
 from accounts.models import Session, User
-from accounts.sign_in import login
+from accounts.sign_in import password as passwords
 from tests.api.own import AUDIENCES, NEW, OLD, of
 from tests.support.proxies import PASSWORD, Api, a_token, code_of, enter_admin_site
 from tests.support.second_factor import an_app
@@ -123,7 +123,7 @@ def test_a_hash_is_made_before_others_must_wait_for_the_change(bob, monkeypatch)
     services.create_user(actor="", username="dora", password=NEW)
 
     assert inside == [0, 0]
-    assert login.verify_password("dora", NEW) == User.objects.get(username="dora")
+    assert passwords.verify("dora", NEW) == User.objects.get(username="dora")
 
 
 def test_under_the_admin_site_the_fresh_token_has_the_factors_that_were_shown_there(alice):

@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from accounts import services
 from accounts.models import FailureCount, RecoveryCode, Session, TotpDevice
-from accounts.sign_in import login, second_factor
+from accounts.sign_in import password as passwords
+from accounts.sign_in import totp
 from gatewall.policy import system_settings
 from tests.support.proxies import PASSWORD, Api, a_token, code_of
 from tests.support.second_factor import an_app
@@ -233,7 +234,7 @@ def test_the_command_recovers_without_key_and_password(alice, app, auth, capsys,
     assert not TotpDevice.objects.exists()
     assert not RecoveryCode.objects.exists()
     assert auth(service_authorization=token).status == 401
-    assert login.verify_password("alice", PASSWORD) == alice
+    assert passwords.verify("alice", PASSWORD) == alice
 
 
 @pytest.mark.parametrize("name", ["nobody", "", "a\0b", "no name at all; --"])
@@ -244,7 +245,7 @@ def test_the_command_says_that_there_is_no_such_user(alice, app, name):
 
 
 def test_the_command_ends_a_setup_that_was_never_confirmed(alice):
-    second_factor.begin_setup(alice, at=timezone.now())
+    totp.begin_setup(alice, at=timezone.now())
 
     call_command("recover_admin_2fa", "alice")
 

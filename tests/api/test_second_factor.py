@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from accounts import tokens
 from accounts.models import Challenge, RecoveryCode, Session, TotpDevice
-from accounts.sign_in import challenges, second_factor
+from accounts.sign_in import challenges, totp
 from tests.api.sign_ins import BOTH, begin, finish
 from tests.support.cast import MOMENT
 from tests.support.proxies import PASSWORD, Api, a_token, code_of
@@ -133,7 +133,7 @@ def test_a_clock_that_goes_back_makes_no_used_code_good(app, clock):
 
 
 def test_a_secret_that_was_never_confirmed_is_no_factor(alice, clock):
-    second_factor.begin_setup(alice, at=timezone.now())
+    totp.begin_setup(alice, at=timezone.now())
 
     assert Api().post("/login", {"username": "alice", "password": PASSWORD}).json()["two_factor_required"] is False
 
@@ -203,8 +203,8 @@ def test_the_lifetime_of_a_session_counts_from_its_code(app, clock):
 
 
 def test_what_is_shown_of_values_that_hold_secrets_hides_them(app, alice):
-    challenge = challenges.begin(alice, "login", at=MOMENT)
-    setup = second_factor.Setup("SECRET", "otpauth://SECRET")
+    challenge = challenges.begin(alice, "login", amr=["pwd"], at=MOMENT)
+    setup = totp.Setup("SECRET", "otpauth://SECRET")
     issued = tokens.issue(
         user_id=1, session_version=1, audiences=["gate"], amr=["pwd"], at=MOMENT, lifetime=timedelta(hours=1)
     )

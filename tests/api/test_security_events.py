@@ -114,14 +114,14 @@ def test_a_wrong_code_is_told_and_no_success_before_the_right_one(alice):
 
 def test_a_second_factor_that_comes_and_goes_is_told(alice):
     an_app(alice)
-    second_factor.switch_off(alice, actor="alice")
+    second_factor.switch_off_app(alice, actor="alice")
 
     assert [kind for kind, *_ in told()] == ["two-factor.enabled", "two-factor.disabled"]
 
 
 def test_nothing_is_told_of_a_second_factor_that_is_not_on(bob):
     with pytest.raises(second_factor.Gone):
-        second_factor.switch_off(bob, actor="alice")
+        second_factor.switch_off_app(bob, actor="alice")
 
     assert told() == []
 

@@ -218,7 +218,7 @@ def test_what_nobody_had_the_time_to_look_at_is_no_failure(monkeypatch):
         raise TooBusy("busy", retry_after_seconds=5)
 
     with monkeypatch.context() as patched:
-        patched.setattr("accounts.sign_in.login.check_password", too_busy)
+        patched.setattr("accounts.sign_in.password.check_password", too_busy)
         answers = [sign_in() for _ in range(12)]
 
     assert {(answer.status_code, answer.json()["code"]) for answer in answers} == {(429, "too-busy")}

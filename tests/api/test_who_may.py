@@ -168,7 +168,7 @@ NOBODY = {
     "license": lambda _: a_license(),
     "expired": lambda admin: a_token(admin, at=timezone.now() - timedelta(days=2)),
     "revoked": revoked,
-    "challenged": lambda admin: challenges.begin(admin, "login", at=timezone.now()).token,
+    "challenged": lambda admin: challenges.begin(admin, "login", amr=["pwd"], at=timezone.now()).token,
     "garbage": lambda _: "no.good.token",
 }
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from accounts import services
 from accounts.models import RecoveryCode
-from accounts.sign_in import challenges, recovery, second_factor
+from accounts.sign_in import challenges, recovery, recovery_codes, totp
 from gatewall.credentials.keyring import KeyRing
 from gatewall.credentials.rotation import new_key
 from tests.support.proxies import PASSWORD, Api, a_git_token, a_license, a_token, a_user
@@ -20,7 +20,7 @@ INVALID = (401, "credential-invalid")
 
 
 def a_challenge(user, flow="login", *, at=None):
-    return challenges.begin(user, flow, at=at or timezone.now()).token
+    return challenges.begin(user, flow, amr=["pwd"], at=at or timezone.now()).token
 
 
 def refusals_of(auth, token, *, cookie=False):
@@ -101,10 +101,10 @@ def test_a_token_that_was_good_opens_nothing_any_more(new_gate, settings, alice,
 def second_factor_of(user):
     """Switch the second factor on, without an app; return its recovery codes."""
     now = timezone.now()
-    second_factor.begin_setup(user, at=now)
+    totp.begin_setup(user, at=now)
     user.totp.confirmed_at = now
     user.totp.save()
-    return second_factor._new_recovery_codes(user)
+    return recovery_codes.replace(user)
 
 
 def used_twice(alice, bob):
@@ -117,7 +117,7 @@ def of_another(alice, bob):
     token, codes = a_challenge(alice), second_factor_of(bob)
     second_factor_of(alice)
     said = answer(token, codes[0])
-    assert RecoveryCode.objects.filter(user=bob).count() == second_factor.CODES
+    assert RecoveryCode.objects.filter(user=bob).count() == recovery_codes.CODES
     return said
 
 

@@ -9,7 +9,7 @@ from audit.models import AccessLog, AccessLogRule
 from audit.spool.rows import client_key
 from policies.services import block_network, register_domain, create_waf_rule, allow_network
 from accounts.models import FailureCount
-from accounts.sign_in.second_factor import sealing_context
+from accounts.sign_in.totp import sealing_context
 from accounts.models import TotpDevice
 from django.conf import settings
 from gatewall.credentials.sealing import Sealer

@@ -135,7 +135,7 @@ def test_every_value_survives_the_way_to_a_database(site, target, tmp_path, data
         assert len(two.rows(table)) >= len(one.rows(table)), table
     for table, stored in one.manifest["tables"].items():
         assert two.manifest["tables"][table]["sequence"] >= stored["sequence"]
-    opened = "from accounts.models import TotpDevice\nfrom accounts.sign_in.second_factor import sealing_context\n"
+    opened = "from accounts.models import TotpDevice\nfrom accounts.sign_in.totp import sealing_context\n"
     opened += "from django.conf import settings\nfrom gatewall.credentials.sealing import Sealer\n"
     opened += "device = TotpDevice.objects.get()\nsealer = Sealer(settings.GATEWALL_DATA_KEYS)\n"
     opened += "out = sealer.open(device.sealed_secret, context=sealing_context(device.user_id)).decode()"

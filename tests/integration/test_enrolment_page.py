@@ -9,8 +9,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.utils import timezone
 
+from accounts import selectors
 from accounts.models import TotpDevice
-from accounts.sign_in import second_factor
+from accounts.sign_in import totp
 from tests.support.cast import OFFICE
 from tests.support.proxies import PASSWORD, a_token
 from tests.support.second_factor import App, secret_of
@@ -105,7 +106,7 @@ def test_a_wrong_first_code_shows_the_same_secret_again(signed_in, bob, office, 
     page = signed_in.send("/enrol/confirm", code=code, rd=BACK)
 
     assert (page.status_code, secret(page), field(page, "rd")) == (400, secret(begun), BACK)
-    assert not second_factor.selectors.has_second_factor(bob)
+    assert not selectors.has_second_factor(bob)
 
 
 def test_wrong_first_codes_are_counted(signed_in):
@@ -158,7 +159,7 @@ def test_the_password_makes_the_session_a_new_one(visitor, bob, auth):
 def test_a_stolen_old_session_is_not_shown_a_secret_that_waits(visitor, bob, office):
     """Whoever holds it could confirm the secret, and the account would be theirs."""
     visitor.token = a_token(bob, audiences=["gate"], at=timezone.now() - LATER)
-    waiting = second_factor.begin_setup(bob, at=timezone.now())
+    waiting = totp.begin_setup(bob, at=timezone.now())
     app = App(secret_of(waiting.secret))
 
     for code in (app.wrong, app.code()):
@@ -167,4 +168,4 @@ def test_a_stolen_old_session_is_not_shown_a_secret_that_waits(visitor, bob, off
         assert page.status_code == 403
         assert waiting.secret not in page.text.replace(" ", "")
         assert "Please enter your password." in words(page)
-    assert not second_factor.selectors.has_second_factor(bob)
+    assert not selectors.has_second_factor(bob)

@@ -103,7 +103,7 @@ def test_after_five_wrong_codes_one_begins_again_and_keeps_the_way_back(browser,
 @pytest.mark.parametrize("flow", ["login", "admin-login", "admin-site"])
 def test_the_challenge_of_another_flow_is_refused(browser, app, bob, flow):
     page = begin(browser)
-    foreign = challenges.begin(bob, flow, at=timezone.now()).token
+    foreign = challenges.begin(bob, flow, amr=["pwd"], at=timezone.now()).token
 
     assert finish(browser, page, app.code(), challenge=foreign).status_code == 401
     assert not Session.objects.exists()
@@ -198,9 +198,9 @@ def test_a_user_who_is_deleted_after_their_code_was_right_begins_again(browser, 
 def test_a_user_who_is_deleted_after_their_password_was_right_is_nobody(browser, app, bob, monkeypatch):
     real = challenges.begin
 
-    def delete_then(user, flow, *, at):
+    def delete_then(user, flow, *, amr, at):
         services.delete_user(services.User.objects.get(pk=user.pk), actor="cast")
-        return real(user, flow, at=at)
+        return real(user, flow, amr=amr, at=at)
 
     monkeypatch.setattr(challenges, "begin", delete_then)
 

@@ -11,7 +11,7 @@ from django.contrib.auth.hashers import Argon2PasswordHasher, MD5PasswordHasher,
 
 from accounts import hashers, services
 from accounts.hashers import AT_ONCE, Argon2idHasher, TooBusy
-from accounts.sign_in import login
+from accounts.sign_in import password as passwords
 from tests.support.proxies import PASSWORD
 
 VISITORS = 12
@@ -148,14 +148,14 @@ GUESSES = {
 @pytest.mark.parametrize("guess", GUESSES)
 def test_every_guess_is_one_hash_of_at_most_a_passwords_length(alice, guess, monkeypatch):
     services.create_user(actor="", username="dora", password=PASSWORD, is_active=False)
-    str(login._DUMMY_HASH)
+    str(passwords._DUMMY_HASH)
     hashed = []
     real = MD5PasswordHasher.verify
     monkeypatch.setattr(
         MD5PasswordHasher, "verify", lambda self, *given: hashed.append(len(given[0])) or real(self, *given)
     )
 
-    found = login.verify_password(*GUESSES[guess])
+    found = passwords.verify(*GUESSES[guess])
 
     assert (found == alice) is (guess == "right")
     assert len(hashed) == 1
@@ -167,12 +167,12 @@ def test_every_guess_is_one_hash_of_at_most_a_passwords_length(alice, guess, mon
 def test_the_hash_of_nobody_is_made_for_whoever_comes_first(alice, username, monkeypatch):
     made = []
     monkeypatch.setattr(
-        login,
+        passwords,
         "_DUMMY_HASH",
-        login.SimpleLazyObject(lambda: made.append(username) or make_password("the password of nobody")),
+        passwords.SimpleLazyObject(lambda: made.append(username) or make_password("the password of nobody")),
     )
 
     for _ in range(2):
-        login.verify_password(username, "wrong")
+        passwords.verify(username, "wrong")
 
     assert made == [username]

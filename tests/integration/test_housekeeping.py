@@ -29,7 +29,7 @@ def failures():
 @pytest.mark.parametrize(("age", "left"), [(5 * MINUTE - timedelta(seconds=1), 1), (5 * MINUTE, 0)])
 def test_challenges_go_when_they_are_over(bob, age, left):
     at = timezone.now().replace(microsecond=0)
-    challenges.begin(bob, "login", at=at)
+    challenges.begin(bob, "login", amr=["pwd"], at=at)
 
     housekeeping.tidy(at + age)
 

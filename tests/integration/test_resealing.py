@@ -6,7 +6,7 @@ import pytest
 from django.apps import apps
 
 from accounts.models import TotpDevice
-from accounts.sign_in.second_factor import sealing_context
+from accounts.sign_in.totp import sealing_context
 from gatewall.credentials.keyring import KeyRing
 from gatewall.credentials.rotation import new_ring
 from gatewall.credentials.sealing import SealBroken, Sealer

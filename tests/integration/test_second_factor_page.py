@@ -83,7 +83,7 @@ def test_a_challenge_that_is_over_leads_to_the_beginning(visitor, bob, office, r
     elif reason == "forged":
         challenge = "no.good.token"
     elif reason == "of another way in":
-        challenge = challenges.begin(bob, "login", at=timezone.now()).token
+        challenge = challenges.begin(bob, "login", amr=["pwd"], at=timezone.now()).token
 
     with time_machine.travel(timezone.now() + timedelta(minutes=6 if reason == "expired" else 0), tick=False):
         page = visitor.send("/second-factor", challenge=challenge, code=app.code(), rd=BACK)

@@ -11,7 +11,7 @@ from accounts import hashers
 from accounts.hashers import SIGN_INS_AT_ONCE as AT_ONCE
 from accounts.models import FailureCount
 from accounts.sign_in import events as sign_in_events
-from accounts.sign_in import login
+from accounts.sign_in import password as passwords
 from tests.support.proxies import PASSWORD, Api
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -44,7 +44,7 @@ def all_together(work, times):
 @pytest.fixture
 def in_flight(monkeypatch):
     """How many sign-ins were between the count of the attempt and the check of the password, at each that began."""
-    counted, checked, seen, now = sign_in_events.attempt, login.verify_password, [], []
+    counted, checked, seen, now = sign_in_events.attempt, passwords.verify, [], []
 
     def count(*arguments, **options):
         now.append(1)
@@ -57,7 +57,7 @@ def in_flight(monkeypatch):
         return checked(*arguments)
 
     monkeypatch.setattr(sign_in_events, "attempt", count)
-    monkeypatch.setattr(login, "verify_password", check)
+    monkeypatch.setattr(passwords, "verify", check)
     return seen
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts import hashers
 from accounts.models import Challenge, FailureCount, RecoveryCode, Session, TotpDevice, WrongCodes
-from accounts.sign_in import login, second_factor, throttling, totp, wrong_codes
+from accounts.sign_in import login, recovery_codes, throttling, totp, totp_codes, wrong_codes
 from gatewall.policy import system_settings
 from tests.support.concurrency import at_once
 from tests.support.processes import PATIENCE
@@ -96,7 +96,7 @@ def test_of_a_hundred_uses_of_one_recovery_code_one_succeeds(alice):
     got = outcomes(lambda number: call("/login/2fa", challenge_token=tokens[number], code=code), ONCE)
 
     assert got == {OK: 1, WRONG: ONCE - 1}
-    assert RecoveryCode.objects.count() == second_factor.CODES - 1
+    assert RecoveryCode.objects.count() == recovery_codes.CODES - 1
 
 
 @pytest.mark.usefixtures("unlimited")
@@ -239,12 +239,12 @@ def test_a_setup_is_confirmed_once(alice):
 
     results = at_once(confirm, 20)
 
-    shown = [result for result in results if len(result) == second_factor.CODES]
+    shown = [result for result in results if len(result) == recovery_codes.CODES]
     assert len(shown) == 1
     assert [result for result in results if result not in shown] == [[409, "totp-enabled"]] * 19
     tokens = [a_challenge() for _ in shown[0]]
     got = [call("/login/2fa", challenge_token=token, code=code) for token, code in zip(tokens, shown[0], strict=True)]
-    assert got == [OK] * second_factor.CODES
+    assert got == [OK] * recovery_codes.CODES
 
 
 def test_setups_at_once_leave_one_secret_that_was_shown(alice):
@@ -253,7 +253,7 @@ def test_setups_at_once_leave_one_secret_that_was_shown(alice):
     results = at_once(lambda _: Api(token).post(f"/users/{alice.pk}/totp/setup", {}).json()["secret"], 20)
 
     device = TotpDevice.objects.get()
-    assert totp.base32(second_factor._secret(device)) in results
+    assert totp_codes.base32(totp._secret(device)) in results
 
 
 @pytest.mark.usefixtures("unlimited")

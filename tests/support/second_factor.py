@@ -42,10 +42,10 @@ class App:
 
 def an_app(user: Any) -> App:
     """Enable a user's second factor, some time ago, so that the current code is unused."""
-    second_factor, timezone = import_module("accounts.sign_in.second_factor"), import_module("django.utils.timezone")
+    totp, timezone = import_module("accounts.sign_in.totp"), import_module("django.utils.timezone")
     at: datetime = timezone.now() - timedelta(minutes=5)
-    app = App(secret_of(second_factor.begin_setup(user, at=at).secret))
-    app.recovery_codes = second_factor.confirm_setup(user, app.code(at=at.timestamp()), at=at)
+    app = App(secret_of(totp.begin_setup(user, at=at).secret))
+    app.recovery_codes = totp.confirm_setup(user, app.code(at=at.timestamp()), at=at)
     return app
 
 

@@ -12,7 +12,7 @@ import zxingcpp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.sign_in import totp
+from accounts.sign_in import totp_codes
 from tests.support.second_factor import STEP, App, code_of_step, secret_of
 
 SECRET = b"12345678901234567890"
@@ -32,19 +32,19 @@ APP = App(SECRET)
 
 @pytest.mark.parametrize(("at", "code"), RFC_6238)
 def test_the_vectors_of_rfc_6238_match(at, code):
-    assert totp.matching_step(SECRET, code[-6:], at=at, after=-1) == at // STEP
+    assert totp_codes.matching_step(SECRET, code[-6:], at=at, after=-1) == at // STEP
 
 
 @pytest.mark.parametrize(("counter", "code"), list(enumerate(RFC_4226)))
 def test_the_vectors_of_rfc_4226_match(counter, code):
-    assert totp.matching_step(SECRET, code, at=counter * STEP, after=-1) == counter
+    assert totp_codes.matching_step(SECRET, code, at=counter * STEP, after=-1) == counter
 
 
 @pytest.mark.parametrize(
     ("steps", "is_taken"), [(-3, False), (-2, False), (-1, True), (0, True), (1, True), (2, False)]
 )
 def test_a_step_before_and_one_after_are_taken(steps, is_taken):
-    found = totp.matching_step(SECRET, APP.code(steps=steps, at=NOW), at=NOW, after=-1)
+    found = totp_codes.matching_step(SECRET, APP.code(steps=steps, at=NOW), at=NOW, after=-1)
 
     assert found == (NOW_STEP + steps if is_taken else None)
 
@@ -54,20 +54,20 @@ def test_a_step_before_and_one_after_are_taken(steps, is_taken):
 )
 def test_a_code_is_taken_for_ninety_seconds(seconds, is_taken):
     begins = NOW_STEP * STEP
-    found = totp.matching_step(SECRET, code_of_step(SECRET, NOW_STEP), at=begins + seconds, after=-1)
+    found = totp_codes.matching_step(SECRET, code_of_step(SECRET, NOW_STEP), at=begins + seconds, after=-1)
 
     assert found == (NOW_STEP if is_taken else None)
 
 
 @pytest.mark.parametrize(("used", "is_taken"), [(-1, True), (0, False), (1, False)])
 def test_a_step_is_taken_after_the_last_one_alone(used, is_taken):
-    found = totp.matching_step(SECRET, APP.code(at=NOW), at=NOW, after=NOW_STEP + used)
+    found = totp_codes.matching_step(SECRET, APP.code(at=NOW), at=NOW, after=NOW_STEP + used)
 
     assert found == (NOW_STEP if is_taken else None)
 
 
 def test_the_clock_may_stand_at_its_beginning():
-    assert totp.matching_step(SECRET, RFC_4226[0], at=0.0, after=-1) == 0
+    assert totp_codes.matching_step(SECRET, RFC_4226[0], at=0.0, after=-1) == 0
 
 
 @pytest.mark.parametrize(
@@ -94,49 +94,49 @@ def test_the_clock_may_stand_at_its_beginning():
     ids=ascii,
 )
 def test_what_is_no_six_ascii_digits_is_no_code(code):
-    assert not totp.is_code(code)
-    assert totp.matching_step(SECRET, code, at=NOW, after=-1) is None
+    assert not totp_codes.is_code(code)
+    assert totp_codes.matching_step(SECRET, code, at=NOW, after=-1) is None
 
 
 def test_arabic_digits_of_the_right_code_are_not_taken():
     arabic = APP.code(at=NOW).translate({ord(str(digit)): 0x660 + digit for digit in range(10)})
 
-    assert totp.matching_step(SECRET, arabic, at=NOW, after=-1) is None
+    assert totp_codes.matching_step(SECRET, arabic, at=NOW, after=-1) is None
 
 
 def test_a_code_that_begins_with_zeros_is_taken_with_them_alone():
     step = next(step for step in range(10_000) if code_of_step(SECRET, step).startswith("00"))
     code = code_of_step(SECRET, step)
 
-    assert totp.matching_step(SECRET, code, at=step * STEP, after=-1) == step
-    assert totp.matching_step(SECRET, code.lstrip("0"), at=step * STEP, after=-1) is None
+    assert totp_codes.matching_step(SECRET, code, at=step * STEP, after=-1) == step
+    assert totp_codes.matching_step(SECRET, code.lstrip("0"), at=step * STEP, after=-1) is None
 
 
 @given(st.binary(min_size=20, max_size=20), st.integers(2, 10**9), st.integers(-5, 5))
 def test_codes_of_every_secret_are_those_of_the_rfc(secret, step, drift):
-    found = totp.matching_step(secret, code_of_step(secret, step + drift), at=step * STEP, after=-1)
+    found = totp_codes.matching_step(secret, code_of_step(secret, step + drift), at=step * STEP, after=-1)
 
     assert found is not None if abs(drift) <= 1 else found in {None, *(step + each for each in (-1, 0, 1))}
 
 
 def test_another_secret_has_other_codes():
-    assert totp.matching_step(SECRET[::-1], APP.code(at=NOW), at=NOW, after=-1) is None
+    assert totp_codes.matching_step(SECRET[::-1], APP.code(at=NOW), at=NOW, after=-1) is None
 
 
 def test_a_secret_has_160_random_bits():
-    secrets = {totp.new_secret() for _ in range(100)}
+    secrets = {totp_codes.new_secret() for _ in range(100)}
 
     assert len(secrets) == 100
     assert {len(secret) for secret in secrets} == {20}
 
 
 def test_the_uri_says_what_an_app_needs():
-    parts = urlsplit(totp.otpauth_uri(SECRET, "alice"))
+    parts = urlsplit(totp_codes.otpauth_uri(SECRET, "alice"))
     query = dict(parse_qs(parts.query).items())
 
     assert (parts.scheme, parts.netloc, parts.path) == ("otpauth", "totp", "/Gatewall:alice")
     assert {name: values[0] for name, values in query.items()} == {
-        "secret": totp.base32(SECRET),
+        "secret": totp_codes.base32(SECRET),
         "issuer": "Gatewall",
         "algorithm": "SHA1",
         "digits": "6",
@@ -148,14 +148,14 @@ def test_the_uri_says_what_an_app_needs():
 
 @pytest.mark.parametrize("username", ["alice", "a.b_c-d", "alice+x@office.example", "x" * 64])
 def test_every_name_survives_the_uri(username):
-    parts = urlsplit(totp.otpauth_uri(SECRET, username))
+    parts = urlsplit(totp_codes.otpauth_uri(SECRET, username))
 
     assert unquote(parts.path) == f"/Gatewall:{username}"
     assert set(parse_qs(parts.query)) == {"secret", "issuer", "algorithm", "digits", "period"}
 
 
 def test_a_secret_is_shown_without_padding():
-    assert re.fullmatch("[A-Z2-7]{32}", totp.base32(SECRET))
+    assert re.fullmatch("[A-Z2-7]{32}", totp_codes.base32(SECRET))
 
 
 def decoded(pixels: list[list[int]]) -> str:
@@ -167,8 +167,8 @@ def decoded(pixels: list[list[int]]) -> str:
 
 @pytest.mark.parametrize("username", ["bob", "alice+x@office.example", "x" * 64])
 def test_the_png_is_read_back(username):
-    uri = totp.otpauth_uri(SECRET, username)
-    head, _, body = totp.qr_png(uri).partition(",")
+    uri = totp_codes.otpauth_uri(SECRET, username)
+    head, _, body = totp_codes.qr_png(uri).partition(",")
     _, _, rows, about = png.Reader(file=io.BytesIO(b64decode(body, validate=True))).read()
 
     assert head == "data:image/png;base64"
@@ -178,8 +178,8 @@ def test_the_png_is_read_back(username):
 
 @pytest.mark.parametrize("username", ["bob", "alice+x@office.example", "x" * 64])
 def test_the_svg_is_read_back(username):
-    uri = totp.otpauth_uri(SECRET, username)
-    text = totp.qr_svg(uri)
+    uri = totp_codes.otpauth_uri(SECRET, username)
+    text = totp_codes.qr_svg(uri)
     side = int(re.search(r'viewBox="0 0 (\d+) \1"', text)[1])
     dark = {(int(x), int(y)) for x, y in re.findall(r"M(\d+),(\d+)H", text)}
 
@@ -188,7 +188,7 @@ def test_the_svg_is_read_back(username):
 
 
 def test_the_svg_brings_no_script_and_loads_nothing():
-    text = totp.qr_svg(totp.otpauth_uri(SECRET, "bob"))
+    text = totp_codes.qr_svg(totp_codes.otpauth_uri(SECRET, "bob"))
 
     assert "<script" not in text
     assert "href" not in text
