@@ -116,6 +116,21 @@ class Session(models.Model):
         return self.revoked_at is None and at < self.expires_at and self.session_version == self.user.session_version
 
 
+class HandOff(models.Model):
+    """One-time code that hands a session to the guard page of another parent domain, by digests of code and browser."""
+
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="hand_offs")
+    guard = models.CharField(max_length=300)
+    digest = models.CharField(max_length=64, unique=True)
+    browser = models.CharField(max_length=64)
+    expires_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["session", "guard"], name="hand_off_is_unique_per_session_and_guard"),
+        ]
+
+
 class ApiToken(Record):
     """A token for the management API; the row holds only its digest. ``user`` is the admin who made it.
 

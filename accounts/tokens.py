@@ -11,6 +11,7 @@ from django.conf import settings
 from rest_framework_simplejwt.exceptions import TokenBackendError
 from rest_framework_simplejwt.tokens import Token
 
+from accounts.models import Session
 from gatewall.credentials.sessions import ALGORITHM, GATE_AUDIENCE, ISSUER, SESSION_TYPE, read_claims, verify_payload
 
 GATE = GATE_AUDIENCE
@@ -80,15 +81,27 @@ def issue(
     lifetime: timedelta,
 ) -> IssuedToken:
     """Return a new session token, valid from ``at`` for ``lifetime``."""
+    claims = {"sub": str(user_id), "sv": session_version, "amr": list(amr)}
+    return _signed(uuid.uuid4(), claims, audiences=audiences, at=at, lifetime=lifetime)
+
+
+def issue_again(session: Session) -> IssuedToken:
+    """Return another token of a session, with its id, methods and end, that opens sites and the own account alone."""
+    claims = {"sub": str(session.user_id), "sv": session.session_version, "amr": session.amr}
+    begun = session.issued_at.replace(microsecond=0)
+    return _signed(session.pk, claims, audiences=[GATE], at=begun, lifetime=session.expires_at - begun)
+
+
+def _signed(
+    jti: uuid.UUID, claims: Mapping[str, Any], *, audiences: Iterable[str], at: datetime, lifetime: timedelta
+) -> IssuedToken:
     token = SessionToken()
     token.set_iat(at_time=at)
     token.set_exp(from_time=at, lifetime=lifetime)
-    jti = uuid.uuid4()
     token["jti"] = str(jti)
-    token["sub"] = str(user_id)
     token["nbf"] = token["iat"]
-    token["sv"] = session_version
-    token["amr"] = list(amr)
+    for name, value in claims.items():
+        token[name] = value
     audience = list(audiences)
     token["aud"] = audience[0] if len(audience) == 1 else audience
     return IssuedToken(str(token), jti, at.replace(microsecond=0) + lifetime)

@@ -7,7 +7,7 @@ from importlib import import_module
 from django.conf import settings
 
 from accounts import services
-from accounts.sign_in import challenges, throttling, wrong_codes
+from accounts.sign_in import challenges, hand_off, throttling, wrong_codes
 from audit.figures import rollups
 from gatewall.publication import nodes
 from gatewall.publication.resources import LOGGED
@@ -27,6 +27,7 @@ def _prune_uses(at: datetime) -> int:
 
 _PRUNES: tuple[Callable[[datetime], int], ...] = (
     challenges.prune,
+    hand_off.prune,
     throttling.prune,
     wrong_codes.follow_the_clock,
     services.prune_sessions,

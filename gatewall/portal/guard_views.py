@@ -17,7 +17,7 @@ from accounts.sign_in.challenges import Challenged, InvalidChallenge
 from gatewall.api.own_origins import public_urls
 from gatewall.engine.model import Reason
 from gatewall.policy import system_settings
-from gatewall.portal import notices, pages, probe_cookies, step_up_views
+from gatewall.portal import hand_off_views, notices, pages, probe_cookies, step_up_views
 from gatewall.portal.pages import Form, see_other
 from gatewall.portal.refusal_texts import refusal_text
 from gatewall.portal.return_access import missing_proof
@@ -30,11 +30,11 @@ class Guard(Form):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         return_url, caller = pages.return_url_of(request), pages.caller(request)
-        if elsewhere := pages.guard_elsewhere(request, return_url):
-            return see_other(elsewhere)
+        missing = missing_proof(request, return_url, caller) if return_url and caller else None
+        if elsewhere := hand_off_views.elsewhere(request, return_url, caller, missing):
+            return elsewhere
         if caller is None:
             return _sign_in(request)
-        missing = missing_proof(request, return_url, caller) if return_url else None
         if missing is Reason.SECOND_FACTOR_REQUIRED:
             return step_up_views.first_page(request, caller, return_url)
         notice = notices.for_signed_in(request, caller, return_url, missing)

@@ -82,8 +82,8 @@ def page(
         "own": own_url(request),
     }
     response = render(request, f"portal/{template}.html", {**shared, **(context or {})}, status=status)
-    # Browsers also apply form-action to redirects after a form.
-    targets = [origin_of(return_url)] if return_url else []
+    # Browsers also apply form-action to redirects after a form, which may pass the guard page of the site.
+    targets = [origin_of(url) for url in (return_url, guard_elsewhere(request, return_url)) if url]
     response["Content-Security-Policy"] = content_security_policy(form_targets=targets)
     return response
 
@@ -99,17 +99,18 @@ def _rd(request: HttpRequest) -> str:
 
 def safe_return_url(request: HttpRequest, text: str) -> str | None:
     """Return the URL if redirecting a visitor there is safe, else None."""
-    return parse_return_url(text, own_authority=_own_authority(request), domains=DomainTable(policy_source.domains()))
+    return parse_return_url(text, own=_own_authorities(request), domains=DomainTable(policy_source.domains()))
 
 
 def unregistered_site(request: HttpRequest) -> Authority | None:
     """Return the site that the request would return to (``rd``) if somebody had registered it, else None."""
     domains = DomainTable(policy_source.domains())
-    return unregistered_authority(_rd(request), own_authority=_own_authority(request), domains=domains)
+    return unregistered_authority(_rd(request), own=_own_authorities(request), domains=domains)
 
 
-def _own_authority(request: HttpRequest) -> str:
-    return urlsplit(_home(request.get_host())).netloc or request.get_host()
+def _own_authorities(request: HttpRequest) -> frozenset[str]:
+    """Return the authorities of the guard pages: those of the public URLs, or else the requested one."""
+    return frozenset(urlsplit(url).netloc for url in public_urls()) or frozenset({request.get_host()})
 
 
 def _home(authority: str) -> str:
@@ -167,8 +168,12 @@ def see_other(url: str) -> HttpResponseRedirect:
 
 
 def enter(request: HttpRequest, token: IssuedToken, return_url: str | None) -> HttpResponse:
-    """Set the session cookie and redirect to the return URL, or to the page that says why the site cannot see it."""
-    if return_url and cookie_reach.unreached_url(return_url):
+    """Set the session cookie and redirect to the return URL, to the guard page of its parent domain that hands the
+    session over, or to the page that says why the site cannot see it.
+    """
+    if elsewhere := guard_elsewhere(request, return_url):
+        response = see_other(elsewhere)
+    elif return_url and cookie_reach.unreached_url(return_url):
         response = see_other(f"{settings.ROOT_PATH}/?{urlencode({'rd': return_url})}")
     else:
         response = see_other(return_url or f"{settings.ROOT_PATH}/")

@@ -16,6 +16,10 @@ _KNOWN = {
     "invalid-challenge": gettext_lazy("This took too long, or too many tries. Please sign in again."),
     "invalid-code": gettext_lazy("The code is wrong, or was used already."),
     "invalid-credentials": gettext_lazy("The user name or the password is wrong."),
+    "invalid-hand-off": gettext_lazy(
+        "Your sign-in could not be brought here: the link was used already, has expired, or is for another browser. "
+        "Open the site again."
+    ),
     "not-found": gettext_lazy("This is not there any more."),
     "password-length": gettext_lazy("A password has 8 to 128 characters."),
     "reauthentication-failed": gettext_lazy("The password or code is wrong."),

@@ -1,30 +1,32 @@
 """Validate the return URL after sign-in (``rd``), to prevent open redirects."""
 
+from collections.abc import Container
+
 from gatewall.engine.hosts import Authority, DomainTable
 
 _MAX_LENGTH = 4096
 _REFUSED = frozenset('\\"<>^`{|}')
 
 
-def parse_return_url(text: str, *, own_authority: str, domains: DomainTable) -> str | None:
+def parse_return_url(text: str, *, own: Container[str], domains: DomainTable) -> str | None:
     """Return the URL with a canonical host if it is safe to redirect to, else None.
 
-    It must be http or https, without user info, white space or control characters, on our own host or a registered
-    domain. Parsers disagree about anything else.
+    It must be http or https, without user info, white space or control characters, on a registered domain or an
+    authority of our own pages (``own``). Parsers disagree about anything else.
     """
     parts = _parts(text)
     if parts is None:
         return None
     scheme, authority, tail = parts
-    if str(authority) != own_authority and domains.match(authority.host) is None:
+    if str(authority) not in own and domains.match(authority.host) is None:
         return None
     return f"{scheme}://{authority}{tail}"
 
 
-def unregistered_authority(text: str, *, own_authority: str, domains: DomainTable) -> Authority | None:
+def unregistered_authority(text: str, *, own: Container[str], domains: DomainTable) -> Authority | None:
     """Return the site of a return URL that is refused only because nobody registered its host, else None."""
     parts = _parts(text)
-    if parts is None or str(parts[1]) == own_authority or domains.match(parts[1].host) is not None:
+    if parts is None or str(parts[1]) in own or domains.match(parts[1].host) is not None:
         return None
     return parts[1]
 

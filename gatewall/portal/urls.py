@@ -2,12 +2,22 @@
 
 from django.urls import path
 
-from gatewall.portal import account_views, administration_view, denied_view, first_run, guard_views, step_up_views
+from gatewall.portal import (
+    account_views,
+    administration_view,
+    denied_view,
+    first_run,
+    guard_views,
+    hand_off_views,
+    step_up_views,
+)
 
 urlpatterns = [
     path("", guard_views.Guard.as_view(), name="guard"),
     path("second-factor", guard_views.SecondFactor.as_view(), name="second-factor"),
     path("sign-out", guard_views.SignOut.as_view(), name="sign-out"),
+    path("hand-off/grant", hand_off_views.Grant.as_view(), name="hand-off-grant"),
+    path("hand-off/enter", hand_off_views.Enter.as_view(), name="hand-off-enter"),
     path("step-up", step_up_views.StepUp.as_view(), name="step-up"),
     path("enrol", step_up_views.Enrol.as_view(), name="enrol"),
     path("enrol/confirm", step_up_views.ConfirmEnrolment.as_view(), name="enrol-confirm"),

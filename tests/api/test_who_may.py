@@ -101,6 +101,7 @@ WHO = {
 }
 PAGES = {
     *("guard", "guard-without-slash", "second-factor", "sign-out", "step-up", "enrol", "enrol-confirm"),
+    *("hand-off-grant", "hand-off-enter"),
     *("account", "account-password", "account-second-factor-off", "account-session-end", "account-session-end-all"),
     *("account-git-token", "account-git-token-delete", "administration", "first-admin", "denied", "origin"),
 }

@@ -88,20 +88,6 @@ def test_the_sentence_is_translated(browser):
     assert "浏览器只把 wall.example.com 的 Cookie 发送给 example.com 之下的主机" in words(page)
 
 
-def test_the_site_of_another_parent_is_signed_in_to_at_the_guard_page_there(browser, sites):
-    sites.GATEWALL_OTHER_PUBLIC_URLS = ("https://wall.example.org",)
-    rd = "https://app.example.org/a"
-
-    assert guard(browser, rd).headers["Location"] == f"https://wall.example.org/wall/?rd={quote(rd, safe='')}"
-    there = Client(headers={"Host": "wall.example.org"})
-    assert guard(there, rd).status_code == 200
-    form = urlencode({"username": "Bob", "password": PASSWORD, "rd": rd})
-    answer = there.post("/wall/", form, content_type=FORM, headers={"Origin": "https://wall.example.org"})
-
-    assert answer.headers["Location"] == rd
-    assert answer.cookies["service.token"]["domain"] == "example.org"
-
-
 @pytest.mark.parametrize("rd", ["", "https://app.example.org/"])
 def test_signing_out_leads_to_the_guard_page_where_the_visitor_was(sites, rd):
     sites.GATEWALL_OTHER_PUBLIC_URLS = ("https://wall.example.org",)
