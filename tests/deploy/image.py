@@ -12,7 +12,7 @@ from pathlib import Path
 from gatewall.install.launcher import free_port
 from tests.deploy import dockerfile, jail
 from tests.support.not_run import not_run
-from tests.support.processes import PASSWORD, PATIENCE, running, wait_until
+from tests.support.processes import PASSWORD, PATIENCE, Process, running, wait_until
 
 _NO_JAIL = 70
 _JAIL = Path(jail.__file__)
@@ -69,7 +69,7 @@ class Image:
         )
 
     @contextmanager
-    def up(self, role: str, *, healthy: str = "", **changes: str) -> Iterator[subprocess.Popen[bytes]]:
+    def up(self, role: str, *, healthy: str = "", **changes: str) -> Iterator[Process]:
         """A role as a process, once its health check says that it works."""
         log = self.logs / f"{role}.log"
         with running(self.command(role), log=log, env=self.environment(**changes)) as process:

@@ -16,6 +16,7 @@ import psutil
 from gatewall.install.launcher import free_port
 from tests.support.locks import leads
 from tests.support.processes import (
+    Process,
     environment,
     is_listening,
     manager,
@@ -80,7 +81,7 @@ class Stage:
         self._inside = list(inside)
         where = {"GATEWALL_BIND": address, "GATEWALL_AUTH_PORT": str(self.auth), "GATEWALL_PORT": str(self.control)}
         self._environment = environment(home, **{"GATEWALL_WORKERS": str(WORKERS), **where, **changes})
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._processes: dict[str, Process] = {}
         self._ends = ExitStack()
 
     def __enter__(self) -> Self:
@@ -190,7 +191,7 @@ class Stage:
         wait_for(f"http://{self.address}:{port}/wall/health/live", process, self.home / f"{name}.log")
         self.wait_for_workers(name)
 
-    def _family(self, process: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    def _family(self, process: Process) -> list[psutil.Process]:
         with suppress(psutil.NoSuchProcess):
             return list(psutil.Process(process.pid).children())
         return []

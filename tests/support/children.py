@@ -1,12 +1,13 @@
 """Child processes of a process."""
 
 from contextlib import suppress
-from subprocess import Popen
 
 import psutil
 
+from tests.support.processes import Process
 
-def workers(master: Popen[bytes]) -> set[int]:
+
+def workers(master: Process) -> set[int]:
     """Return the ids of a master's running children; none if it has ended."""
     with suppress(psutil.NoSuchProcess):
         children = psutil.Process(master.pid).children()

@@ -1,68 +1,120 @@
-"""Run management commands without starting an interpreter for each: fork a process that has imported the libraries.
+"""Run commands and servers without starting an interpreter for each: fork a process that has imported the libraries.
 
-A Django process takes 0.9 s of CPU to start; half of it are imports that depend on no environment. The forked process
+A Django process takes 0.9 s of CPU to start; most of it are imports that depend on no environment. The forked process
 imports the rest, with the environment and the arguments of its command, and ends as an interpreter does.
 """
 
 import atexit
+import ctypes
 import gc
 import importlib
 import json
 import os
+import runpy
+import select
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 BASE = Path(__file__).resolve().parents[2]
 _LIBRARIES = (
     *("cryptography.x509", "django.contrib.admin", "django.contrib.postgres.fields", "django.contrib.postgres.forms"),
     *("django.core.management", "django.db.backends.sqlite3.base", "django.db.migrations", "django.test", "jwt"),
-    *("psycopg", "qrcode", "requests", "gatewall.engine.waf.matcher", "gatewall.kernel.env"),
+    *("psycopg", "qrcode.image.svg", "requests", "yaml", "prometheus_client", "pygments.formatters", "geoip2.database"),
+    *("gunicorn.app.wsgiapp", "gunicorn.arbiter", "gatewall.data_plane", "gatewall.gate.worker"),
+    *("gatewall.install.plane_start", "gatewall.server.threads"),
 )
 """None of them reads the settings or the environment of an installation when it is imported."""
 _MOST = 2**20
+_M_MMAP_THRESHOLD = -3
+"""The parameter of ``mallopt`` that an environment variable sets where glibc starts with a program."""
 _one_at_a_time = threading.Lock()
+
+
+class Forked:
+    """A process that was forked for a command, with the methods of ``subprocess.Popen``."""
+
+    def __init__(self, asked: Mapping[str, Any], files: Sequence[int]) -> None:
+        self.args: Sequence[str] = asked["arguments"]
+        self.pid = int(_ask(asked, files))
+        self.returncode: int | None = None
+        self._ends = os.pidfd_open(self.pid)
+        self._once = threading.Lock()
+        weakref.finalize(self, os.close, self._ends)
+
+    def poll(self) -> int | None:
+        """Return the exit code, or None while the process runs."""
+        return self._code_within(0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit code. Raises ``subprocess.TimeoutExpired``."""
+        code = self._code_within(timeout)
+        if code is None:
+            raise subprocess.TimeoutExpired(list(self.args), timeout or 0)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal unless the process has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def _code_within(self, seconds: float | None) -> int | None:
+        if self.returncode is None:
+            ends = select.poll()
+            ends.register(self._ends, select.POLLIN)
+            if ends.poll(None if seconds is None else 1000 * seconds):
+                with self._once:  # the process is a zombie until its code is asked for
+                    if self.returncode is None:
+                        self.returncode = int(_ask({"wait": self.pid}, []))
+        return self.returncode
+
+
+def start(arguments: Sequence[str], *, env: Mapping[str, str], output: IO[bytes]) -> Forked:
+    """Start ``manage.py`` with these arguments in a session of its own; it writes to ``output``."""
+    asked = {"arguments": list(arguments), "env": dict(env), "code": "", "own_session": True}
+    return Forked(asked, [output.fileno(), output.fileno()])
 
 
 def run(
     arguments: Sequence[str], *, env: Mapping[str, str], code: str = "", timeout: float
 ) -> subprocess.CompletedProcess[str]:
     """Run ``manage.py`` with these arguments, or else this code; return how it ended and what it wrote."""
-    if not _one_at_a_time.acquire(blocking=False):  # by another thread, which this command may have to let go on
-        typed = ["-c", code] if code else ["manage.py", *arguments]
-        return subprocess.run(
-            [sys.executable, *typed],
-            cwd=BASE,
-            env=env,
-            timeout=timeout,
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
-    try:
-        return _run({"arguments": list(arguments), "env": dict(env), "code": code}, timeout)
-    finally:
-        _one_at_a_time.release()
-
-
-def _run(asked: Mapping[str, Any], timeout: float) -> subprocess.CompletedProcess[str]:
-    server = _server()
+    asked = {"arguments": list(arguments), "env": dict(env), "code": code, "own_session": False}
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
-        socket.send_fds(server, [json.dumps(asked).encode()], [out.fileno(), errors.fileno()])
-        server.settimeout(timeout)
-        answer = server.recv(_MOST)
-        assert answer, "the process that runs commands has ended"
+        process = Forked(asked, [out.fileno(), errors.fileno()])
+        try:
+            process.wait(timeout)
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
         out.seek(0)
         errors.seek(0)
         said = out.read().decode(), errors.read().decode()
-    return subprocess.CompletedProcess(asked["arguments"], int(answer), *said)
+    return subprocess.CompletedProcess(list(arguments), process.wait(), *said)
+
+
+def _ask(asked: Mapping[str, Any], files: Sequence[int]) -> str:
+    with _one_at_a_time:
+        server = _server()
+        socket.send_fds(server, [json.dumps(asked).encode()], files)
+        answer = server.recv(_MOST)
+    assert answer, "the process that is forked for commands has ended"
+    return answer.decode()
 
 
 @cache
@@ -88,17 +140,51 @@ def _serve(connection: socket.socket) -> dict[str, Any] | None:
         asked, files, _, _ = socket.recv_fds(connection, _MOST, 2)
         if not asked:
             return None
+        found: dict[str, Any] = json.loads(asked)
+        if "wait" in found:
+            _, status = os.waitpid(found["wait"], 0)
+            connection.send(str(os.waitstatus_to_exitcode(status)).encode())
+            continue
         child = os.fork()
         if not child:
             for number, file in enumerate(files, start=1):
                 os.dup2(file, number)
+            for file in files:
+                os.close(file)
             connection.close()
-            found: dict[str, Any] = json.loads(asked)
             return found
         for file in files:
             os.close(file)
-        _, status = os.waitpid(child, 0)
-        connection.send(str(os.waitstatus_to_exitcode(status)).encode())
+        connection.send(str(child).encode())
+
+
+def _become(asked: Mapping[str, Any]) -> None:
+    """Make this process what a new interpreter would be for the command."""
+    if asked["own_session"]:
+        os.setsid()
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ``nohup`` has it ignored
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(write_through="PYTHONUNBUFFERED" in asked["env"])  # type: ignore[union-attr]
+    _take_environment(asked["env"])
+    os.execve = _execute  # type: ignore[assignment] # a plane becomes its master
+    sys.argv = ["manage.py", *asked["arguments"]]
+
+
+def _take_environment(given: Mapping[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(given)
+    if threshold := given.get("MALLOC_MMAP_THRESHOLD_"):
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, int(threshold))
+
+
+def _execute(_path: str, command: Sequence[str], given: Mapping[str, str]) -> None:
+    """Run ``python -m MODULE ARGUMENTS`` in this process, which has imported what the module needs."""
+    interpreter, option, module, *arguments = command
+    assert (interpreter, option) == (sys.executable, "-m"), command
+    _take_environment(given)
+    sys.argv = [interpreter, *arguments]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    sys.exit(0)
 
 
 def main() -> None:
@@ -109,9 +195,7 @@ def main() -> None:
     asked = _serve(socket.socket(fileno=int(sys.argv[1])))
     if asked is None:
         return
-    os.environ.clear()
-    os.environ.update(asked["env"])
-    sys.argv = ["manage.py", *asked["arguments"]]
+    _become(asked)
     if asked["code"]:
         exec(compile(asked["code"], "<code>", "exec"), {"__name__": "__main__"})  # noqa: S102 - the code of a test
     else:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 from urllib.parse import urlencode
 
 from gatewall.install import demo
@@ -23,6 +23,7 @@ from gatewall.kernel import env
 from gatewall.snapshot.host_paths import run_folder
 from gatewall.snapshot.notification import AgentLock
 from tests.support import command_server
+from tests.support.command_server import Forked
 from tests.support.locks import leads
 from tests.support.patterns import put_compiled
 from tests.support.templates import folder_of
@@ -100,22 +101,30 @@ def configuration(home: Path) -> env.Config:
     return env.read(environment(home), BASE)
 
 
+Process = subprocess.Popen[bytes] | Forked
+
+
 @contextmanager
-def running(
-    command: Sequence[str], *, log: Path, env: Mapping[str, str] | None = None
-) -> Iterator[subprocess.Popen[bytes]]:
+def running(command: Sequence[str], *, log: Path, env: Mapping[str, str] | None = None) -> Iterator[Process]:
     """Run a command in a session of its own, with output to `log`; kill it and its children at the end."""
     with log.open("ab") as output:
-        process = subprocess.Popen(
-            command, cwd=BASE, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
-        )
+        process = _started(command, output, env)
     try:
         yield process
     finally:
         stop(process)
 
 
-def stop(process: subprocess.Popen[bytes], seconds: float = 10) -> int:
+def _started(command: Sequence[str], output: IO[bytes], env: Mapping[str, str] | None) -> Process:
+    """Start a command; a plane or an agent that needs no interpreter of its own is forked."""
+    if env is not None and "PYTHONPATH" not in env and list(command) in FORKED:
+        return command_server.start(command[2:], env=env, output=output)
+    return subprocess.Popen(
+        command, cwd=BASE, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+    )
+
+
+def stop(process: Process, seconds: float = 10) -> int:
     """Terminate a process, then kill its session; return the exit code."""
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
@@ -126,7 +135,7 @@ def stop(process: subprocess.Popen[bytes], seconds: float = 10) -> int:
     return process.wait()
 
 
-def wait_for(url: str, process: subprocess.Popen[bytes], log: Path, seconds: float = PATIENCE) -> None:
+def wait_for(url: str, process: Process, log: Path, seconds: float = PATIENCE) -> None:
     """Return once `url` answers; fail with the log if the process ends or times out."""
     deadline = time.monotonic() + seconds
     while not answers(url):
@@ -201,9 +210,7 @@ def api(port: int, path: str, **fields: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def control_plane(
-    home: Path, port: int, *, path: str = "/health/ready", **changes: str
-) -> Iterator[subprocess.Popen[bytes]]:
+def control_plane(home: Path, port: int, *, path: str = "/health/ready", **changes: str) -> Iterator[Process]:
     """Run the control plane under gunicorn on a prepared `home`; yield once it answers below its prefix."""
     log = home / "control.log"
     env = environment(home, GATEWALL_PORT=str(port), **changes)
@@ -215,7 +222,7 @@ def control_plane(
 @contextmanager
 def data_plane(
     home: Path, port: int = 0, *, unix: Path | None = None, path: str = "/health/ready", **changes: str
-) -> Iterator[subprocess.Popen[bytes]]:
+) -> Iterator[Process]:
     """Run the data plane on a port or a unix socket; yield once it answers below its prefix."""
     log = home / "auth.log"
     where = {"GATEWALL_AUTH_SOCKET": str(unix)} if unix else {"GATEWALL_AUTH_PORT": str(port)}
@@ -229,7 +236,7 @@ def data_plane(
 
 
 @contextmanager
-def agent(home: Path, *, second: bool = False, **changes: str) -> Iterator[subprocess.Popen[bytes]]:
+def agent(home: Path, *, second: bool = False, **changes: str) -> Iterator[Process]:
     """Run an agent; yield once it leads. A second one waits until the first has ended."""
     log = home / "agent.log"
     with running(manager("agent"), log=log, env=environment(home, **changes)) as process:
@@ -241,6 +248,10 @@ def agent(home: Path, *, second: bool = False, **changes: str) -> Iterator[subpr
 def manager(*arguments: str) -> list[str]:
     """Return the command line of a management command."""
     return [sys.executable, "manage.py", *arguments]
+
+
+FORKED = [manager(name) for name in ("control_plane", "data_plane", "agent")]
+"""Commands whose process of the tests is forked; ``gatewall up`` and ``tests/deploy`` start interpreters."""
 
 
 def no_agent_leads(home: Path) -> bool:

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from subprocess import Popen
 from typing import Self
 
 from gatewall.install.launcher import free_port
-from tests.support.processes import is_listening, running, wait_until
+from tests.support.processes import Process, is_listening, running, wait_until
 
 
 def program() -> Path:
@@ -30,7 +29,7 @@ class Valkey:
     def __init__(self, folder: Path) -> None:
         self.port = free_port()
         self._folder = folder
-        self._process: Popen[bytes] | None = None
+        self._process: Process | None = None
         self._ends = ExitStack()
 
     def __enter__(self) -> Self:

@@ -18,7 +18,7 @@ from tests.deploy.compose.images import ContainerImage, image_of
 from tests.deploy.compose.machine import HERE, Machine
 from tests.deploy.compose.reader import Mount, Service, read
 from tests.support.container_engine import Container, container_engine
-from tests.support.processes import PATIENCE, running, wait_until
+from tests.support.processes import PATIENCE, Process, running, wait_until
 
 _IS_ROOT = os.geteuid() == 0
 PROJECT = "gatewall"
@@ -34,7 +34,7 @@ class Project:
         self.folder, self._images = folder, images
         self.machine = Machine(folder)
         self.addresses: dict[str, dict[str, str]] = {name: {} for name in self.services}
-        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.processes: dict[str, Process] = {}
         self._ends = ExitStack()
         for each in ("volumes", "texts", "names", "logs"):
             (folder / each).mkdir()
