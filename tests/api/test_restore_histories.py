@@ -23,7 +23,7 @@ def histories(number):
     return lambda test: bounds(given(seed=st.integers(0, 2**32), seeded=st.booleans())(test))
 
 
-@histories(8)
+@histories(3)
 def test_every_revision_can_be_brought_back_and_forward_again(db, seed, seeded):
     there_and_back(Step(seed), seeded=seeded)
 
