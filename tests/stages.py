@@ -233,14 +233,16 @@ def temporary_folder() -> Iterator[str]:
         yield folder
 
 
-def environment(folder: str) -> dict[str, str]:
-    """Return the environment of the stages."""
+def environment(folder: str, *, full: bool) -> dict[str, str]:
+    """Return the environment of the stages of one form."""
     given = {
         **os.environ,
         "PATH": f"{Path(PYTHON).parent}{os.pathsep}{os.environ['PATH']}",
         "TMPDIR": folder,
         "DJANGO_SETTINGS_MODULE": "tests.settings",
     }
+    if full:
+        given["TESTS_FORM"] = "full"
     if os.environ.get("CI") == "true":
         # A build must not fail for an order of the tests that comes up once in a while.
         given["PYTEST_ADDOPTS"] = f"--randomly-seed=4711 {os.environ.get('PYTEST_ADDOPTS', '')}"
@@ -259,7 +261,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that the stages are ended
     began = time.monotonic()
     with temporary_folder() as folder:
-        suite = Suite(environment(folder), chosen=bool(asked.pytest))
+        suite = Suite(environment(folder, full=asked.full), chosen=bool(asked.pytest))
         for step in quick(asked.pytest) if asked.quick else everything(asked.pytest, full=asked.full):
             if not suite.failed:
                 suite.run(step)

@@ -25,6 +25,7 @@ from tests.support import proxies
 from tests.support.cast import CLIENT
 from tests.support.key_files import START
 from tests.support.mmdb import write_mmdb
+from tests.support.patterns import builtin_scanner
 from tests.support.processes import PASSWORD, environment, is_listening, manager, prepare, running, wait_until
 
 COMMANDS = {name for name, app in get_commands().items() if app == "gatewall"}
@@ -138,6 +139,7 @@ def no_password_to_read(world):
 def requests(world):
     item = {"id": "1", "label": "benign", "visible": "uri", "method": "GET", "uri": "/", "headers": {}}
     world.file("x.jsonl", json.dumps(item).encode() + b"\n")
+    world.patch.setattr("gatewall.engine.waf.vector._compiled", lambda _: builtin_scanner())
     return ["rates", str(world.folder)]
 
 

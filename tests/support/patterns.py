@@ -31,6 +31,12 @@ def compile_here(patterns: tuple[bytes, ...]) -> bytes:
 
 
 @cache
+def builtin_scanner() -> VectorScanner:
+    """Return the scanner of the built-in patterns, for what would compile them: that takes five seconds of CPU."""
+    return VectorScanner.loaded(compile_here(PATTERNS))
+
+
+@cache
 def _builtin(patterns: tuple[bytes, ...]) -> bytes:
     shared, name = PatternCache(SHARED, _KEY), name_of(patterns)
     with shared._compile_lock(name):

@@ -1,15 +1,12 @@
 """The unit tests: no Django, no database, no network, and the same examples on every run."""
 
-from functools import cache
-
 import pytest
 import pytest_socket
 from hypothesis import HealthCheck, settings
 
 from gatewall.engine.waf import vector
 from gatewall.engine.waf.builtin_matcher import PATTERNS
-from gatewall.engine.waf.vector import VectorScanner
-from tests.support.patterns import compile_here
+from tests.support.patterns import builtin_scanner
 from tests.unit.publications import some_files
 
 # Nothing about time: a slow machine is no finding.
@@ -38,16 +35,12 @@ def pytest_runtest_setup():
 
 @pytest.fixture(scope="session", autouse=True)
 def _compiled_once():
-    """Load the built-in patterns from the database that all tests share: to compile them takes five seconds of CPU."""
-
+    """Load the built-in patterns from the database that all tests share."""
     compiled = vector._compiled
-
-    @cache
-    def shared():
-        return VectorScanner.loaded(compile_here(PATTERNS))
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vector, "_compiled", lambda patterns: shared() if patterns == PATTERNS else compiled(patterns))
+        patch.setattr(
+            vector, "_compiled", lambda patterns: builtin_scanner() if patterns == PATTERNS else compiled(patterns)
+        )
         yield
 
 

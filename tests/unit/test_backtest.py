@@ -16,6 +16,7 @@ from gatewall.replay.heavy_hitters import EXAMPLES, SHOWN
 from gatewall.replay.missing import Missing
 from gatewall.replay.tally import Tally
 from tests.support.cast import CLIENT, NOW, OFFICE, USERS, a_policy, an_allowed
+from tests.support.form import examples
 from tests.support.ports import Countries
 from tests.unit.recorded import ALL_CHANGED, CREDENTIALS, DOMAINS, UNCHANGED, a_rule_for, recorded
 from tests.unit.rule_facts import an_access_rule
@@ -169,7 +170,7 @@ def test_how_old_the_policy_was_is_missing_where_a_limit_of_it_may_have_refused(
     assert (compared and compared.missing) == missing
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 @given(LINES, POLICIES, POLICIES, CHANGES, st.sampled_from([0, 7]))
 def test_a_prediction_is_what_the_gate_does_under_each_policy(lines, past, today, change, over):
     before, after = a_policy(version=2, **today), a_policy(version=3, **changed_parts(today, change))
@@ -186,7 +187,7 @@ def test_a_prediction_is_what_the_gate_does_under_each_policy(lines, past, today
         assert [answer(short.before), answer(short.after)] == [(each.outcome, each.reason) for each in truths]
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(LINES, POLICIES, CHANGES)
 def test_under_the_policy_of_its_time_a_request_is_what_it_was(lines, today, change):
     before, after = a_policy(**today), a_policy(version=2, **changed_parts(today, change))

@@ -15,6 +15,7 @@ from tests.support.cast import (
     a_policy,
     an_allowed,
 )
+from tests.support.form import examples
 from tests.unit.recorded import ALL_CHANGED, CREDENTIALS, DOMAINS, a_redecider, a_rule_for, recorded
 from tests.unit.rule_facts import an_access_rule
 
@@ -121,7 +122,7 @@ NOT_OF_RULES = {Missing.PATH, Missing.HEADERS, Missing.CREDENTIAL, Missing.REQUE
 """What a record may lack although the policy is the same."""
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(LINES, POLICIES, ACCESS_RULES, st.sampled_from([0, 7]))
 def test_under_the_same_access_rules_the_answer_is_the_same_or_says_what_is_missing(lines, parts, rules, over):
     policy = a_policy(**parts, access_rules=rules)
@@ -134,7 +135,7 @@ def test_under_the_same_access_rules_the_answer_is_the_same_or_says_what_is_miss
         assert words(again.verdict) == words_of_record(record)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(LINES, POLICIES, ACCESS_RULES, ACCESS_RULES, st.sampled_from([0, 7]))
 def test_under_other_access_rules_the_answer_is_that_of_the_gate_or_none(lines, parts, rules, other_rules, over):
     policy, other = a_policy(**parts, access_rules=rules), a_policy(version=2, **parts, access_rules=other_rules)
@@ -146,7 +147,7 @@ def test_under_other_access_rules_the_answer_is_that_of_the_gate_or_none(lines, 
         assert words(again.verdict) == words_of_record(truth)
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(LINES, POLICIES, st.sampled_from([0, 7]))
 def test_under_the_same_policy_the_answer_is_the_same(lines, parts, over):
     policy = a_policy(**parts)
@@ -158,7 +159,7 @@ def test_under_the_same_policy_the_answer_is_the_same(lines, parts, over):
     assert words(again.verdict) == words_of_record(record)
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(LINES, POLICIES, POLICIES, st.sampled_from([0, 7]))
 def test_under_another_policy_the_answer_is_that_of_the_gate_or_none(lines, parts, other_parts, over):
     policy, other = a_policy(**parts), a_policy(version=2, **other_parts)
@@ -172,7 +173,7 @@ def test_under_another_policy_the_answer_is_that_of_the_gate_or_none(lines, part
         assert words(again.verdict)[parts] == words_of_record(truth)[parts]
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(LINES, POLICIES, POLICIES)
 def test_the_steps_lead_to_the_same_answer(lines, parts, other_parts):
     record, other = recorded(lines, a_policy(**parts)), a_policy(version=2, **other_parts)

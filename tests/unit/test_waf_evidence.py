@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gatewall.engine.waf.judge import THRESHOLD, Judge, builtin_rules, request_of
+from tests.support.form import examples
 
 JUDGE = Judge()
 BROWSER = [(b"user-agent", b"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36")]
@@ -163,14 +164,14 @@ SEGMENTS = st.one_of(
 )
 
 
-@settings(max_examples=300, derandomize=True, deadline=None)
+@settings(max_examples=examples(300), derandomize=True, deadline=None)
 @given(st.one_of(PHRASES, CODE))
 def test_english_and_code_are_not_refused(text):
     assert refusing_a_search_for(text) == []
     assert not refusing_a_body("application/json", json.dumps({"title": text}))
 
 
-@settings(max_examples=300, derandomize=True, deadline=None)
+@settings(max_examples=examples(300), derandomize=True, deadline=None)
 @given(st.lists(SEGMENTS, min_size=2, max_size=5), KINDS, st.sampled_from(["/", "/[]()'", "/'"]))
 def test_file_names_below_folders_are_not_refused(segments, kind, kept):
     path = "/" + "/".join(segments) + "." + kind
