@@ -8,9 +8,36 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.utils.crypto import salted_hmac
 
+from accounts.provider_models import (
+    ClaimedGroup,
+    ExternalIdentity,
+    IdentityProvider,
+    ProviderSession,
+    ProviderSignIn,
+    UsedLogoutToken,
+)
 from gatewall.kernel.changes import Recorded, Resource, api_fields
 from gatewall.models import Record
 
+__all__ = [
+    "USERNAME_PATTERN",
+    "ApiToken",
+    "Challenge",
+    "ClaimedGroup",
+    "ExternalIdentity",
+    "FailureCount",
+    "IdentityProvider",
+    "ProviderSession",
+    "ProviderSignIn",
+    "RecoveryCode",
+    "Session",
+    "TotpDevice",
+    "UsedLogoutToken",
+    "User",
+    "Users",
+    "WrongCodes",
+    "plain_email",
+]
 USERNAME_PATTERN = r"^[A-Za-z0-9._@+-]{3,64}\Z"
 # Django also accepts quoted local parts, which may contain control characters (RFC 5321 section 4.1.2).
 plain_email = RegexValidator(r'^[^"\x00-\x20\x7f]*\Z', "an e-mail address without quotes and control characters")

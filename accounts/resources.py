@@ -4,7 +4,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts import selectors, services
-from accounts.models import ApiToken, User
+from accounts.models import ApiToken, IdentityProvider, User
 from accounts.serializers import UserScopeInput
 from gatewall.engine.model import SubjectKind
 from gatewall.policy.resources import PolicyResource
@@ -20,4 +20,5 @@ RESOURCES = (
         note="",
     ),
     PolicyResource(model=ApiToken, title=_("API token")),
+    PolicyResource(model=IdentityProvider, title=_("identity provider")),
 )

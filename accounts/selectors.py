@@ -4,6 +4,7 @@ import re
 import uuid
 from datetime import datetime, timedelta
 
+from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.db.models import Count, Exists, F, IntegerField, Max, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
@@ -148,7 +149,9 @@ def has_active_admin() -> bool:
 
 
 def _active_admins() -> QuerySet[User]:
-    return User.objects.filter(is_admin=True, is_active=True)
+    """Return the active admins who can sign in here, whatever happens at a provider."""
+    active = User.objects.filter(is_admin=True, is_active=True)
+    return active.exclude(password__startswith=UNUSABLE_PASSWORD_PREFIX)
 
 
 def has_admin() -> bool:

@@ -64,13 +64,17 @@ def create_user(
     *,
     actor: str,
     username: str,
-    password: str,
+    password: str | None,
     authorized_domains: Iterable[AuthorizedDomain] = (),
     groups: Iterable[Group] = (),
     **values: Any,
 ) -> User:
-    """Create a user. Raises ValidationError, UsernameTaken, DomainRemoved, GroupRemoved."""
-    user = User(username=username, created_by=actor, password=_hashed(password), **values)
+    """Create a user; without a password they sign in another way.
+
+    Raises ValidationError, UsernameTaken, DomainRemoved, GroupRemoved.
+    """
+    encoded = make_password(None) if password is None else _hashed(password)
+    user = User(username=username, created_by=actor, password=encoded, **values)
     return _create(user, authorized_domains, groups, actor=actor)
 
 

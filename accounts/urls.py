@@ -5,6 +5,7 @@ from rest_framework.routers import SimpleRouter
 
 from accounts import views
 from accounts.api_tokens.views import ApiTokens
+from accounts.identity_providers.views import IdentityProviders
 from accounts.sign_in import views as sign_in_views
 from accounts.sign_in.login import ADMIN_LOGIN
 
@@ -12,6 +13,7 @@ _USER = r"users/(?P<user_id>[0-9]{1,18})"
 router = SimpleRouter(trailing_slash=False)
 router.register("users", views.Users, basename="users")
 router.register("api-tokens", ApiTokens, basename="api-tokens")
+router.register("identity-providers", IdentityProviders, basename="identity-providers")
 router.register(rf"{_USER}/sessions", views.Sessions, basename="sessions")
 
 urlpatterns = [

@@ -51,4 +51,8 @@ class EventKind(StrEnum):
     LOG_SHORTENED = "log.shortened", EventSeverity.MEDIUM
     POLICY_REVERTED = "policy.reverted", EventSeverity.HIGH
     WAF_MONITORING_ENDED = "waf.monitoring-ended", EventSeverity.HIGH
+    PROVIDER_FAILED = "provider.failed", EventSeverity.MEDIUM
+    PROVIDER_REFUSED = "provider.refused", EventSeverity.HIGH
+    IDENTITY_LINKED = "identity.linked", EventSeverity.LOW
+    IDENTITY_UNLINKED = "identity.unlinked", EventSeverity.LOW
     SHADOW_FAILED = "shadow.failed", EventSeverity.MEDIUM

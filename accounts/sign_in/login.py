@@ -8,6 +8,7 @@ from django.db import transaction
 
 from accounts import selectors, services, tokens
 from accounts.hashers import limit_concurrency
+from accounts.identity_providers import sessions
 from accounts.models import User
 from accounts.sign_in import challenges, code_entry, events, methods
 from accounts.sign_in import password as passwords
@@ -71,6 +72,8 @@ class Proven:
 
     user: User
     amr: tuple[str, ...]
+    challenge: uuid.UUID | None = None
+    """The challenge that a second factor answered."""
 
 
 def sign_in(username: str, password: str, *, flow: Flow, visitor: Visitor, at: datetime) -> SignedIn | Challenged:
@@ -157,7 +160,7 @@ def prove_code(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datet
         events.failed(user.username, visitor.client_ip, at, flow=flow.name, why=AdminRequired.code)
         raise AdminRequired(_("only admins may sign in here"))
     entry.succeeded()
-    return Proven(user, methods.union(challenge.amr, proved))
+    return Proven(user, methods.union(challenge.amr, proved), challenge.pk)
 
 
 def open_session(proof: Proven, *, flow: Flow, visitor: Visitor, at: datetime) -> SignedIn:
@@ -165,6 +168,8 @@ def open_session(proof: Proven, *, flow: Flow, visitor: Visitor, at: datetime) -
     try:
         with transaction.atomic():
             token = start_session(proof.user, audiences=flow.audiences, amr=proof.amr, visitor=visitor, at=at)
+            if proof.challenge is not None:
+                sessions.follow(proof.challenge, token.jti)
             record_success(proof, flow=flow, visitor=visitor, at=at)
     except Gone:
         raise InvalidCredentials(_WRONG) from None
@@ -198,4 +203,6 @@ def replace_session(
 ) -> IssuedToken:
     """End a session and open another one. Raises Gone, and opens none, if the session has already ended."""
     services.end_live_session(jti, at=at)
-    return start_session(user, audiences=audiences, amr=amr, visitor=visitor, at=at)
+    token = start_session(user, audiences=audiences, amr=amr, visitor=visitor, at=at)
+    sessions.replace(jti, token.jti)
+    return token

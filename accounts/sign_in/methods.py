@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from accounts.identity_providers import selectors as identity_providers
 from accounts.models import User
 from accounts.sign_in import password, recovery_codes, totp
 from gatewall.engine import auth_methods
@@ -55,6 +56,14 @@ METHODS = (
         is_set_up=password.is_set_up,
         offers=lambda _host: [Offer("portal/sign_in/password.html")],
         amr=(auth_methods.PASSWORD,),
+    ),
+    Method(
+        name="identity-provider",
+        is_set_up=identity_providers.has_identity,
+        offers=lambda host: [
+            Offer("portal/sign_in/provider.html", provider.slug, provider.name)
+            for provider in identity_providers.offered(host)
+        ],
     ),
     Method(
         name="totp",

@@ -18,6 +18,7 @@ MAX_BYTES = 8192
 _OF_RESOURCE = {
     Resource.SETTINGS: EventKind.SETTINGS_CHANGED,
     Resource.WEBHOOKS: EventKind.SETTINGS_CHANGED,
+    Resource.IDENTITY_PROVIDERS: EventKind.SETTINGS_CHANGED,
     Resource.USERS: EventKind.USER_CHANGED,
 }
 _TOKENS = frozenset({Resource.LICENSES, Resource.GIT_TOKENS, Resource.API_TOKENS})

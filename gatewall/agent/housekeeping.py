@@ -7,7 +7,8 @@ from importlib import import_module
 from django.conf import settings
 
 from accounts import services
-from accounts.sign_in import challenges, hand_off, throttling, wrong_codes
+from accounts.identity_providers import sessions as provider_sessions
+from accounts.sign_in import challenges, hand_off, oidc, throttling, wrong_codes
 from audit.figures import rollups
 from gatewall.publication import nodes
 from gatewall.publication.resources import LOGGED
@@ -31,6 +32,8 @@ _PRUNES: tuple[Callable[[datetime], int], ...] = (
     throttling.prune,
     wrong_codes.follow_the_clock,
     services.prune_sessions,
+    oidc.prune,
+    provider_sessions.prune,
     banning.prune,
     outbox.prune,
     nodes.prune,

@@ -21,15 +21,14 @@ CODES = {
 REFUSAL_CODES = frozenset({
     "admin-exists", "admin-required", "backtest-not-finished", "backtest-saved", "backtest-stale", "builtin-rule",
     "cannot-restore", "code-entry-locked", "cross-site", "doctor-busy", "document-refused", "domain-removed",
-    "duplicate", "expectation-failed", "group-in-use", "group-removed", "invalid-challenge", "invalid-code",
-    "invalid-credentials", "invalid-hand-off", "last-admin", "list-changed", "matches-everything", "network-too-large",
-    "no-monitor",
-    "no-shadow-policy", "not-offered", "nothing-to-confirm", "outbox-full", "profile-applied",
-    "profile-not-applied",
-    "reauthentication-failed", "reauthentication-required", "recovery-local-only", "recovery-refused",
-    "scope-missing", "session-required", "target-refused", "too-busy", "too-large-to-revert",
-    "too-many-access-rules", "too-many-api-tokens", "too-many-attempts", "too-many-backtests",
-    "too-many-git-tokens", "too-many-groups", "too-many-waf-rules", "too-many-webhooks", "totp-enabled",
+    "duplicate", "expectation-failed", "group-in-use", "group-removed", "identity-refused", "identity-taken",
+    "invalid-challenge", "invalid-code", "invalid-credentials", "invalid-hand-off", "last-admin", "last-way-in",
+    "list-changed", "logout-token-used", "matches-everything", "network-too-large", "no-monitor", "no-shadow-policy",
+    "not-offered", "nothing-to-confirm", "outbox-full", "profile-applied", "profile-not-applied", "provider-denied",
+    "provider-unavailable", "reauthentication-failed", "reauthentication-required", "recovery-local-only",
+    "recovery-refused", "scope-missing", "session-required", "target-refused", "too-busy", "too-large-to-revert",
+    "too-many-access-rules", "too-many-api-tokens", "too-many-attempts", "too-many-backtests", "too-many-git-tokens",
+    "too-many-groups", "too-many-identity-providers", "too-many-waf-rules", "too-many-webhooks", "totp-enabled",
     "totp-not-set-up", "user-removed", "webhook-disabled", "would-lock-you-out",
 })  # fmt: skip
 """Codes of services; each is the ``code`` of a ``gatewall.kernel.refusals.Refusal``, or the

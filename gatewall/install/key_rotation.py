@@ -8,7 +8,8 @@ from typing import Any, Self
 
 from django.db.models import QuerySet
 
-from accounts.models import TotpDevice
+from accounts.identity_providers import selectors as identity_providers
+from accounts.models import IdentityProvider, ProviderSession, TotpDevice
 from accounts.selectors import longest_session_life
 from accounts.sign_in.totp import sealing_context
 from gatewall.credentials import ringfile
@@ -46,6 +47,16 @@ SEALED_COLUMNS = {
     ),
     "secrets of webhooks": SealedColumn(
         Webhook.objects.all, "sealed_secret", lambda webhook: webhooks.sealing_context(webhook.pk)
+    ),
+    "client secrets of identity providers": SealedColumn(
+        IdentityProvider.objects.all,
+        "sealed_client_secret",
+        lambda provider: identity_providers.sealing_context(provider.pk),
+    ),
+    "ID tokens of sessions": SealedColumn(
+        ProviderSession.objects.all,
+        "sealed_id_token",
+        lambda session: identity_providers.id_token_context(session.identity_id),
     ),
     "previous secrets of webhooks": SealedColumn(
         Webhook.objects.all, "sealed_previous", lambda webhook: webhooks.sealing_context(webhook.pk)

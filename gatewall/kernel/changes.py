@@ -32,6 +32,7 @@ class Resource(StrEnum):
     SETTINGS = "system/settings"
     SUBSCRIPTIONS = "list-subscriptions"
     WEBHOOKS = "webhooks"
+    IDENTITY_PROVIDERS = "identity-providers"
     EXPECTATIONS = "expectations"
 
 

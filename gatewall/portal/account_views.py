@@ -9,6 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from accounts import browser, selectors, services
+from accounts.identity_providers import selectors as identity_providers
+from accounts.models import User
 from accounts.sign_in import reauthentication, second_factor
 from gatewall.kernel.refusals import Gone
 from gatewall.portal import pages, probe_cookies
@@ -25,6 +27,8 @@ _DONE = {
     "second-factor-off": _("The second factor is off."),
     "session": _("That session is ended."),
     "git-token": _("The git token is deleted."),
+    "identity-linked": _("Linked. You can sign in with it from now on."),
+    "identity-unlinked": _("Unlinked."),
 }
 
 
@@ -36,6 +40,12 @@ class AccountForm(OwnForm):
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
         return overview(request, self.caller, status, error=error)
+
+    def reauthenticate(self, request: HttpRequest) -> None:
+        """Raise a Refusal unless the sign-in is fresh, or the form has the visitor's password or a code."""
+        proof = {each: pages.text_of(request, each) for each in ("password", "code")}
+        began, visitor = self.caller.signed_in_at, browser.visitor(request)
+        reauthentication.require_fresh(self.caller.user, began, **proof, visitor=visitor, at=pages.now())
 
 
 class Account(AccountForm):
@@ -109,9 +119,7 @@ class IssueGitToken(AccountForm):
         if not name.isprintable():
             raise ValidationError(str(_("A name has no control characters.")))
         user, at = self.caller.user, pages.now()
-        proof = {each: pages.text_of(request, each) for each in ("password", "code")}
-        began, visitor = self.caller.signed_in_at, browser.visitor(request)
-        reauthentication.require_fresh(user, began, **proof, visitor=visitor, at=at)
+        self.reauthenticate(request)
         life = timedelta(days=int(days)) if days in map(str, _TOKEN_DAYS) else None
         expires_at = None if days == _NEVER else at + life if life else licensing.usual_end_of_git_token()
         _row, token = licensing.issue_git_token(actor=user.username, user_id=user.pk, name=name, expires_at=expires_at)
@@ -144,10 +152,19 @@ def overview(request: HttpRequest, caller: Caller, status: int = 200, **words: o
         "devices": [(row, name_of(row.user_agent), str(row.pk) == caller.token["jti"]) for row in session_page],
         "git_tokens": Paginator(git_tokens, _ROWS).get_page(request.GET.get("tokens")),
         "token_days": _TOKEN_DAYS,
+        **_identities(user),
         "ask_password": not reauthentication.is_fresh(caller.signed_in_at, at),
         **words,
     }
     return pages.page(request, "account", context, status=status)
+
+
+def _identities(user: User) -> dict[str, object]:
+    """Return the user's accounts at providers, and the providers that they can link one at."""
+    linked = list(identity_providers.identities_of(user))
+    known = {identity.provider_id for identity in linked}
+    enabled = identity_providers.enabled_providers()
+    return {"identities": linked, "linkable": [provider for provider in enabled if provider.pk not in known]}
 
 
 def _id(text: str) -> uuid.UUID:

@@ -12,12 +12,13 @@ from django.views.decorators.csrf import csrf_exempt
 
 from accounts import browser, services
 from accounts.authentication import holders
+from accounts.identity_providers import sessions
 from accounts.sign_in import login, methods
 from accounts.sign_in.challenges import Challenged, InvalidChallenge
 from gatewall.api.own_origins import public_urls
 from gatewall.engine.model import Reason
 from gatewall.policy import system_settings
-from gatewall.portal import hand_off_views, notices, pages, probe_cookies, step_up_views
+from gatewall.portal import hand_off_views, notices, pages, probe_cookies, provider_links, step_up_views
 from gatewall.portal.pages import Form, see_other
 from gatewall.portal.refusal_texts import refusal_text
 from gatewall.portal.return_access import missing_proof
@@ -49,7 +50,7 @@ class Guard(Form):
         name, password = request.POST.get("username", ""), request.POST.get("password", "")
         result = login.sign_in(name, password, flow=login.GUARD, visitor=browser.visitor(request), at=pages.now())
         if isinstance(result, Challenged):
-            return _second_factor(request, result.token)
+            return second_factor_page(request, result.token)
         return pages.enter(request, result.token, pages.return_url_of(request))
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
@@ -69,7 +70,7 @@ class SecondFactor(Form):
         return pages.enter(request, result.token, pages.return_url_of(request))
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
-        return _second_factor(request, request.POST.get("challenge", ""), error, status)
+        return second_factor_page(request, request.POST.get("challenge", ""), error, status)
 
 
 class SignOut(Form):
@@ -79,9 +80,11 @@ class SignOut(Form):
     from_protected_sites = True  # a site may have a sign-out button; its scripts gain nothing
 
     def send(self, request: HttpRequest) -> HttpResponse:
-        for _user, token in holders(request):
-            services.revoke_session(uuid.UUID(token["jti"]), at=pages.now())
-        response = _signed_out(request)
+        held = [token["jti"] for _user, token in holders(request)]
+        opened = [row for jti in held if (row := sessions.of_session(jti)) is not None]
+        for jti in held:
+            services.revoke_session(uuid.UUID(jti), at=pages.now())
+        response = _signed_out(request, provider_links.sign_out_link(request, opened[0]) if opened else {})
         browser.clear_session(response, request)
         probe_cookies.forget_sent(response)
         return response
@@ -101,12 +104,13 @@ class ToTheSlash(View):
         return response
 
 
-def _signed_out(request: HttpRequest) -> HttpResponse:
+def _signed_out(request: HttpRequest, elsewhere: dict[str, str]) -> HttpResponse:
+    """Return the page after signing out; ``elsewhere``: the provider where the visitor may still be signed in."""
     return_url, urls = pages.return_url_of(request), public_urls()
     origin = request.headers.get("Origin")
-    if urls and origin is not None and origin not in urls:
-        # The form was on a page of a protected site, whose policy may forbid to lead it to our host.
-        return pages.page(request, "message", {"title": _("Signed out")}, return_url=return_url)
+    # The form may be on a page of a protected site, whose policy may forbid to lead it to our host.
+    if elsewhere or (urls and origin is not None and origin not in urls):
+        return pages.page(request, "message", {"title": _("Signed out"), **elsewhere}, return_url=return_url)
     if return_url is None and origin in urls:
         return see_other(f"{origin}{settings.ROOT_PATH}/")  # not home: the visitor may still be signed in there
     return see_other(pages.guard_url(return_url))
@@ -120,7 +124,7 @@ def _sign_in(request: HttpRequest, error: str = "", status: int = 200) -> HttpRe
         "message": system_settings.current().guard_message,
         "notice": notices.for_stranger(request, return_url),
         "probe": probe_cookies.FIELD,
-        "offers": list(methods.offers(browser.host_name(request))),
+        "offers": list(methods.offers(provider_links.site_host(request, return_url))),
     }
     response = pages.page(request, "guard", words, return_url=return_url, status=status)
     probe_cookies.expect_cookies(response, request)
@@ -134,6 +138,10 @@ def _lost_cookies() -> str:
     )
 
 
-def _second_factor(request: HttpRequest, challenge: str, error: str = "", status: int = 200) -> HttpResponse:
+def second_factor_page(
+    request: HttpRequest, challenge: str, error: str = "", status: int = 200, *, return_url: str | None = None
+) -> HttpResponse:
+    """Ask for a second factor; ``return_url`` as for ``page()``, by default that of the request."""
     words = {"challenge": challenge, "error": error, "action": "second-factor"}
-    return pages.page(request, "second_factor", words, return_url=pages.return_url_of(request), status=status)
+    back = return_url or pages.return_url_of(request)
+    return pages.page(request, "second_factor", words, return_url=back, status=status)

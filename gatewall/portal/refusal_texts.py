@@ -4,6 +4,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from gatewall.api.translation import translated
 from gatewall.kernel.refusals import Refusal, TooMany
 
 _KNOWN = {
@@ -37,7 +38,7 @@ def refusal_text(error: Refusal | ValidationError) -> str:
     if isinstance(error, ValidationError):
         by_field = getattr(error, "error_dict", {"": getattr(error, "error_list", [error])})
         return " ".join(_field_error(item) for items in by_field.values() for item in items)
-    return str(_KNOWN.get(error.code, error))
+    return str(_KNOWN.get(error.code) or translated(error.message))
 
 
 def _field_error(error: ValidationError) -> str:

@@ -9,6 +9,8 @@ from gatewall.portal import (
     first_run,
     guard_views,
     hand_off_views,
+    identity_views,
+    provider_views,
     step_up_views,
 )
 
@@ -28,6 +30,12 @@ urlpatterns = [
     path("account/sessions/end-all", account_views.EndAllSessions.as_view(), name="account-session-end-all"),
     path("account/git-tokens", account_views.IssueGitToken.as_view(), name="account-git-token"),
     path("account/git-tokens/delete", account_views.RevokeGitToken.as_view(), name="account-git-token-delete"),
+    path("account/identities/link", identity_views.LinkIdentity.as_view(), name="account-identity-link"),
+    path("account/identities/unlink", identity_views.UnlinkIdentity.as_view(), name="account-identity-unlink"),
+    path("oidc/<slug:slug>", provider_views.Start.as_view(), name="provider-start"),
+    path("oidc/<slug:slug>/callback", provider_views.Callback.as_view(), name="provider-callback"),
+    path("oidc/<slug:slug>/sign-out", provider_views.SignOutThere.as_view(), name="provider-sign-out"),
+    path("oidc/<slug:slug>/logout", provider_views.BackChannelLogout.as_view(), name="provider-logout"),
     path("administration", administration_view.Administration.as_view(), name="administration"),
     path("setup", first_run.FirstAdmin.as_view(), name="first-admin"),
     path("denied", denied_view.Denied.as_view(), name="denied"),

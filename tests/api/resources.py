@@ -103,6 +103,20 @@ KINDS = (
         queries=3,
     ),
     Kind(
+        "/identity-providers",
+        lambda n: {
+            "slug": f"corp-{n}",
+            "name": f"text{n}.",
+            "issuer": f"https://login.example/{n}",
+            "client_id": "gatewall",
+        },
+        {"enabled": False},
+        text="name",
+        orderings=("id", "created_at", "slug", "name"),
+        read_only={"id": 1, "created_by": "somebody", "has_client_secret": True},
+        queries=3,
+    ),
+    Kind(
         "/webhooks",
         lambda n: {"name": f"pager {n}", "url": f"https://receiver.example/{n}", "remark": f"text{n}."},
         {"enabled": False},

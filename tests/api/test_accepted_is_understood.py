@@ -105,6 +105,16 @@ BODIES = {
         kinds=st.lists(st.sampled_from(["client.banned", "log.gap"]), max_size=2), enabled=FLAGS,
         least_severity=st.sampled_from(["info", "high"]), allow_private=st.just(True), remark=WORDS,
     ),
+    "/identity-providers": some(
+        {
+            "slug": st.from_regex(r"[a-z0-9]{1,8}", fullmatch=True), "name": WORDS, "client_id": st.just("gatewall"),
+            "issuer": st.sampled_from(["https://a.example", "https://a.example/x", "https://8.8.8.8", "http://[::1]"]),
+        },
+        scopes=st.sampled_from([["openid"], ["openid", "x"], ["a b"]]), client_secret=WORDS,
+        group_map=st.sampled_from([{}, {"a": []}, {"a": ["admins"]}, {"a": ["nobody"]}]),
+        group_map_gives_admin=st.just(True), create_users=FLAGS, enabled=FLAGS, allow_private=FLAGS,
+        allowed_email_domains=st.sampled_from([[], ["corp.example"]]), domains=st.lists(st.just(OFFICE), max_size=2),
+    ),
     "/licenses": some(
         {"name": WORDS}, expires_at=MOMENTS, is_active=FLAGS, all_domains=FLAGS,
         authorized_domains=st.lists(st.just(OFFICE), max_size=2), remark=WORDS,

@@ -10,6 +10,7 @@ from django.apps import apps
 from django.urls import resolve
 from rest_framework import serializers
 
+from accounts.identity_providers.serializers import GroupMapField
 from gatewall.api.serializers import FlagField, MomentField, ShapedField, TextField, WholeNumberField
 from gatewall.api.settings_input import SettingsInput
 from gatewall.policy import revisions
@@ -64,6 +65,7 @@ WRONG = (
     (TextField, NO_TEXTS),
     (serializers.ChoiceField, ("nonsense", "", "BLOCK", "block\0", 1, True, [], {}, *HUGE)),
     (serializers.ListField, ("text", 5, {}, [5], [None], [""], [[]], [{}], ["unregistered.example"], ["a"] * 1001)),
+    (GroupMapField, ("text", 5, True, [], {"a": "b"}, {"a": [5]}, {"a": None}, {"": []}, {"a": ["nobody"]}, *HUGE)),
     (ShapedField, ("text", 5, True, {}, [5], [None], [[]], [{}], ["nonsense"], [{"colour": "red"}], *HUGE)),
 )
 """What no field of this class takes; the first that fits counts."""

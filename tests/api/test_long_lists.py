@@ -53,6 +53,7 @@ SHORT = {
     "/api-tokens": "made by hand, by admins",
     "/geo-block-rules": "as many as there are countries",
     "/list-subscriptions": "typed by hand",
+    "/identity-providers": "at most 20",
     "/webhooks": "typed by hand",
     "/webhooks/{bob}/deliveries": "of one webhook, and deleted when they are old (webhooks/outbox.py)",
     "/policy/backtest": "asked for by hand",

@@ -6,7 +6,7 @@ from tests.api.test_who_may import MANAGED, NO_PUT, PUBLIC, ROUTES, TOTP, WHO, p
 from tests.support.proxies import an_api_token, with_api_token
 
 NO_PUT_OF = {(name, "PUT") for name in NO_PUT}
-OF_USERS = ("users", "licenses", "git-tokens", "sessions")
+OF_USERS = ("users", "licenses", "git-tokens", "sessions", "identity-providers")
 POLICY = tuple(name for name in MANAGED if name not in {*OF_USERS, "webhooks"})
 
 SCOPES = {
@@ -37,9 +37,9 @@ SCOPES = {
     },
     "users:read": {(f"{name}-{part}", "GET") for name in OF_USERS for part in ("list", "detail")},
     "users:write": {
-        *((f"{name}-list", "POST") for name in ("users", "licenses", "git-tokens")),
+        *((f"{name}-list", "POST") for name in ("users", "licenses", "git-tokens", "identity-providers")),
         *((f"{name}-detail", "DELETE") for name in OF_USERS),
-        *((f"{name}-detail", "PUT") for name in ("users", "licenses")),
+        *((f"{name}-detail", "PUT") for name in ("users", "licenses", "identity-providers")),
         *((name, "POST") for name in (*TOTP, "totp-unlock")),
         *(("totp", "DELETE"), ("password", "PUT")),
     },
@@ -89,7 +89,11 @@ def test_an_api_token_permits_what_its_scope_names_and_nothing_else(alice, bob, 
 @pytest.mark.django_db
 def test_an_api_token_with_every_scope_changes_no_admin(alice):
     token, own = with_api_token(an_api_token(alice)), alice.pk
-    changes = {(name, verb) for name, verb in SCOPES["users:write"] if name != "users-list" and "licenses" not in name}
+    changes = {
+        (name, verb)
+        for name, verb in SCOPES["users:write"]
+        if name != "users-list" and not name.startswith(("licenses", "identity"))
+    }
     tried = {
         (name, verb): token.send(verb, path_of(name, own).replace("users/999999", f"users/{own}"), b"{}")
         for name, verb in changes

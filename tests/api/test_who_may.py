@@ -28,6 +28,7 @@ MANAGED = (
     "users",
     "list-subscriptions",
     "webhooks",
+    "identity-providers",
 )
 NO_PUT = {"geo-block-rules"}
 DOORS = ("login", "login-2fa", "admin-login", "admin-login-2fa", "admin-recover-2fa")
@@ -104,9 +105,11 @@ PAGES = {
     *("hand-off-grant", "hand-off-enter"),
     *("account", "account-password", "account-second-factor-off", "account-session-end", "account-session-end-all"),
     *("account-git-token", "account-git-token-delete", "administration", "first-admin", "denied", "origin"),
+    *("account-identity-link", "account-identity-unlink", "provider-start", "provider-callback"),
+    *("provider-sign-out", "provider-logout"),
 }
-"""Pages for visitors: tests/integration/test_account_page.py, test_step_up.py and test_administration_page.py say who
-may use them."""
+"""Pages for visitors: tests/integration/test_account_page.py, test_step_up.py, test_administration_page.py and the
+tests of providers there say who may use them."""
 
 
 def patterns(resolver=None):

@@ -86,3 +86,19 @@ def recorded(auth, wall, bob):
     auth.gate.close()
     import_module("audit.storage.ingest").ship(settings.GATEWALL_HOME / "spool")
     assert logs.AccessLog.objects.count() == 5
+
+
+@pytest.fixture
+def corp(db):
+    """Return an OpenID Connect provider that does what a test says."""
+    import_module("accounts.openid.documents").documents.forget()
+    with import_module("tests.support.openid_provider").providing() as provider:
+        yield provider
+
+
+@pytest.fixture
+def set_up(corp):
+    """Register the provider, which creates users; return a function that changes its row."""
+    services = import_module("accounts.identity_providers.services")
+    row = services.create_provider(actor="alice", **corp.settings(create_users=True))
+    return lambda **values: services.change_provider(row, actor="alice", **values)

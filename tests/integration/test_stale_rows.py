@@ -4,7 +4,8 @@ import pytest
 from django.utils import timezone
 
 from accounts import services as accounts
-from accounts.models import Session, User
+from accounts.identity_providers import services as providers
+from accounts.models import IdentityProvider, Session, User
 from accounts.sign_in import login
 from accounts.visitor import Visitor
 from gatewall.kernel.refusals import Gone
@@ -72,6 +73,14 @@ ROWS = {
         subscriptions.change_subscription,
         {"remark": "x"},
     ),
+    "identity provider": (
+        lambda: providers.create_provider(
+            actor="alice", slug="corp", name="Corp", issuer="https://corp.example", client_id="gatewall"
+        ),
+        providers.delete_provider,
+        providers.change_provider,
+        {"name": "x"},
+    ),
     "webhook": (a_webhook, webhooks.delete_webhook, webhooks.change_webhook, {"remark": "x"}),
 }
 CHANGEABLE = {name: row for name, row in ROWS.items() if row[2]}
@@ -128,6 +137,7 @@ OTHERS = {
     WafRule: ("enabled", False),
     ListSubscription: ("interval_minutes", 60),
     Webhook: ("least_severity", "low"),
+    IdentityProvider: ("enabled", False),
 }
 
 

@@ -1,0 +1,30 @@
+"""What the client needs to know of a provider, as plain values."""
+
+from dataclasses import dataclass, field
+
+from gatewall.kernel.downloads import PUBLIC, Reach
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSettings:
+    """A provider: its issuer, and what it knows this installation as. Without a secret this is a public client."""
+
+    key: int
+    issuer: str
+    client_id: str
+    client_secret: str | None = field(repr=False)
+    scopes: tuple[str, ...] = ("openid",)
+    allow_private: bool = False
+
+    @property
+    def reach(self) -> Reach:
+        """Which addresses may be asked: https only, or http of a loopback issuer."""
+        return reach_of(self.issuer, allow_private=self.allow_private)
+
+
+def reach_of(issuer: str, *, allow_private: bool) -> Reach:
+    """Return which addresses a provider may be at: public https ones, or as an administrator allowed.
+
+    A provider that is not on this machine cannot make Gatewall send requests to it in clear text.
+    """
+    return Reach(http=False, http_from_here=issuer.startswith("http:"), private=True) if allow_private else PUBLIC

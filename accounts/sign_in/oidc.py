@@ -1,0 +1,234 @@
+"""Sign-in method: OpenID Connect. Lead to a provider, and take its answer back in the browser that left.
+
+A sign-in is a row that is used once within ten minutes. It is bound to the browser by a cookie whose digest the row
+holds, and to the provider that was asked.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from accounts.identity_providers import claimed_groups, linking, selectors, sessions
+from accounts.identity_providers.linking import IdentityRefused, IdentityTaken
+from accounts.models import User
+from accounts.openid import code_flow, tokens
+from accounts.openid.errors import ProviderFailed, TokenRefused
+from accounts.openid.tokens import IdToken
+from accounts.provider_models import ExternalIdentity, IdentityProvider, ProviderSignIn
+from accounts.sign_in import challenges, login, methods
+from accounts.sign_in.challenges import OVER, Challenged, InvalidChallenge
+from accounts.sign_in.login import GUARD, Proven, SignedIn
+from accounts.visitor import Visitor
+from audit.event_kinds import EventKind
+from audit.events.recording import Event, count_event
+from gatewall.credentials.sealing import SealBroken
+from gatewall.engine import auth_methods
+from gatewall.engine.messages import gettext_noop as _
+from gatewall.kernel.refusals import Conflict, Forbidden, Refusal
+
+FLOW = METHOD = "identity-provider"
+LIFETIME = timedelta(minutes=10)
+LONGEST_STATE = 64
+_PRUNED_AT_ONCE = 1000
+
+
+class ProviderUnavailable(Conflict):
+    """The provider cannot be reached, or answers something that cannot be used."""
+
+    code = "provider-unavailable"
+
+
+class ProviderDenied(Forbidden):
+    """The provider's answer is not to be trusted, or it signed nobody in."""
+
+    code = "provider-denied"
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """Where to lead the visitor, and what their browser keeps until they come back."""
+
+    url: str = field(repr=False)
+    browser_secret: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """The answer of a provider as it comes back through the browser: query parameters, and the cookie."""
+
+    state: str
+    code: str
+    error: str
+    issuer: str | None
+    browser_secret: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a sign-in at a provider ended: signed in, challenged for a second factor, or (None) an identity linked."""
+
+    result: SignedIn | Challenged | None
+    return_url: str
+
+
+@contextmanager
+def _told(provider: IdentityProvider, client_ip: str, at: datetime) -> Iterator[None]:
+    """Record what goes wrong with a provider as an event, and refuse with a sentence for the visitor.
+
+    Raises ProviderUnavailable, ProviderDenied, IdentityRefused, IdentityTaken.
+    """
+    try:
+        yield
+    except ProviderFailed as failed:
+        _count(EventKind.PROVIDER_FAILED, provider, client_ip, at, failed.why, failed.detail)
+        words = _("%(provider)s does not answer as it should. Try again in a minute, or sign in another way.")
+        raise ProviderUnavailable(words, provider=provider.name) from None
+    except SealBroken:
+        _count(EventKind.PROVIDER_FAILED, provider, client_ip, at, "sealed-secret", "GATEWALL_DATA_KEYS lacks its key")
+        words = _("%(provider)s is not set up completely. Sign in another way.")
+        raise ProviderUnavailable(words, provider=provider.name) from None
+    except TokenRefused as refused:
+        _count(EventKind.PROVIDER_REFUSED, provider, client_ip, at, refused.why, refused.detail)
+        words = _("The answer of %(provider)s could not be verified, so you are not signed in. Try again.")
+        raise ProviderDenied(words, provider=provider.name) from None
+    except (IdentityRefused, IdentityTaken) as refusal:
+        _count(EventKind.LOGIN_FAILED, provider, client_ip, at, refusal.code, str(refusal))
+        raise
+
+
+def begin(
+    provider: IdentityProvider,
+    *,
+    redirect_uri: str,
+    return_url: str,
+    client_ip: str,
+    at: datetime,
+    user: User | None = None,
+) -> Begun:
+    """Begin a sign-in; with a user, one that links an identity to them. Raises ProviderUnavailable."""
+    state, browser_secret = code_flow.new_state(), secrets.token_urlsafe(32)
+    with _told(provider, client_ip, at):
+        url = code_flow.authorization_url(selectors.settings_of(provider), state=state, redirect_uri=redirect_uri)
+    ProviderSignIn.objects.create(
+        state_digest=_digest(state),
+        browser_digest=_digest(browser_secret),
+        provider=provider,
+        user=user,
+        redirect_uri=redirect_uri,
+        return_url=return_url,
+        begun_at=at,
+        expires_at=at + LIFETIME,
+    )
+    return Begun(url, browser_secret)
+
+
+def finish(
+    provider: IdentityProvider, returned: Returned, *, user: User | None, visitor: Visitor, at: datetime
+) -> Outcome:
+    """Take back what the provider answered; ``user`` is who is signed in in this browser.
+
+    Raises InvalidChallenge, ProviderUnavailable, ProviderDenied, IdentityRefused, IdentityTaken, InvalidCredentials.
+    """
+    row = _spent(provider, returned, user=user, visitor=visitor, at=at)
+    where = visitor.client_ip
+    with _told(provider, where, at):
+        token = _redeemed(provider, row, returned, where, at)
+        if row.user is not None:
+            identity = linking.link(provider, row.user, token, client_ip=where, at=at)
+            claimed_groups.update(identity, token, at=at)
+            return Outcome(None, row.return_url)
+        identity = linking.identity_of(provider, token, client_ip=where, at=at)
+    return Outcome(_signed_in(identity, token, visitor, at), row.return_url)
+
+
+def unlink(identity: ExternalIdentity, *, visitor: Visitor, at: datetime, session: UUID) -> None:
+    """Remove a user's own link, and the sessions opened with it except this one. Raises LastWayIn, Gone."""
+    linking.unlink(identity, ways_in=_other_ways_in, client_ip=visitor.client_ip, at=at, session=session)
+
+
+def prune(at: datetime) -> int:
+    """Delete sign-ins that expired, at most 1,000; return how many."""
+    over = ProviderSignIn.objects.filter(expires_at__lte=at).order_by("expires_at").values_list("pk", flat=True)
+    return ProviderSignIn.objects.filter(pk__in=list(over[:_PRUNED_AT_ONCE])).delete()[0]
+
+
+def read_logout_token(provider: IdentityProvider, text: str, *, client_ip: str, at: datetime) -> tokens.LogoutToken:
+    """Verify a logout token. Raises ProviderUnavailable, ProviderDenied."""
+    with _told(provider, client_ip, at):
+        return tokens.read_logout_token(selectors.settings_of(provider), text, at=at)
+
+
+def _redeemed(
+    provider: IdentityProvider, row: ProviderSignIn, returned: Returned, client_ip: str, at: datetime
+) -> IdToken:
+    known = selectors.settings_of(provider)
+    code_flow.check_issuer(known, returned.issuer)
+    if returned.error:
+        _count(EventKind.LOGIN_FAILED, provider, client_ip, at, "denied-there", "")
+        raise ProviderDenied(_("%(provider)s did not sign you in, or you cancelled there."), provider=provider.name)
+    redirect_uri, begun_at = row.redirect_uri, row.begun_at
+    return code_flow.redeem(
+        known, returned.code, state=returned.state, redirect_uri=redirect_uri, begun_at=begun_at, at=at
+    )
+
+
+def _signed_in(identity: ExternalIdentity, token: IdToken, visitor: Visitor, at: datetime) -> SignedIn | Challenged:
+    user = claimed_groups.update(identity, token, at=at)
+    proof = login.ask_for_second_factor(
+        Proven(user, _amr(identity.provider, token.claims)), flow=GUARD, visitor=visitor, at=at
+    )
+    with transaction.atomic():
+        if isinstance(proof, Challenged):
+            sessions.record(identity, token, challenge=challenges.find(proof.token, GUARD.name, at=at).pk)
+            return proof
+        result = login.open_session(proof, flow=GUARD, visitor=visitor, at=at)
+        sessions.record(identity, token, session=result.token.jti)
+        return result
+
+
+def _amr(provider: IdentityProvider, claims: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what the sign-in proved: the provider's own methods count only if it is trusted with them."""
+    claimed = claims.get("amr") if provider.trust_amr else None
+    believed = [each for each in auth_methods.AUTH_METHODS if isinstance(claimed, list) and each in claimed]
+    return methods.union([auth_methods.FEDERATED], believed)
+
+
+def _other_ways_in(user: User) -> int:
+    return len([method for method in methods.first_methods_of(user) if method.name != METHOD])
+
+
+def _spent(
+    provider: IdentityProvider, returned: Returned, *, user: User | None, visitor: Visitor, at: datetime
+) -> ProviderSignIn:
+    """Return the sign-in that this answer belongs to, and use it up, whatever comes of it. Raises InvalidChallenge."""
+    row = ProviderSignIn.objects.select_related("user").filter(pk=_digest(returned.state), provider=provider).first()
+    if row is None or row.expires_at <= at:
+        raise _over(provider, visitor, at, "state-unknown")
+    if not secrets.compare_digest(row.browser_digest, _digest(returned.browser_secret)):
+        raise _over(provider, visitor, at, "other-browser")
+    if row.user is not None and row.user != user:
+        raise _over(provider, visitor, at, "other-user")
+    if not ProviderSignIn.objects.filter(pk=row.pk, spent_at__isnull=True).update(spent_at=at):
+        raise _over(provider, visitor, at, "state-used")
+    return row
+
+
+def _over(provider: IdentityProvider, visitor: Visitor, at: datetime, why: str) -> Refusal:
+    _count(EventKind.LOGIN_FAILED, provider, visitor.client_ip, at, why, "")
+    return InvalidChallenge(OVER)
+
+
+def _count(kind: EventKind, provider: IdentityProvider, client_ip: str, at: datetime, why: str, detail: str) -> None:
+    fields = {"flow": FLOW, "provider": provider.slug, "why": why, **({"detail": detail} if detail else {})}
+    count_event(Event(kind, at, client_ip, detail=fields), f"{provider.pk} {why}")
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,38 @@
+"""Links of visitor pages to identity providers, and back from them."""
+
+from urllib.parse import urlsplit
+
+from django.core import signing
+from django.http import HttpRequest
+
+from accounts import browser
+from accounts.models import ProviderSession
+from gatewall.engine.hosts import Authority
+from gatewall.portal import pages
+
+SIGN_OUT_SALT = "gatewall.portal.sign-out-at-provider"
+
+
+def absolute_url(request: HttpRequest) -> str:
+    """Return ``own_url()`` with scheme and host, for programs that lead the browser back to us."""
+    own = pages.own_url(request)
+    scheme = "https" if browser.must_be_secure(request) else "http"
+    return own if "://" in own else f"{scheme}://{request.get_host()}{own}"
+
+
+def site_host(request: HttpRequest, return_url: str | None) -> str:
+    """Return the host that a visitor signs in for: that of the return URL, else the requested one."""
+    authority = Authority.parse(urlsplit(return_url).netloc) if return_url else None
+    return authority.host.name if authority else browser.host_name(request)
+
+
+def sign_out_link(request: HttpRequest, row: ProviderSession | None) -> dict[str, str]:
+    """Return name and link of the provider at which the visitor may still be signed in; empty for none."""
+    if row is None or not row.identity.provider.enabled:
+        return {}
+    provider = row.identity.provider
+    query = signing.dumps(str(row.session_id), salt=SIGN_OUT_SALT)
+    return {
+        "provider": provider.name,
+        "there": f"{pages.own_url(request)}oidc/{provider.slug}/sign-out?session={query}",
+    }
