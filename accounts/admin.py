@@ -1,17 +1,20 @@
 """Django admin pages of users. Passwords are write-only."""
 
+import secrets
 from typing import Any
 
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.db.models import F, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from accounts import admin_session, browser, fresh_sign_in, selectors, services
 from accounts.api_tokens.admin import ApiTokenAdmin
-from accounts.models import Session, User
+from accounts.links.admin import LinksAdmin, offer_to
+from accounts.links.requests import Offer
+from accounts.models import LinkPurpose, Session, User
 from accounts.sign_in import code_entry, reauthentication, recovery
 from gatewall.api.request_notes import REFUSAL, RequestNote
 from gatewall.api.service_admin import (
@@ -35,6 +38,10 @@ class UserForm(ServiceForm):
     """User form of the admin, with an optional new password."""
 
     new_password = password_field("Setting one ends every session of this user.", autocomplete="new-password")
+    invite = forms.BooleanField(
+        required=False,
+        help_text="Instead of a password: the user gets a link to choose one. Without mail it is shown to you, once.",
+    )
     revoke_git_tokens = forms.BooleanField(
         required=False,
         help_text="With a new password: also delete the git tokens of this user.",
@@ -60,10 +67,18 @@ class UserForm(ServiceForm):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        if "new_password" in self.fields:
-            self.fields["new_password"].required = self.instance.pk is None
+        if "new_password" in self.fields and self.instance.pk is None:
+            self.fields["new_password"].help_text = ""
+
+    def clean(self) -> dict[str, Any] | None:
+        cleaned = super().clean()
+        if self.instance.pk is None and bool(self.data.get("new_password")) == bool(self.data.get("invite")):
+            self.add_error("new_password", "Enter a password, or invite the user: one of the two.")
+        return cleaned
 
 
+_OFFER = RequestNote[Offer]("offer")
+"""The invitation of a user who was created in this request."""
 _REAUTHENTICATED = RequestNote[bool]("reauthenticated")
 """Note set once the owner has re-authenticated in this request."""
 
@@ -90,7 +105,7 @@ class LiveSessions(admin.TabularInline):  # type: ignore[type-arg]  # not generi
 
 
 @admin.register(User)
-class UserAdmin(ServiceAdmin):
+class UserAdmin(LinksAdmin):
     form = UserForm
     list_display = (
         "username",
@@ -119,7 +134,7 @@ class UserAdmin(ServiceAdmin):
         is_own = obj is not None and obj.pk == request.user.pk
         asked = () if fresh_sign_in.is_fresh(request) else CREDENTIALS
         credentials = CREDENTIALS[: 1 + len(factor)] if is_own else asked
-        revoke = _REVOKE if obj is not None else ()
+        revoke = _REVOKE if obj is not None else ("invite",)
         return (*self.fields, *revoke, *factor, *unlock_field, *credentials)
 
     def changeform_view(
@@ -149,10 +164,22 @@ class UserAdmin(ServiceAdmin):
         return super().get_queryset(request).select_related("totp")
 
     def create_row(self, request: HttpRequest, **values: Any) -> User:
-        password = values.pop("new_password")
+        is_invited, password = values.pop("invite", False), values.pop("new_password")
         for name in _CHANGE_ONLY:  # the form declares them, but the page of a new user does not show them
             values.pop(name, None)
-        return services.create_user(actor=actor(request), password=password, **values)
+        password = secrets.token_urlsafe(32) if is_invited else password
+        user = services.create_user(actor=actor(request), password=password, **values)
+        if is_invited:
+            _OFFER.set(request, offer_to(request, user, LinkPurpose.INVITATION, choose_username=True))
+        return user
+
+    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
+        offer = _OFFER.get(request)
+        if offer is not None and offer.link:
+            return self.show_once(request, obj, f"{obj} was created", offer.link)
+        if offer is not None:
+            self.message_user(request, f"An invitation is on its way to {offer.sent_to}.")
+        return ServiceAdmin.response_add(self, request, obj, post_url_continue)
 
     def change_row(self, request: HttpRequest, row: User, **values: Any) -> None:
         for name in CREDENTIALS:

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from rest_framework.request import Request
 
+from accounts import known_browsers
 from accounts.authentication import COOKIE_NAME
 from accounts.visitor import Visitor
 from gatewall.engine.addresses import parse_address
@@ -22,7 +23,21 @@ def visitor(request: HttpRequest | Request) -> Visitor:
     """Return client address and user agent of a sign-in."""
     address = client_of_environ(request.META, settings.GATEWALL_TRUSTED_PROXIES)
     user_agent = request.headers.get("User-Agent", "")
-    return Visitor(str(address), user_agent, is_at_this_machine=is_at_this_machine(request))
+    return Visitor(
+        str(address),
+        user_agent,
+        is_at_this_machine=is_at_this_machine(request),
+        known_browser_of=known_browsers.users_of(request),
+    )
+
+
+def origin(request: HttpRequest | Request) -> str:
+    """Return the origin at which a browser reaches our pages: the public URL, or else that of the request.
+
+    Only for what the caller alone is shown: a stranger chooses the ``Host`` of a request.
+    """
+    scheme = "https" if must_be_secure(request) else "http"
+    return settings.GATEWALL_PUBLIC_URL or f"{scheme}://{request.get_host()}"
 
 
 def is_at_this_machine(request: HttpRequest | Request) -> bool:
@@ -51,6 +66,11 @@ def set_session(response: HttpResponse, request: HttpRequest | Request, token: s
         httponly=True,
         samesite="Lax",
     )
+
+
+def remember(response: HttpResponse, request: HttpRequest | Request, user_id: int) -> None:
+    """Set the cookie by which the browser is known at this user's next sign-in."""
+    known_browsers.remember(response, request, user_id, secure=must_be_secure(request))
 
 
 def clear_session(response: HttpResponse, request: HttpRequest | Request) -> None:

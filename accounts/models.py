@@ -242,3 +242,29 @@ class FailureCount(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["scope", "key"], name="failures_are_counted_once_per_key")]
         indexes = [models.Index(fields=["began_at"], name="failures_by_age")]
+
+
+class LinkPurpose(models.TextChoices):
+    """What a one-time link is for."""
+
+    INVITATION = "invitation", "invitation"
+    PASSWORD_RESET = "password-reset", "password reset"
+
+
+class AccountLink(models.Model):
+    """One-time link to set a password; the row holds only the digest of its token. A used link has no row.
+
+    A user has at most one of each purpose. It ends with the user's sessions (``session_version``).
+    """
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="links")
+    purpose = models.CharField(max_length=16, choices=LinkPurpose)
+    digest = models.CharField(max_length=64, unique=True)
+    session_version = models.PositiveIntegerField()
+    may_rename = models.BooleanField(default=False)
+    created_at = models.DateTimeField()
+    created_by = models.CharField(max_length=100, blank=True)
+    expires_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "purpose"], name="account_link_is_one_per_purpose")]

@@ -101,6 +101,12 @@ def recent_addresses(username: str, at: datetime) -> set[str]:
     return set(lately.values_list("client_ip", flat=True)[:_SESSIONS_LOOKED_AT]) if user is not None else set()
 
 
+def recent_devices(user: User, at: datetime) -> list[tuple[str, str]]:
+    """Return address and user agent of the user's sign-ins within the last 30 days, before now."""
+    lately = Session.objects.filter(user=user, issued_at__gte=at - FAMILIAR_FOR, issued_at__lt=at)
+    return list(lately.order_by("-issued_at").values_list("client_ip", "user_agent")[:_SESSIONS_LOOKED_AT])
+
+
 def is_code_entry_locked(user: User) -> bool:
     """Return whether codes of the user's authenticator app are refused."""
     return WrongCodes.objects.filter(user=user, number__gte=CODES_LOCK).exists()

@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from accounts.links.serializers import OfferOutput
 from accounts.models import Session, User, plain_email
 from accounts.sign_in.serializers import password_field
 from gatewall.api.serializers import FlagField, StrictInput, TextField
@@ -19,7 +20,8 @@ class UserInput(StrictInput):
     """Input of a user. Who gives a password or rights proves who they are, unless their sign-in is fresh."""
 
     username = TextField(max_length=64)
-    password = password_field()
+    password = password_field(required=False)
+    invite = FlagField(required=False, write_only=True)
     email = _EmailField(allow_blank=True, required=False, validators=[plain_email])
     is_admin = FlagField(required=False)
     is_auditor = FlagField(required=False)
@@ -30,6 +32,18 @@ class UserInput(StrictInput):
     remark = TextField(max_length=500, allow_blank=True, required=False)
     current_password = password_field(required=False)
     code = TextField(max_length=64, write_only=True, required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Require a password or an invitation for a new user, and refuse both; a change has no invitation."""
+        attrs = dict(super().validate(attrs))
+        if self.partial:
+            if attrs.pop("invite", False):
+                raise serializers.ValidationError({"invite": "POST /users/:id/invitation invites a user"})
+        elif bool(attrs.get("invite")) == ("password" in attrs):
+            field, code = ("invite", "invalid") if attrs.get("invite") else ("password", "required")
+            words = "send a password, or invite: true to let the user set one"
+            raise serializers.ValidationError({field: [serializers.ErrorDetail(words, code=code)]})
+        return attrs
 
 
 class UserScopeInput(ScopeInput):
@@ -55,6 +69,12 @@ class UserOutput(serializers.ModelSerializer[User]):
             "all_domains", "authorized_domains", "groups", "remark", "totp_enabled", "code_entry_locked",
             "last_login_at", "session_count",
         )  # fmt: skip
+
+
+class InvitedOutput(serializers.Serializer[Any]):
+    """The invitation of a new user, for its creator; null without one."""
+
+    invitation = OfferOutput(allow_null=True)
 
 
 class SessionOutput(serializers.ModelSerializer[Session]):

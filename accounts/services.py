@@ -47,10 +47,18 @@ class AdminExists(Conflict):
     code = "admin-exists"
 
 
+class EncodedPassword(str):
+    """A validated password as its hash; services take it where they take a password."""
+
+    __slots__ = ()
+
+
 def create_first_admin(*, username: str, password: str) -> User:
     """Create the first admin. Raises ValidationError, UsernameTaken, AdminExists."""
     actor = "setup"
-    return _create_first(User(username=username, created_by=actor, password=_hashed(password), is_admin=True), actor)
+    return _create_first(
+        User(username=username, created_by=actor, password=encode_password(password), is_admin=True), actor
+    )
 
 
 @revisions.one_at_a_time
@@ -73,7 +81,7 @@ def create_user(
 
     Raises ValidationError, UsernameTaken, DomainRemoved, GroupRemoved.
     """
-    encoded = make_password(None) if password is None else _hashed(password)
+    encoded = make_password(None) if password is None else encode_password(password)
     user = User(username=username, created_by=actor, password=encoded, **values)
     return _create(user, authorized_domains, groups, actor=actor)
 
@@ -103,7 +111,7 @@ def change_user(
 
     Raises ValidationError, UsernameTaken, LastAdmin, DomainRemoved, GroupRemoved, Gone.
     """
-    encoded = _hashed(password) if password is not None else None
+    encoded = encode_password(password) if password is not None else None
     return _change(
         user,
         values,
@@ -153,6 +161,8 @@ def _change(
         gone += _api_tokens_of(user)
         user.api_tokens.all().delete()
     revisions.advance(shard_of_user(user.pk), *shards, actor=actor, changes=[changed, *gone])
+    if password is not None:
+        record_event(Event(EventKind.PASSWORD_CHANGED, user=user, detail={"actor": actor}))
     return user
 
 
@@ -264,16 +274,18 @@ def _refuse_last_admin(user: User) -> None:
         raise LastAdmin(_("%(user)s is the last active admin"), user=user.username)
 
 
-def _hashed(password: str) -> str:
+def encode_password(password: str) -> EncodedPassword:
     """Return the hash of a new password, computed before taking the policy lock, as hashing is slow.
 
     Raises ValidationError.
     """
+    if isinstance(password, EncodedPassword):
+        return password
     try:
         validate_password(password)
     except ValidationError as error:
         raise ValidationError({"password": error}) from None
-    return make_password(password)
+    return EncodedPassword(make_password(password))
 
 
 def _save(user: User) -> None:

@@ -66,6 +66,7 @@ class IssuedToken:
     text: str
     jti: uuid.UUID
     expires_at: datetime
+    user_id: int
 
     def __repr__(self) -> str:
         return f"IssuedToken({self.jti})"
@@ -104,4 +105,4 @@ def _signed(
         token[name] = value
     audience = list(audiences)
     token["aud"] = audience[0] if len(audience) == 1 else audience
-    return IssuedToken(str(token), jti, at.replace(microsecond=0) + lifetime)
+    return IssuedToken(str(token), jti, at.replace(microsecond=0) + lifetime, int(claims["sub"]))

@@ -6,6 +6,7 @@ from rest_framework.routers import SimpleRouter
 from accounts import views
 from accounts.api_tokens.views import ApiTokens
 from accounts.identity_providers.views import IdentityProviders
+from accounts.links import views as link_views
 from accounts.sign_in import views as sign_in_views
 from accounts.sign_in.login import ADMIN_LOGIN
 
@@ -22,6 +23,7 @@ urlpatterns = [
     path("admin-login", sign_in_views.Login.as_view(flow=ADMIN_LOGIN), name="admin-login"),
     path("admin-login/2fa", sign_in_views.LoginSecondFactor.as_view(flow=ADMIN_LOGIN), name="admin-login-2fa"),
     path("admin-recover-2fa", sign_in_views.RecoverSecondFactor.as_view(), name="admin-recover-2fa"),
+    path("password-reset", link_views.AskReset.as_view(), name="password-reset"),
     path("logout", sign_in_views.Logout.as_view(), name="logout"),
     path("session", sign_in_views.OwnSession.as_view(), name="session"),
     re_path(rf"^{_USER}/totp/setup\Z", views.TotpSetup.as_view(), name="totp-setup"),
@@ -29,6 +31,8 @@ urlpatterns = [
     re_path(rf"^{_USER}/totp/disable\Z", views.TotpDisable.as_view(), name="totp-disable"),
     re_path(rf"^{_USER}/totp/unlock\Z", views.TotpUnlock.as_view(), name="totp-unlock"),
     re_path(rf"^{_USER}/totp\Z", views.Totp.as_view(), name="totp"),
+    re_path(rf"^{_USER}/invitation\Z", link_views.Invitation.as_view(), name="invitation"),
+    re_path(rf"^{_USER}/password-reset\Z", link_views.ResetLink.as_view(), name="user-password-reset"),
     re_path(rf"^{_USER}/password\Z", views.Password.as_view(), name="password"),
     *router.urls,
 ]

@@ -1,10 +1,12 @@
 """API: users and their own accounts."""
 
+import secrets
 import uuid
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
@@ -16,8 +18,10 @@ from rest_framework.response import Response
 from accounts import admin_session, browser, fresh_sign_in, selectors, services
 from accounts.authentication import session_token
 from accounts.filters import SessionFilters, UserFilters
-from accounts.models import Session, User
-from accounts.serializers import PasswordInput, SessionOutput, UserInput, UserOutput
+from accounts.links import requests
+from accounts.links.views import offered
+from accounts.models import LinkPurpose, Session, User
+from accounts.serializers import InvitedOutput, PasswordInput, SessionOutput, UserInput, UserOutput
 from accounts.sign_in import code_entry, login, reauthentication, second_factor, totp, totp_codes
 from accounts.sign_in.serializers import (
     ConfirmInput,
@@ -44,9 +48,11 @@ class Users(Resource):
     """
 
     area = USERS
-    input, output = UserInput, UserOutput
+    input, output, output_on_create = UserInput, UserOutput, InvitedOutput
+    invitation: dict[str, Any] | None = None
+    """The invitation of the user who was created by this call."""
     user_parameter = "pk"
-    volatile = ("last_login_at", "session_count", "code_entry_locked")
+    volatile = ("last_login_at", "session_count", "code_entry_locked", "invitation")
     filterset_class = UserFilters
     ordering_fields = ("id", "created_at", "username", "last_login_at")
     search_fields = ("username", "email", "remark")
@@ -60,7 +66,22 @@ class Users(Resource):
     def create_row(self, **values: Any) -> Model:
         self._refuse_rights_by_token(values)
         self._reauthenticate(values, is_new=True)
-        return services.create_user(actor=self.actor, **values)
+        is_invited = values.pop("invite", False)
+        if is_invited:
+            values["password"] = secrets.token_urlsafe(32)  # that nobody knows
+        with transaction.atomic():
+            user = services.create_user(actor=self.actor, **values)
+            if is_invited:
+                self.invitation = self._invite(user)
+        return user
+
+    def created(self, row: Model) -> dict[str, Any]:
+        return {**super().created(row), "invitation": self.invitation}
+
+    def _invite(self, user: User) -> dict[str, Any]:
+        origin = browser.origin(self.request)
+        purpose, at = LinkPurpose.INVITATION, timezone.now()
+        return offered(requests.offer(user, purpose, actor=self.actor, at=at, origin=origin, choose_username=True))
 
     def change_row(self, row: User, **values: Any) -> User:
         self._refuse_rights_by_token(values)

@@ -5,8 +5,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Client address and user agent of a sign-in, and whether it comes from this machine."""
+    """Client address and user agent of a sign-in, and whether it comes from this machine.
+
+    ``known_browser_of``: ids of users who have signed in with this browser before.
+    """
 
     client_ip: str
     user_agent: str
     is_at_this_machine: bool = False
+    known_browser_of: frozenset[int] = frozenset()

@@ -56,3 +56,7 @@ class EventKind(StrEnum):
     IDENTITY_LINKED = "identity.linked", EventSeverity.LOW
     IDENTITY_UNLINKED = "identity.unlinked", EventSeverity.LOW
     SHADOW_FAILED = "shadow.failed", EventSeverity.MEDIUM
+    USER_INVITED = "user.invited", EventSeverity.LOW
+    PASSWORD_RESET_REQUESTED = "password.reset-requested", EventSeverity.LOW
+    PASSWORD_CHANGED = "password.changed", EventSeverity.LOW
+    MAIL_FAILED = "mail.failed", EventSeverity.MEDIUM

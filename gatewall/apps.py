@@ -17,7 +17,8 @@ class GatewallConfig(AppConfig):
         |----------------------------|--------------------------------------------------------------------|
         | ``policy.revisions``       | ``publication.announcement``, after each commit                    |
         | ``policy.revisions``       | ``audit.events``, with each revision in its transaction            |
-        | ``audit.events.recording`` | ``webhooks.incidents``, with the events of a transaction           |
+        | ``audit.events.recording`` | ``webhooks.incidents`` and ``webhooks.mail.account_events``, with   |
+        |                            | the events of a transaction                                        |
         | ``api.fresh_sign_in``      | ``accounts``, to ask callers once more who they are                |
         | ``api.caller``             | ``accounts``, for how the caller's session was opened              |
         | ``policies.geo``           | the look-up of countries, when rules may lock their maker out      |
@@ -37,10 +38,11 @@ class GatewallConfig(AppConfig):
         from policies import geo, scopes  # noqa: PLC0415
         from policies.models import Group  # noqa: PLC0415
         from webhooks import incidents  # noqa: PLC0415
+        from webhooks.mail import account_events  # noqa: PLC0415
 
         revisions.call_after_commit(announce)
         revisions.call_in_transaction(revision_events.record)
-        recording.call_in_transaction(incidents.witness)
+        recording.call_in_transaction(incidents.witness, account_events.witness)
         register_check(fresh_sign_in)
         caller.find_amr_with(authentication.amr_of)
         geo.look_up_with(lambda: sources_of(settings.CONFIG)[1])

@@ -13,7 +13,7 @@ from gatewall.api.fresh_sign_in import is_fresh
 from gatewall.api.service_admin import FreshForm, ReadOnlyAdmin, ShownOnceAdmin, actor
 from gatewall.kernel.refusals import Refusal
 from webhooks import services
-from webhooks.models import Delivery, Webhook
+from webhooks.models import Delivery, Mail, Webhook
 
 _BECAME = ("created_at", "created_by", "previous_until", "failing_since", "succeeded_at", "failure", "left_out")
 
@@ -105,6 +105,16 @@ class WebhookAdmin(_NoSealedLookups, ShownOnceAdmin):
             return None
         webhook, secret = services.rotate_secret(chosen[0], actor=actor(request))
         return self.show_once(request, webhook, f"{webhook} has a new secret", f"The secret is {secret}")
+
+
+@admin.register(Mail)
+class MailAdmin(ReadOnlyAdmin):
+    list_display = ("created_at", "kind", "user", "status", "attempts", "next_at", "failure")
+    list_filter = ("status", "kind")
+    list_select_related = ("user",)
+    ordering = ("-created_at",)
+    fields = ("kind", "user", "status", "created_at", "attempts", "tried_at", "next_at", "failure")
+    readonly_fields = fields
 
 
 @admin.register(Delivery)

@@ -38,6 +38,8 @@ SINGLE = frozenset(
         EventKind.TOKEN_REVOKED,
         EventKind.WEBHOOK_DISABLED,
         EventKind.WAF_MONITORING_ENDED,
+        EventKind.USER_INVITED,
+        EventKind.PASSWORD_CHANGED,
     }
 )
 """Kinds of single actions, which have no end."""

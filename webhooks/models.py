@@ -4,6 +4,7 @@ import json
 import uuid
 from typing import Any
 
+from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
@@ -19,6 +20,20 @@ class DeliveryStatus(models.TextChoices):
     WAITING = "waiting", "waiting"
     DELIVERED = "delivered", "delivered"
     FAILED = "failed", "failed"
+
+
+class Queued(models.Model):
+    """A row that waits to be sent. A sender first moves ``next_at`` by a lease."""
+
+    status = models.CharField(max_length=16, choices=DeliveryStatus, default=DeliveryStatus.WAITING)
+    created_at = models.DateTimeField(default=timezone.now)
+    next_at = models.DateTimeField(null=True)
+    attempts = models.PositiveIntegerField(default=0)
+    tried_at = models.DateTimeField(null=True)
+    failure = models.CharField(max_length=500, blank=True)
+
+    class Meta:
+        abstract = True
 
 
 class Webhook(Record):
@@ -99,18 +114,12 @@ class Notice(models.Model):
         return data
 
 
-class Delivery(models.Model):
-    """A notice in the outbox of one webhook. A sender first moves ``next_at`` by a lease."""
+class Delivery(Queued):
+    """A notice in the outbox of one webhook."""
 
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
     notice = models.ForeignKey(Notice, on_delete=models.CASCADE, related_name="deliveries")
-    status = models.CharField(max_length=16, choices=DeliveryStatus, default=DeliveryStatus.WAITING)
-    created_at = models.DateTimeField(default=timezone.now)
-    next_at = models.DateTimeField(null=True)
-    attempts = models.PositiveIntegerField(default=0)
-    tried_at = models.DateTimeField(null=True)
     response_status = models.PositiveSmallIntegerField(null=True)
-    failure = models.CharField(max_length=500, blank=True)
 
     class Meta:
         ordering = ["-id"]
@@ -119,3 +128,39 @@ class Delivery(models.Model):
             models.Index(fields=["status", "next_at", "webhook"], name="delivery_by_turn"),
             models.Index(fields=["webhook", "created_at"], name="delivery_by_time"),
         ]
+
+
+class MailKind(models.TextChoices):
+    """The mails to users. The first two have a one-time link."""
+
+    INVITATION = "invitation", "invitation"
+    PASSWORD_RESET = "password-reset", "password reset"
+    NEW_DEVICE = "new-device", "new device"
+    FACTOR_ADDED = "factor-added", "factor added"
+    FACTOR_REMOVED = "factor-removed", "factor removed"
+    PASSWORD_CHANGED = "password-changed", "password changed"
+    WRONG_CODES = "wrong-codes", "wrong codes"
+
+
+class Mail(Queued):
+    """A mail to a user that waits to be sent, or was. It is written when it is sent: no row has a link or a text.
+
+    Without a user it is one to nobody, after a password reset was requested for an unknown account: it takes the same
+    time. ``detail``: what the mail says about the event, like the client's address.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    kind = models.CharField(max_length=32, choices=MailKind)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="mails")
+    at = models.DateTimeField()
+    detail = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["-created_at", "id"]
+        indexes = [
+            models.Index(fields=["status", "next_at"], name="mail_by_turn"),
+            models.Index(fields=["created_at"], name="mail_by_time"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} to {self.user}"

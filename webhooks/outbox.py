@@ -4,29 +4,23 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from random import SystemRandom
 from uuid import UUID, uuid4
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from gatewall.policy import system_settings
 from webhooks import notices, selectors
 from webhooks.models import Delivery, DeliveryStatus, Incident, Notice, Webhook
+from webhooks.retrying import OTHER_CLOCK, Schedule, as_waiting, lease
 
 MAX_WAITING = 1_000
 """Waiting notices per webhook; further ones are dropped and counted."""
-LEASE = timedelta(minutes=2)
-"""Longer than an attempt takes, including DNS; afterwards another host may retry."""
 RETRIES = (*(timedelta(seconds=30 * 4**number) for number in range(6)), timedelta(hours=12))
 """Delay after each failed attempt: 23 hours in all."""
-_JITTER = 0.2
-_OTHER_CLOCK = timedelta(hours=1)
-_LONGEST_WAIT = max(RETRIES) * (1 + _JITTER) + _OTHER_CLOCK
-"""A longer delay was set before the clock moved back; hosts' clocks differ by less than an hour."""
+SCHEDULE = Schedule(RETRIES)
 _PRUNED_AT_ONCE = 1_000
-_random = SystemRandom()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +77,7 @@ class _Capacity:
         """Take one place in the outbox; return False if it is full."""
         if webhook_id not in self._left:
             own = Delivery.objects.filter(webhook_id=webhook_id)
-            of_hour = own.filter(created_at__gt=at - timedelta(hours=1), created_at__lt=at + _OTHER_CLOCK).count()
+            of_hour = own.filter(created_at__gt=at - timedelta(hours=1), created_at__lt=at + OTHER_CLOCK).count()
             waiting = own.filter(status=DeliveryStatus.WAITING).count()
             most = system_settings.current().webhook_notices_per_hour
             self._left[webhook_id] = min(most - of_hour, MAX_WAITING - waiting)
@@ -93,8 +87,7 @@ class _Capacity:
 
 def claim(at: datetime, *, busy: Collection[int]) -> list[Claimed]:
     """Claim due deliveries, at most one per idle webhook; each is leased to one host."""
-    is_due = Q(next_at__lte=at) | Q(next_at__gt=at + _LONGEST_WAIT)
-    due = Delivery.objects.filter(is_due, status=DeliveryStatus.WAITING, webhook__enabled=True)
+    due = Delivery.objects.filter(SCHEDULE.is_due(at), status=DeliveryStatus.WAITING, webhook__enabled=True)
     idle = set(due.order_by().values_list("webhook_id", flat=True).distinct()) - set(busy)
     found = (_claim_first(due.filter(webhook_id=webhook_id), at) for webhook_id in sorted(idle))
     return [claimed for claimed in found if claimed is not None]
@@ -102,11 +95,7 @@ def claim(at: datetime, *, busy: Collection[int]) -> list[Claimed]:
 
 def _claim_first(due: QuerySet[Delivery], at: datetime) -> Claimed | None:
     delivery = due.select_related("notice", "webhook").order_by("next_at", "id").first()
-    if delivery is None:
-        return None
-    free = _as_waiting(delivery)
-    delivery.next_at, delivery.attempts = at + LEASE, delivery.attempts + 1
-    if not free.update(next_at=delivery.next_at, attempts=F("attempts") + 1, tried_at=at):
+    if delivery is None or not lease(delivery, at):
         return None
     return Claimed(delivery, _keys(delivery.webhook, at))
 
@@ -124,21 +113,16 @@ def note_delivered(claimed: Claimed, status: int, at: datetime) -> None:
     values = {"status": DeliveryStatus.DELIVERED, "next_at": None, "response_status": status, "failure": ""}
     with transaction.atomic():
         hold(claimed.webhook_id)
-        if _as_waiting(claimed.delivery).update(**values):
+        if as_waiting(claimed.delivery).update(**values):
             Webhook.objects.filter(pk=claimed.webhook_id).update(succeeded_at=at, failing_since=None, failure="")
 
 
 def note_failed(claimed: Claimed, status: int | None, failure: str, at: datetime, *, is_final: bool = False) -> None:
     """Record a failed attempt and schedule the next one, if any is left."""
-    values: dict[str, object] = {"response_status": status, "failure": failure[:500]}
-    if is_final or claimed.delivery.attempts > len(RETRIES):
-        values |= {"status": DeliveryStatus.FAILED, "next_at": None}
-    else:
-        wait = RETRIES[claimed.delivery.attempts - 1] * _random.uniform(1 - _JITTER, 1 + _JITTER)
-        values |= {"next_at": at + wait}
+    values = {"response_status": status, **SCHEDULE.after_failure(claimed.delivery, failure, at, is_final=is_final)}
     with transaction.atomic():
         hold(claimed.webhook_id)
-        if _as_waiting(claimed.delivery).update(**values):
+        if as_waiting(claimed.delivery).update(**values):
             own = Webhook.objects.filter(pk=claimed.webhook_id)
             own.update(failure=failure[:500])
             own.filter(failing_since=None).update(failing_since=at)
@@ -150,11 +134,6 @@ def hold(webhook_id: int) -> None:
     Lock it before changing deliveries, to avoid deadlocks.
     """
     list(Webhook.objects.select_for_update(no_key=True).filter(pk=webhook_id).values_list("pk"))
-
-
-def _as_waiting(delivery: Delivery) -> QuerySet[Delivery]:
-    """Return the delivery if it still waits as it is here: any lease and any other change moves ``next_at``."""
-    return Delivery.objects.filter(pk=delivery.pk, status=DeliveryStatus.WAITING, next_at=delivery.next_at)
 
 
 def give_up(webhook_id: int, why: str) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from accounts import selectors
+from accounts import known_browsers, selectors
 from accounts.models import User
 from accounts.sign_in import throttling
 from accounts.sign_in.throttling import Attempt, TooManyAttempts
@@ -55,8 +55,11 @@ def recovery_refused(username: str, client_ip: str, at: datetime, *, why: str) -
 
 
 def succeeded(user: User, visitor: Visitor, at: datetime, *, flow: str, amr: tuple[str, ...]) -> None:
-    """Record a completed sign-in, in the transaction of its session."""
-    detail = {"flow": flow, "amr": list(amr), "user_agent": storable(masked_text(visitor.user_agent), _LONGEST_AGENT)}
+    """Record a completed sign-in, in the transaction of its session; ``user`` as before it."""
+    detail: dict[str, object] = {"flow": flow, "amr": list(amr)}
+    detail["user_agent"] = storable(masked_text(visitor.user_agent), _LONGEST_AGENT)
+    if known_browsers.is_new(user, visitor, at):
+        detail["new_device"] = True
     record_event(Event(EventKind.LOGIN_SUCCEEDED, at, visitor.client_ip, user, detail=detail))
 
 

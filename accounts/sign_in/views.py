@@ -52,6 +52,7 @@ class _SignInView(ApiView):
     def _signed_in(self, request: Request, result: SignedIn) -> Response:
         response = Response(signed_in(result))
         browser.set_session(response, request, result.token.text, expires_at=result.token.expires_at)
+        browser.remember(response, request, result.user.pk)
         return response
 
 

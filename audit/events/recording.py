@@ -2,7 +2,7 @@
 
 Events that visitors can cause at will are counted in one row per minute, client and ``key``; a kind has at most 1,000
 rows a minute, further events are counted in one row without a client. Callers keep text that people type out of
-``detail``. One listener is called with the events in their transaction.
+``detail``. Listeners are called with the events in their transaction.
 """
 
 import uuid
@@ -80,9 +80,9 @@ Listener = Callable[[Sequence[Tally]], None]
 _listeners: list[Listener] = []
 
 
-def call_in_transaction(listener: Listener) -> None:
-    """Call this listener with new events, in their transaction."""
-    _listeners[:] = [listener]
+def call_in_transaction(*listeners: Listener) -> None:
+    """Call these listeners with new events, in their transaction."""
+    _listeners[:] = listeners
 
 
 def record_event(event: Event) -> None:

@@ -67,6 +67,7 @@ class GatewallAdminSite(admin.AdminSite):
                 with transaction.atomic():
                     admin_session.begin(request.session, proof.user, amr=proof.amr, visitor=visitor, at=now)
                     login.record_success(proof, flow=login.ADMIN_SITE, visitor=visitor, at=now)
+                browser.remember(response, request, proof.user.pk)
         if isinstance(refusal := REFUSAL.get(request), TooMany):
             response.status_code = HTTPStatus.TOO_MANY_REQUESTS
             response["Retry-After"] = str(refusal.retry_after_seconds)

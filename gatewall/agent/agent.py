@@ -16,6 +16,7 @@ from gatewall.agent.backtest_runner import BacktestRunner
 from gatewall.agent.host_events import ConfirmationGaps, HostEvents
 from gatewall.agent.list_fetcher import ListFetcher
 from gatewall.agent.log_shipper import LogShipper
+from gatewall.agent.mail_sender import MailSender
 from gatewall.agent.refusal_watch import RefusalWatches
 from gatewall.agent.shadow_publisher import ShadowPublisher
 from gatewall.agent.webhook_sender import WebhookSender
@@ -45,14 +46,15 @@ class Agent:
     """Publishes the policy of one host.
 
     Each turn: publish, revert unconfirmed changes, report, clean up, sleep until notified or for 500 ms. Threads beside
-    it ship the access log, fetch lists, send webhooks, run backtests, publish the shadow policy and check watched
-    changes.
+    it ship the access log, fetch lists, send webhooks and mails, run backtests, publish the shadow policy and check
+    watched changes.
     """
 
     def __init__(self, files: PolicyFiles, run: Path, node: str, shipper: LogShipper) -> None:
         self._shipper = shipper
         shadow = ShadowPublisher(files, run, node, try_document)
-        self._loops = (shipper, ListFetcher(), WebhookSender(), BacktestRunner(), shadow, RefusalWatches())
+        senders = (WebhookSender(), MailSender())
+        self._loops = (shipper, ListFetcher(), *senders, BacktestRunner(), shadow, RefusalWatches())
         self._files = files
         self._run = run
         self._node = node

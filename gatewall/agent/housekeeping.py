@@ -8,12 +8,14 @@ from django.conf import settings
 
 from accounts import services
 from accounts.identity_providers import sessions as provider_sessions
+from accounts.links import links
 from accounts.sign_in import challenges, hand_off, oidc, throttling, wrong_codes
 from audit.figures import rollups
 from gatewall.publication import nodes
 from gatewall.publication.resources import LOGGED
 from policies.bans import banning
 from webhooks import outbox
+from webhooks.mail import queue
 
 EVERY = timedelta(minutes=10)
 _USES_KEPT = timedelta(days=30)  # a restored row keeps its usage counts
@@ -36,6 +38,8 @@ _PRUNES: tuple[Callable[[datetime], int], ...] = (
     provider_sessions.prune,
     banning.prune,
     outbox.prune,
+    queue.prune,
+    links.prune,
     nodes.prune,
     _prune_uses,
 )

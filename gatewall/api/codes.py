@@ -29,6 +29,7 @@ REFUSAL_CODES = frozenset({
     "recovery-refused", "scope-missing", "session-required", "target-refused", "too-busy", "too-large-to-revert",
     "too-many-access-rules", "too-many-api-tokens", "too-many-attempts", "too-many-backtests", "too-many-git-tokens",
     "too-many-groups", "too-many-identity-providers", "too-many-waf-rules", "too-many-webhooks", "totp-enabled",
+    "link-over", "mail-not-configured", "user-disabled",
     "totp-not-set-up", "user-removed", "webhook-disabled", "would-lock-you-out",
 })  # fmt: skip
 """Codes of services; each is the ``code`` of a ``gatewall.kernel.refusals.Refusal``, or the

@@ -205,7 +205,7 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
 class ShownOnceAdmin(ServiceAdmin):
     """Page of rows with a secret, which is shown in the response to the form that created the row."""
 
-    form = FreshForm
+    form: type[ServiceForm] = FreshForm
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
         return self.show_once(request, obj, f"{obj} was created", _SECRET.get(request) or "")

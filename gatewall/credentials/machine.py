@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 API_TOKEN_PREFIX = "gwa_"
 GIT_TOKEN_PREFIX = "gwg_"
+LINK_PREFIX = "gwi_"
 LICENSE_PREFIX = "gwl_"
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _BODY_LENGTH = 43  # 62 ** 43 > 2 ** 256

@@ -23,6 +23,7 @@ from gatewall.install.backup import schema
 from gatewall.kernel import env
 from gatewall.kernel.clientip import TrustedProxies
 from gatewall.kernel.cookie_domain import host_of, registrable_domain
+from gatewall.kernel.env_mail import MailSecurity
 from gatewall.models import Node
 from gatewall.policy import system_settings
 from policies import cookie_reach, selectors
@@ -96,6 +97,10 @@ def _network() -> Iterator[CheckMessage]:
         hint = "Add the addresses of your proxies to GATEWALL_TRUSTED_PROXIES."
         message = "No proxy of another host is trusted: every visitor would be known by the proxy's address."
         yield Advice(message, hint=hint, id="gatewall.W004")
+    server = settings.GATEWALL_MAIL_SERVER
+    if server is not None and server.user and server.security is MailSecurity.NONE and not _is_loopback(server.host):
+        hint = "Use smtp+starttls:// or smtps:// in GATEWALL_SMTP_URL."
+        yield Advice("The password of the mail server travels in the clear.", hint=hint, id="gatewall.W015")
     if settings.GATEWALL_DEMO:
         yield Advice("The demo site is on.", hint="Set GATEWALL_DEMO=0.", id="gatewall.W005")
 

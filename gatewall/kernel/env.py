@@ -9,10 +9,11 @@ from typing import Any
 from gatewall.credentials.keyring import KeyRing
 from gatewall.credentials.manifest_key import from_text, manifest_key
 from gatewall.engine.hosts import Authority
-from gatewall.kernel import env_public, geo_file, log_lines
+from gatewall.kernel import env_mail, env_public, geo_file, log_lines
 from gatewall.kernel.clientip import TrustedProxies
 from gatewall.kernel.container_networks import expanded
 from gatewall.kernel.env_database import database
+from gatewall.kernel.env_mail import MailSender, MailServer
 from gatewall.kernel.env_reader import ConfigError, Reader, refuse_shared
 
 __all__ = ["LOOPBACK_PROXIES", "Config", "ConfigError", "read", "secret_file", "secret_files"]
@@ -30,6 +31,7 @@ _SECRETS = (
     _MANIFEST_KEY,
     "GATEWALL_ADMIN_PASSWORD",
     "GATEWALL_METRICS_TOKEN",
+    "GATEWALL_SMTP_URL",
     "DATABASE_URL",
     "CACHE_URL",
 )
@@ -73,6 +75,8 @@ class Config:
     admin_password: str | None = field(repr=False)
     admin_recovery_key: str | None = field(repr=False)
     metrics_token: str | None = field(repr=False)
+    smtp_url: MailServer | None
+    mail_from: MailSender | None
 
     @property
     def is_of_data_plane(self) -> bool:
@@ -125,13 +129,13 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
             "GATEWALL_DATABASE_PATIENCE_SECONDS", default=3, minimum=1, maximum=60
         ),
         cache_url=_cache_url(reader.secret("CACHE_URL")),
-        geoip_database=_geo_database(environ.get("GEOIP_DATABASE", ""), base, home),
-        geoip_asn_database=_asn_database(environ.get("GEOIP_ASN_DATABASE", ""), base),
+        **_geo_databases(environ, base, home),
         **_policy_keys(reader, environ),
         jwt_keys=reader.key_ring("GATEWALL_JWT_KEYS"),
         admin_password=reader.secret("GATEWALL_ADMIN_PASSWORD"),
         admin_recovery_key=reader.token("GATEWALL_ADMIN_RECOVERY_KEY"),
         metrics_token=reader.token("GATEWALL_METRICS_TOKEN"),
+        **_mail(reader, environ, public_urls),
     )
     _refuse_shared_ports(config)
     _refuse_shared_secrets(config)
@@ -237,6 +241,19 @@ def _cache_url(url: str | None) -> str | None:
     if scheme not in {"redis", "rediss", "valkey", "valkeys", "unix"} or not separator:
         raise ConfigError("CACHE_URL must be local, redis://... or valkey://...")
     return f"{scheme.replace('valkey', 'redis')}://{rest}"
+
+
+def _mail(reader: Reader, environ: Mapping[str, str], public_urls: tuple[str, ...]) -> dict[str, Any]:
+    url, sender = reader.secret("GATEWALL_SMTP_URL"), environ.get("GATEWALL_MAIL_FROM", "")
+    server, mail_from = env_mail.mail(url, sender, next(iter(public_urls), None))
+    return {"smtp_url": server, "mail_from": mail_from}
+
+
+def _geo_databases(environ: Mapping[str, str], base: Path, home: Path) -> dict[str, Any]:
+    return {
+        "geoip_database": _geo_database(environ.get("GEOIP_DATABASE", ""), base, home),
+        "geoip_asn_database": _asn_database(environ.get("GEOIP_ASN_DATABASE", ""), base),
+    }
 
 
 def _geo_database(text: str, base: Path, home: Path) -> Path | None:

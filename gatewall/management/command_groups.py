@@ -39,6 +39,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Users": {
         "user": "list, add, disable and enable users, reset passwords and second factors",
         "create-admin": "create an admin",
+        "send-test-mail": "send a test mail, and say what the mail server answered",
         "recover-admin-2fa": "remove a user's second factor, so that the password alone is enough",
     },
     "Policy and logs": {

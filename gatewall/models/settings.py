@@ -14,6 +14,13 @@ _POLICY = PolicySettings()
 """The defaults of the settings that the decision reads."""
 
 
+class MailLanguage(StrEnum):
+    """Languages of mails."""
+
+    ENGLISH = "en"
+    CHINESE = "zh-hans"
+
+
 def choices(enum: type[StrEnum]) -> list[tuple[str, str]]:
     """Return the choices of a field that holds a value of this enum."""
     return [(member.value, member.value.replace("_", " ").replace("-", " ")) for member in enum]
@@ -154,6 +161,15 @@ class SettingsColumns(models.Model):
         "always sent.",
     )
     webhook_retention_days = small(30, 1, 365, "How long notices are kept, including failed ones.")
+    account_notices = models.BooleanField(
+        default=True,
+        db_default=True,
+        help_text="Whether users get a mail about a sign-in from a new device, a second factor that was added or "
+        "removed, a changed password, and many wrong codes, if mail is configured and they have an e-mail address.",
+    )
+    mail_language = one_of(
+        MailLanguage.ENGLISH, "The language of mails to users.", db_default=MailLanguage.ENGLISH.value
+    )
     audit_mode = one_of(
         _POLICY.audit_mode,
         "The answer while the spool cannot be written: the decision, with its record counted as lost "
@@ -203,6 +219,7 @@ GROUPS = {
     "Access log and events": "access_log_retention_days",
     "Detectors": "auto_ban_mode",
     "Webhooks": "webhook_incident_minutes",
+    "Mail": "account_notices",
     "Audit and stale policy": "audit_mode",
     "Visitors": "recovery_local_only",
 }

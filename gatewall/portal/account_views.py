@@ -12,9 +12,9 @@ from accounts import browser, selectors, services
 from accounts.identity_providers import selectors as identity_providers
 from accounts.models import User
 from accounts.sign_in import reauthentication, second_factor
+from gatewall.kernel.devices import name_of
 from gatewall.kernel.refusals import Gone
 from gatewall.portal import pages, probe_cookies
-from gatewall.portal.devices import name_of
 from gatewall.portal.pages import Caller, OwnForm, see_other
 from licensing import selectors as licensing_selectors
 from licensing import services as licensing

@@ -168,7 +168,7 @@ def see_other(url: str) -> HttpResponseRedirect:
 
 
 def enter(request: HttpRequest, token: IssuedToken, return_url: str | None) -> HttpResponse:
-    """Set the session cookie and redirect to the return URL, to the guard page of its parent domain that hands the
+    """Set the cookies and redirect to the return URL, to the guard page of its parent domain that hands the
     session over, or to the page that says why the site cannot see it.
     """
     if elsewhere := guard_elsewhere(request, return_url):
@@ -178,6 +178,7 @@ def enter(request: HttpRequest, token: IssuedToken, return_url: str | None) -> H
     else:
         response = see_other(return_url or f"{settings.ROOT_PATH}/")
     browser.set_session(response, request, token.text, expires_at=token.expires_at)
+    browser.remember(response, request, token.user_id)
     probe_cookies.remember_sent(response, request, urlsplit(return_url or "").netloc)
     return response
 

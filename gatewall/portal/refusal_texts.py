@@ -21,6 +21,10 @@ _KNOWN = {
         "Your sign-in could not be brought here: the link was used already, has expired, or is for another browser. "
         "Open the site again."
     ),
+    "link-over": gettext_lazy(
+        "This link was used already, has expired, or was replaced by a newer one. Ask for a new one."
+    ),
+    "mail-not-configured": gettext_lazy("This site sends no mail. Ask your administrator for a link."),
     "not-found": gettext_lazy("This is not there any more."),
     "password-length": gettext_lazy("A password has 8 to 128 characters."),
     "reauthentication-failed": gettext_lazy("The password or code is wrong."),

@@ -10,6 +10,7 @@ from gatewall.portal import (
     guard_views,
     hand_off_views,
     identity_views,
+    password_views,
     provider_views,
     step_up_views,
 )
@@ -37,6 +38,9 @@ urlpatterns = [
     path("oidc/<slug:slug>/sign-out", provider_views.SignOutThere.as_view(), name="provider-sign-out"),
     path("oidc/<slug:slug>/logout", provider_views.BackChannelLogout.as_view(), name="provider-logout"),
     path("administration", administration_view.Administration.as_view(), name="administration"),
+    path("password/forgot", password_views.Forgot.as_view(), name="password-forgot"),
+    path("password/new", password_views.SetPassword.as_view(), name="password-new"),
+    path("invitation", password_views.Invitation.as_view(), name="accept-invitation"),
     path("setup", first_run.FirstAdmin.as_view(), name="first-admin"),
     path("denied", denied_view.Denied.as_view(), name="denied"),
 ]

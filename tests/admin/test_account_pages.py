@@ -107,7 +107,7 @@ def test_there_is_no_page_that_sets_a_password_past_the_service(pages, alice):
         ({"username": "ALICE"}, "already"),
         ({"new_password": "short"}, "8 to 128 characters"),
         ({"new_password": "password123"}, "too common"),
-        ({"new_password": ""}, "This field is required"),
+        ({"new_password": ""}, "Enter a password, or invite the user"),
         ({"username": "a b"}, "Enter a valid value"),
     ],
 )

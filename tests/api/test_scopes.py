@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.api.test_who_may import MANAGED, NO_PUT, PUBLIC, ROUTES, TOTP, WHO, path_of
+from tests.api.test_who_may import LINKS, MANAGED, NO_PUT, PUBLIC, ROUTES, TOTP, WHO, path_of
 from tests.support.proxies import an_api_token, with_api_token
 
 NO_PUT_OF = {(name, "PUT") for name in NO_PUT}
@@ -40,7 +40,7 @@ SCOPES = {
         *((f"{name}-list", "POST") for name in ("users", "licenses", "git-tokens", "identity-providers")),
         *((f"{name}-detail", "DELETE") for name in OF_USERS),
         *((f"{name}-detail", "PUT") for name in ("users", "licenses", "identity-providers")),
-        *((name, "POST") for name in (*TOTP, "totp-unlock")),
+        *((name, "POST") for name in (*TOTP, *LINKS, "totp-unlock")),
         *(("totp", "DELETE"), ("password", "PUT")),
     },
     "system:read": {

@@ -37,6 +37,8 @@ DEFAULTS = {
     "webhook_incident_minutes": 15,
     "webhook_notices_per_hour": 100,
     "webhook_retention_days": 30,
+    "account_notices": True,
+    "mail_language": "en",
     "audit_mode": "best-effort",
     "log_query_strings": "masked",
     "stale_policy": "static",

@@ -32,6 +32,7 @@ MANAGED = (
 )
 NO_PUT = {"geo-block-rules"}
 DOORS = ("login", "login-2fa", "admin-login", "admin-login-2fa", "admin-recover-2fa")
+LINKS = ("invitation", "user-password-reset")
 TOTP = ("totp-setup", "totp-confirm", "totp-disable")
 
 WHO = {
@@ -39,6 +40,7 @@ WHO = {
     **{
         (name, "POST"): PUBLIC for name in ("login", "login-2fa", "admin-login", "admin-login-2fa", "admin-recover-2fa")
     },
+    ("password-reset", "POST"): PUBLIC,
     ("metrics", "GET"): PUBLIC,  # on this machine, which is trusted: tests/api/test_metrics.py
     ("session", "GET"): SIGNED_IN,
     ("logout", "POST"): SIGNED_IN,
@@ -98,6 +100,7 @@ WHO = {
     **{(name, "POST"): SELF for name in TOTP},
     ("totp", "DELETE"): SELF,
     ("totp-unlock", "POST"): ADMIN,
+    **{(name, "POST"): ADMIN for name in LINKS},
     ("password", "PUT"): SELF,
 }
 PAGES = {
@@ -107,6 +110,7 @@ PAGES = {
     *("account-git-token", "account-git-token-delete", "administration", "first-admin", "denied", "origin"),
     *("account-identity-link", "account-identity-unlink", "provider-start", "provider-callback"),
     *("provider-sign-out", "provider-logout"),
+    *("password-forgot", "password-new", "accept-invitation"),
 }
 """Pages for visitors: tests/integration/test_account_page.py, test_step_up.py, test_administration_page.py and the
 tests of providers there say who may use them."""
@@ -149,7 +153,9 @@ def path_of(name, user_id):
         "app-profile-apply": {"name": "jellyfin"},
         "app-profile-remove": {"name": "jellyfin"},
         "access-log": {"decision_id": "019cebab-8748-7000-8000-000000000000"},
-        **dict.fromkeys(("git-tokens-list", "sessions-list", "password", "totp", "totp-unlock", *TOTP), of_a_user),
+        **dict.fromkeys(
+            ("git-tokens-list", "sessions-list", "password", "totp", "totp-unlock", *TOTP, *LINKS), of_a_user
+        ),
     }
     if name.startswith("webhook-deliveries"):
         arguments[name] = {"webhook_id": 999_999} if name.endswith("-list") else {"webhook_id": 999_999, "pk": 999_999}

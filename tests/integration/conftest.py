@@ -40,6 +40,15 @@ def signed_in(visitor):
 
 
 @pytest.fixture
+def mailbox(settings):
+    """Return what the mail server of the installation receives."""
+    server = import_module("tests.support.mail_server")
+    with server.mail_server() as (received, place):
+        server.use(settings, place)
+        yield received
+
+
+@pytest.fixture
 def import_list(tmp_path, capsys):
     """Return a function that imports a text and returns what the command said."""
 

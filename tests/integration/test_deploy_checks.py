@@ -18,6 +18,7 @@ from gatewall.credentials.keyring import KeyRing
 from gatewall.credentials.rotation import new_ring
 from gatewall.install.checks import check_files, check_keys, check_network, check_rows
 from gatewall.kernel.clientip import TrustedProxies
+from gatewall.kernel.env_mail import mail_server
 from gatewall.models import Node
 from gatewall.policy import system_settings
 from policies import services
@@ -134,6 +135,16 @@ def test_ring_without_a_next_key(production, name, ring):
     setattr(production, name, ring)
 
     assert ids() == {"W010"}
+
+
+@pytest.mark.parametrize(
+    ("url", "found"),
+    [("smtp://u:p@relay.example", {"W015"}), ("smtp://u:p@localhost", set()), ("smtps://u:p@relay.example", set())],
+)
+def test_password_of_the_mail_server_in_the_clear(production, url, found):
+    production.GATEWALL_MAIL_SERVER = mail_server(url)
+
+    assert ids() == found
 
 
 def test_a_database_of_a_newer_release(production):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import closing
 from types import SimpleNamespace
 from typing import Any, NamedTuple
+from unittest.mock import Mock
 
 import pytest
 from django.core.management import get_commands, load_command_class
@@ -24,6 +25,7 @@ from tests.integration.backtests import BLOCK, asked
 from tests.support import proxies
 from tests.support.cast import CLIENT
 from tests.support.key_files import START
+from tests.support.mail_server import accept_all
 from tests.support.mmdb import write_mmdb
 from tests.support.patterns import builtin_scanner
 from tests.support.processes import PASSWORD, environment, is_listening, manager, prepare, running, wait_until
@@ -73,8 +75,7 @@ def a_backtest(world):
 
 
 def an_admin(world):
-    proxies.a_user("root", is_admin=True)
-    return ["root"]
+    return [proxies.a_user("root", is_admin=True).username]
 
 
 def no_place_for_a_password(world):
@@ -86,21 +87,17 @@ def no_place_for_a_password(world):
 
 def a_restored_database(world):
     services.block_network(actor="alice", network="203.0.113.7")
-    world.patch.setattr("gatewall.publication.publisher.refuse_going_back", went_back)
+    world.patch.setattr("gatewall.publication.publisher.refuse_going_back", raising(DatabaseWentBack("went back")))
     return []
-
-
-def went_back(*_):
-    raise DatabaseWentBack("the database went back")
 
 
 def a_broken_policy_folder(world):
-    world.patch.setattr("gatewall.management.commands.publish_policy.publish", no_disk)
+    world.patch.setattr("gatewall.management.commands.publish_policy.publish", raising(OSError("no disk")))
     return []
 
 
-def no_disk(*_, **__):
-    raise OSError("no disk")
+def raising(error):
+    return Mock(side_effect=error)
 
 
 def keys(world):
@@ -127,8 +124,7 @@ def a_geo_database(world):
 
 
 def a_user(world):
-    proxies.a_user("bob")
-    return ["bob"]
+    return [proxies.a_user("bob").username]
 
 
 def no_password_to_read(world):
@@ -186,6 +182,8 @@ CASES = [
     Case("publish_policy", 0, given()),
     Case("publish_policy", 1, a_restored_database),
     Case("publish_policy", 2, a_broken_policy_folder),
+    Case("send_test_mail", 0, lambda world: accept_all(world.patch)),
+    Case("send_test_mail", 1, given("bob@office.example")),
     Case("recover_admin_2fa", 0, a_user),
     Case("recover_admin_2fa", 1, given("nobody")),
     Case("reload", 0, given()),

@@ -14,6 +14,7 @@ from gatewall.policy import system_settings
 from tests.support.receiver import a_webhook, outcomes
 from webhooks import delivering, incidents, outbox
 from webhooks.models import Delivery
+from webhooks.retrying import LEASE
 
 pytestmark = pytest.mark.django_db
 
@@ -36,7 +37,7 @@ def test_what_a_host_took_and_never_noted_is_sent_again_after_its_lease_under_it
     a_webhook()
     tell()
     [lost] = outbox.claim(timezone.now(), busy=())
-    clock.shift(outbox.LEASE + timedelta(seconds=1))
+    clock.shift(LEASE + timedelta(seconds=1))
     [again] = outbox.claim(timezone.now(), busy=())
     assert again.delivery.notice.message_id == lost.delivery.notice.message_id
 

@@ -1,0 +1,1 @@
+"""One-time links to set a password: invitations and password resets."""

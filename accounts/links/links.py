@@ -1,0 +1,95 @@
+"""Issue, find and use up one-time links. The rows hold digests, so a link is known only to its reader."""
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+
+from accounts.models import AccountLink, LinkPurpose, User
+from gatewall.credentials.machine import LINK_PREFIX, MachineToken, digest_of, is_well_formed, new_token
+from gatewall.engine.messages import gettext_noop as _
+from gatewall.kernel.refusals import Conflict, Gone
+
+LIFETIMES = {
+    LinkPurpose.INVITATION: timedelta(hours=72),
+    LinkPurpose.PASSWORD_RESET: timedelta(minutes=30),
+}
+PATHS = {LinkPurpose.INVITATION: "invitation", LinkPurpose.PASSWORD_RESET: "password/new"}
+"""The page of each purpose, below ``ROOT_PATH``."""
+_PRUNED_AT_ONCE = 1000
+
+
+_OVER = _("this link was used already, has expired, or was replaced by a newer one")
+
+
+class LinkOver(Conflict):
+    """The link was used, has expired, was replaced by a newer one, or never existed: the response does not say."""
+
+    code = "link-over"
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A new link: its token, which is shown once, and its row."""
+
+    row: AccountLink
+    token: MachineToken
+
+
+def issue(user: User, purpose: LinkPurpose, *, at: datetime, created_by: str, may_rename: bool = False) -> Issued:
+    """Create a link, which replaces the user's earlier one of this purpose. Raises Gone."""
+    token, found = new_token(LINK_PREFIX), User.objects.filter(pk=user.pk).first()
+    if found is None:
+        raise Gone(_("the user was deleted in the meantime"))
+    values = {
+        "digest": token.digest,
+        "session_version": found.session_version,
+        "may_rename": may_rename,
+        "created_at": at,
+        "created_by": created_by[:100],
+        "expires_at": at + LIFETIMES[purpose],
+    }
+    try:
+        with transaction.atomic():
+            row, _is_new = AccountLink.objects.update_or_create(user=found, purpose=purpose, defaults=values)
+    except IntegrityError:
+        raise Gone(_("the user was deleted in the meantime")) from None
+    return Issued(row, token)
+
+
+def url_of(issued: Issued, origin: str) -> str:
+    """Return the link below an origin.
+
+    The token is in the query: logs of Django and of the gate leave it out there, as ``token`` is a secret name.
+    """
+    path = PATHS[LinkPurpose(issued.row.purpose)]
+    return f"{origin}{settings.ROOT_PATH}/{path}?{urlencode({'token': issued.token.text})}"
+
+
+def find(token: str, purpose: LinkPurpose, *, at: datetime) -> AccountLink:
+    """Return the live link of this token, with its user. Raises LinkOver."""
+    digest = digest_of(token) if is_well_formed(token, LINK_PREFIX) else ""
+    row = AccountLink.objects.select_related("user").filter(digest=digest, purpose=purpose).first()
+    if row is None or not secrets.compare_digest(row.digest, digest) or not _is_live(row, at):
+        raise LinkOver(_OVER)
+    return row
+
+
+def spend(row: AccountLink) -> None:
+    """Use the link up: of several uses at the same time one succeeds. Raises LinkOver."""
+    if not AccountLink.objects.filter(pk=row.pk, digest=row.digest).delete()[0]:
+        raise LinkOver(_OVER)
+
+
+def prune(at: datetime) -> int:
+    """Delete expired links, at most 1,000; return how many."""
+    over = AccountLink.objects.filter(expires_at__lte=at).order_by("expires_at").values_list("pk", flat=True)
+    return AccountLink.objects.filter(pk__in=list(over[:_PRUNED_AT_ONCE])).delete()[0]
+
+
+def _is_live(row: AccountLink, at: datetime) -> bool:
+    user = row.user
+    return at < row.expires_at and user.is_active and user.session_version == row.session_version

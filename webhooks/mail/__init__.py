@@ -1,0 +1,1 @@
+"""Mail to users: the queue, which security events send one, and what it says."""

@@ -1,0 +1,69 @@
+"""Add a mail to the queue for each security event that its user is told about, in the event's transaction."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from django.conf import settings
+
+from audit.event_kinds import EventKind
+from audit.events.recording import Event, Tally
+from gatewall.policy import system_settings
+from webhooks.mail import queue
+from webhooks.models import Mail, MailKind
+
+BY_HAND = "by_hand"
+"""Field of an event's detail: an admin hands the link over."""
+_TOLD = frozenset({"actor", "choose_username", "user_agent", "wrong_codes"})
+"""Fields of an event's detail that the mail uses."""
+_LINKS = frozenset({MailKind.INVITATION, MailKind.PASSWORD_RESET})
+
+
+def _unless_by_hand(kind: MailKind) -> Callable[[Event], MailKind | None]:
+    return lambda event: None if event.detail.get(BY_HAND) else kind
+
+
+def _if_used_before(event: Event) -> MailKind | None:
+    """Return no mail for an account that nobody has signed in to: its first password is set by an invitation."""
+    return MailKind.PASSWORD_CHANGED if getattr(event.user, "last_login_at", None) else None
+
+
+def _if_new_device(event: Event) -> MailKind | None:
+    return MailKind.NEW_DEVICE if event.detail.get("new_device") else None
+
+
+def _if_wrong_codes(event: Event) -> MailKind | None:
+    return MailKind.WRONG_CODES if event.detail.get("detector") == "wrong-codes" else None
+
+
+KINDS: Mapping[EventKind, Callable[[Event], MailKind | None]] = {
+    EventKind.USER_INVITED: _unless_by_hand(MailKind.INVITATION),
+    EventKind.PASSWORD_RESET_REQUESTED: _unless_by_hand(MailKind.PASSWORD_RESET),
+    EventKind.PASSWORD_CHANGED: _if_used_before,
+    EventKind.LOGIN_SUCCEEDED: _if_new_device,
+    EventKind.TWO_FACTOR_ENABLED: lambda _: MailKind.FACTOR_ADDED,
+    EventKind.TWO_FACTOR_DISABLED: lambda _: MailKind.FACTOR_REMOVED,
+    EventKind.TWO_FACTOR_RECOVERED: lambda _: MailKind.FACTOR_REMOVED,
+    EventKind.CLIENT_SUSPECTED: _if_wrong_codes,
+}
+"""The mail of each kind of event, by a function of the event; None for no mail."""
+
+
+def witness(tallies: Sequence[Tally]) -> None:
+    """Add the mails of security events to the queue; without a mail server there is none."""
+    if settings.GATEWALL_MAIL_SERVER is None:
+        return
+    if mails := [mail for tally in tallies if (mail := _mail(tally)) is not None]:
+        queue.put(mails)
+
+
+def _mail(tally: Tally) -> Mail | None:
+    event = tally.event
+    kind = KINDS[event.kind](event) if event.kind in KINDS else None
+    if kind is None or (kind not in _LINKS and not _wants_notice(event)):
+        return None
+    detail = {name: value for name, value in event.detail.items() if name in _TOLD}
+    user_id = event.user.pk if event.user else None
+    return Mail(kind=kind, user_id=user_id, at=tally.moment, detail={**detail, "client_ip": event.client_ip})
+
+
+def _wants_notice(event: Event) -> bool:
+    return bool(getattr(event.user, "email", "")) and system_settings.current().account_notices

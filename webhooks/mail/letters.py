@@ -1,0 +1,195 @@
+"""Write the mails to users: one text per kind, as plain text and as HTML without anything from elsewhere."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.utils import format_datetime
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.template.loader import render_to_string
+from django.utils import timezone, translation
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
+from gatewall.kernel.devices import recognized
+from gatewall.policy import system_settings
+from webhooks.models import Mail, MailKind
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """Subject and paragraphs of a mail; ``button`` is the label of the link."""
+
+    subject: str
+    before: Sequence[str]
+    button: str = ""
+    after: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What texts say about the event."""
+
+    host: str
+    user: str
+    when: str
+    address: str
+    device: str
+    codes: int
+    may_choose_name: bool
+
+    @property
+    def where(self) -> str:
+        parts = [_("Time: %(when)s UTC.") % {"when": self.when}]
+        if self.address:
+            parts.append(_("Address: %(address)s.") % {"address": self.address})
+        if self.device:
+            parts.append(_("Program: %(device)s.") % {"device": self.device})
+        return " ".join(parts)
+
+
+def account_url() -> str:
+    """Return the address of the account page."""
+    return f"{settings.GATEWALL_PUBLIC_URL}{settings.ROOT_PATH}/account"
+
+
+def write(mail: Mail, *, link: str = "") -> EmailMessage:
+    """Return the mail, with the link in it or that of the account page. Raises ValueError for an impossible address."""
+    language, contact = system_settings.current().mail_language, system_settings.current().contact
+    with translation.override(language):
+        letter = _TEXTS[MailKind(mail.kind)](_facts(mail))
+        url = link or account_url()
+        words = {"letter": letter, "url": url, "language": language, "contact": contact, "host": _host()}
+        text = render_to_string("mail/letter.txt", words)
+        page = render_to_string("mail/letter.html", words)
+    return _message(mail, letter.subject, text, page, language)
+
+
+def _message(mail: Mail, subject: str, text: str, page: str, language: str) -> EmailMessage:
+    sender, user = settings.GATEWALL_MAIL_SENDER, mail.user
+    if user is None or sender is None:
+        raise ValueError("a mail to nobody, or from nobody")
+    message = EmailMessage()
+    message["From"] = Address(sender.name, addr_spec=sender.address)
+    message["To"] = Address(user.username, addr_spec=user.email)
+    message["Subject"] = subject
+    message["Date"] = format_datetime(timezone.now())
+    message["Message-ID"] = f"<{mail.pk}@{sender.domain}>"  # the same at each attempt, so that a reader sees one
+    message["Auto-Submitted"] = "auto-generated"  # no out-of-office reply (RFC 3834)
+    message["Content-Language"] = language
+    message.set_content(text, cte="quoted-printable")
+    message.add_alternative(page, subtype="html", cte="quoted-printable")
+    return message
+
+
+def _facts(mail: Mail) -> _Facts:
+    detail = mail.detail
+    return _Facts(
+        host=_host(),
+        user=mail.user.username if mail.user else "",
+        when=_moment(mail.at),
+        address=str(detail.get("client_ip") or ""),
+        device=recognized(str(detail.get("user_agent") or "")),
+        codes=int(detail.get("wrong_codes") or 0),
+        may_choose_name=bool(detail.get("choose_username")),
+    )
+
+
+def _host() -> str:
+    return urlsplit(settings.GATEWALL_PUBLIC_URL or "").netloc
+
+
+def _moment(at: datetime) -> str:
+    return date_format(at.astimezone(UTC), "Y-m-d H:i")
+
+
+def _invitation(facts: _Facts) -> Letter:
+    name = (
+        _("Your user name is %(user)s; you can choose another one.")
+        if facts.may_choose_name
+        else _("Your user name is %(user)s.")
+    )
+    return Letter(
+        _("Your invitation to %(host)s") % {"host": facts.host},
+        (
+            _("An administrator has made an account for you at %(host)s.") % {"host": facts.host},
+            name % {"user": facts.user},
+        ),
+        _("Choose a password"),
+        (
+            _("The link works once, within 72 hours."),
+            _("If you do not know this site, ignore this mail."),
+        ),
+    )
+
+
+def _password_reset(facts: _Facts) -> Letter:
+    return Letter(
+        _("A new password for %(user)s") % {"user": facts.user},
+        (
+            _("Somebody asked for a new password for the account %(user)s at %(host)s.")
+            % {"user": facts.user, "host": facts.host},
+        ),
+        _("Choose a new password"),
+        (
+            _("The link works once, within 30 minutes. Then you are signed out on all devices."),
+            _("If it was not you, ignore this mail: your password stays as it is."),
+        ),
+    )
+
+
+def _notice(subject: str, what: str, facts: _Facts) -> Letter:
+    return Letter(
+        subject,
+        (what, facts.where, _("Was this you? Then there is nothing to do.")),
+        _("Open your account"),
+        (
+            _(
+                "If it was not you, change your password there, sign out on all devices, and tell your administrator. "
+                "If you cannot sign in any more, ask your administrator for help."
+            ),
+        ),
+    )
+
+
+def _new_device(facts: _Facts) -> Letter:
+    what = _("Somebody signed in to your account %(user)s at %(host)s with a browser that has not been used before.")
+    return _notice(_("New sign-in to your account"), what % {"user": facts.user, "host": facts.host}, facts)
+
+
+def _factor_added(facts: _Facts) -> Letter:
+    what = _("A second factor was added to your account %(user)s at %(host)s.")
+    return _notice(_("Second factor added"), what % {"user": facts.user, "host": facts.host}, facts)
+
+
+def _factor_removed(facts: _Facts) -> Letter:
+    what = _("A second factor was removed from your account %(user)s at %(host)s.")
+    return _notice(_("Second factor removed"), what % {"user": facts.user, "host": facts.host}, facts)
+
+
+def _password_changed(facts: _Facts) -> Letter:
+    what = _("The password of your account %(user)s at %(host)s was changed.")
+    return _notice(_("Password changed"), what % {"user": facts.user, "host": facts.host}, facts)
+
+
+def _wrong_codes(facts: _Facts) -> Letter:
+    what = _(
+        "Somebody who knows the password of your account %(user)s at %(host)s entered a wrong code %(codes)d times in "
+        "a row."
+    )
+    values = {"user": facts.user, "host": facts.host, "codes": facts.codes}
+    return _notice(_("Many wrong codes for your account"), what % values, facts)
+
+
+_TEXTS: Mapping[MailKind, Callable[[_Facts], Letter]] = {
+    MailKind.INVITATION: _invitation,
+    MailKind.PASSWORD_RESET: _password_reset,
+    MailKind.NEW_DEVICE: _new_device,
+    MailKind.FACTOR_ADDED: _factor_added,
+    MailKind.FACTOR_REMOVED: _factor_removed,
+    MailKind.PASSWORD_CHANGED: _password_changed,
+    MailKind.WRONG_CODES: _wrong_codes,
+}
