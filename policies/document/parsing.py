@@ -16,11 +16,9 @@ import yaml
 
 from gatewall.engine.messages import Message
 from gatewall.engine.messages import gettext_noop as _
+from policies.document.limits import MAX_VALUES, Unreadable, require_size
 
-MAX_BYTES = 8 * 1024 * 1024
 MAX_DEPTH = 12
-MAX_VALUES = 1_000_000
-"""Maximum number of values and keys: each is kept with its place."""
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INTEGER = re.compile(r"[-+]?[0-9]{1,18}", re.ASCII)
 _FLOAT = re.compile(
@@ -31,14 +29,6 @@ _WORDS = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-
-
-class Unreadable(Exception):
-    """The bytes are not a document: ``message``, and where (from 1)."""
-
-    def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
-        super().__init__(message)
-        self.message, self.line, self.column = message, line, column
 
 
 _NOTHING: Mapping[Any, Any] = MappingProxyType({})
@@ -66,8 +56,7 @@ class NotANumber:
 
 def parse(data: bytes) -> tuple[Any, Place]:
     """Return the values of a document, and where they are. Raises Unreadable."""
-    if len(data) > MAX_BYTES:
-        raise Unreadable(Message(_("the document has more than %(number)s MiB"), number=MAX_BYTES // 1024 // 1024))
+    require_size(data)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -97,6 +86,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self._events: Iterator[Any] = yaml.parse(_without_surrogate_pairs(text), Loader=_LOADER)
         self._nodes = 0
+        self._section: tuple[str, Any] | None = None  # the name of the current one, and the event of its value
 
     def document(self) -> tuple[Any, Place]:
         next(self._events)  # the stream
@@ -113,7 +103,7 @@ class _Reader:
     def _value(self, event: Any, depth: int) -> tuple[Any, Place]:
         self._nodes += 1
         if self._nodes > MAX_VALUES:
-            raise _unreadable(event, Message(_("the document has too many values")))
+            raise self._too_many(event)
         if isinstance(event, yaml.AliasEvent) or event.anchor:
             raise _unreadable(event, Message(_("anchors and aliases are not allowed: write the value out")))
         if event.tag:
@@ -147,9 +137,20 @@ class _Reader:
             key: str = event.value  # type: ignore[union-attr]  # an alias was refused
             if key in found:
                 raise _unreadable(event, Message(_("the key %(key)s is there twice"), key=repr(key[:64])))
-            found[key], places[key] = self._value(next(self._events), depth + 1)
+            event = next(self._events)
+            if depth == 1:
+                self._section = key, event
+            found[key], places[key] = self._value(event, depth + 1)
             keys[key] = at
         return found
+
+    def _too_many(self, event: Any) -> Unreadable:
+        """Return the error of one value too many, placed at its section."""
+        words = _("the document has more than %(number)s values; long lists of networks belong to a list subscription")
+        name, event = self._section or ("", event)
+        refused = _unreadable(event, Message(words, number=f"{MAX_VALUES:,}"))
+        refused.section = name
+        return refused
 
 
 def _scalar(event: Any) -> Any:

@@ -9,7 +9,8 @@ from rest_framework.exceptions import ValidationError
 from gatewall.engine.messages import Message
 from gatewall.engine.messages import gettext_noop as _
 from policies.document.document import VERSION, Document, DocumentError, DocumentRefused
-from policies.document.parsing import Place, Unreadable, parse
+from policies.document.limits import Unreadable
+from policies.document.parsing import Place, parse
 from policies.document.references import Fault, faults_of
 from policies.document.sections import BY_NAME, SECTIONS, SETTINGS, Section, setting_defaults, settings_input
 
@@ -22,7 +23,7 @@ def read(data: bytes) -> Document:
     try:
         values, place = parse(data)
     except Unreadable as error:
-        raise DocumentRefused([DocumentError(error.line, error.column, "", error.message)]) from None
+        raise DocumentRefused([DocumentError(error.line, error.column, error.pointer, error.message)]) from None
     return _Reading(values, place).document()
 
 

@@ -121,9 +121,13 @@ def test_every_fault_is_a_line_with_its_place(policy, db, tmp_path):
     [
         (b"\xff", "is not UTF-8"),
         (b"x" * (8 * 1024 * 1024 + 1), "more than 8 MiB"),
-        (b"#" * (50 << 20), "more than 8 MiB"),
+        (b"#" * (50 << 20), "-:1:1: /: the document has more than 8 MiB"),
+        (
+            b"version: 1\nblocklist:\n" + b"- ip: 192.0.2.1\n" * 1_000_000,
+            "-:2:1: /blocklist: the document has more than 8 MiB; long lists of networks belong to a list subscription",
+        ),
     ],
-    ids=["bytes", "over 8 MiB", "50 MiB"],
+    ids=["bytes", "over 8 MiB", "50 MiB", "a million networks"],
 )
 def test_a_file_that_is_no_document_is_refused(policy, db, action, data, words):
     code, out, err = policy(action, "-", stdin=data)

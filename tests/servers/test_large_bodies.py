@@ -7,7 +7,7 @@ import pytest
 
 from gatewall.install.launcher import free_port
 from gatewall.kernel.request_bodies import BODY_WAITS, MAX_BODY, MAX_LARGE_BODY
-from policies.document.parsing import MAX_BYTES
+from policies.document.limits import MAX_BYTES
 from tests.servers.served import served
 from tests.support.processes import PATIENCE, control_plane, prepare
 from tests.support.servers import Admin

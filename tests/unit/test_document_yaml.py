@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.document import parsing
-from policies.document.parsing import MAX_BYTES, NotANumber, Place, Unreadable, parse
+from policies.document.limits import MAX_BYTES, Unreadable
+from policies.document.parsing import NotANumber, Place, parse
 from policies.document.writing import yaml_of
 
 HARD = """~|null|NO|yes|1|0x1f|1e3|.5|-|- a|a: b|#a|*a|&a|!a|%a|@a|`a| a|a |a #b|<<|=|?|? a|[|{|2026-01-31|12:30|1_000
@@ -170,12 +171,29 @@ def test_what_is_no_document_is_refused_where_it_is_wrong(case):
     assert (refused.value.line, refused.value.column) == (line, column)
 
 
-def test_too_many_values_are_refused(monkeypatch):
+def refusal_of(data):
+    with pytest.raises(Unreadable) as refused:
+        parse(data)
+    return refused.value.message, refused.value.line, refused.value.column, refused.value.pointer
+
+
+def test_too_many_values_are_refused_at_their_section(monkeypatch):
     monkeypatch.setattr(parsing, "MAX_VALUES", 100)
+    words = "the document has more than 100 values; long lists of networks belong to a list subscription"
 
     assert len(parse(b"a: [" + b"0," * 90 + b"]")[0]["a"]) == 90
-    with pytest.raises(Unreadable, match="too many values"):
-        parse(b"a: [" + b"0," * 100 + b"]")
+    assert refusal_of(b"version: 1\na: [0]\nb: [" + b"0," * 100 + b"]") == (words, 3, 4, "/b")
+    assert refusal_of(b'{"a": 1, "b/~": [' + b"0," * 99 + b"0]}") == (words, 1, 17, "/b~1~0")
+    assert refusal_of(b"a:\n" + b"- {ip: x}\n" * 40) == (words, 2, 1, "/a")
+    assert refusal_of(b"[" + b"0," * 100 + b"]") == (words, 1, 200, "")
+
+
+def test_a_document_that_is_too_large_is_refused_at_the_section_in_which_it_becomes_so():
+    words = "the document has more than 8 MiB; long lists of networks belong to a list subscription"
+    large = b"- ip: 192.0.2.1\n" * (MAX_BYTES // 16 + 1)
+
+    assert refusal_of(b"version: 1\nblocklist:\n" + large + b"countries: []\n") == (words, 2, 1, "/blocklist")
+    assert refusal_of(b"#" * (MAX_BYTES + 1)) == (words, 1, 1, "")
 
 
 def test_the_values_of_a_large_document_take_little_memory():

@@ -11,8 +11,7 @@ from gatewall.management.policy import words
 from gatewall.management.policy.arguments import add_arguments
 from gatewall.management.policy.outcome import Backend, Exit, Failure, Json, Writer
 from gatewall.management.policy.remote import Remote, token_of
-
-_MAX_DOCUMENT = 8 * 1024 * 1024
+from policies.document.limits import MAX_BYTES, Unreadable, require_size
 
 
 def run_remotely(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
@@ -98,14 +97,22 @@ def _document(name: str) -> str:
     """Return the text of a document. Raises Failure."""
     try:
         if name == "-":
-            data = sys.stdin.buffer.read(_MAX_DOCUMENT + 1)
+            data = sys.stdin.buffer.read(MAX_BYTES + 1)
         else:
             with Path(name).open("rb") as file:
-                data = file.read(_MAX_DOCUMENT + 1)
+                data = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise Failure(Exit.CANNOT_RUN, f"{name} cannot be read ({error.strerror})") from None
-    if len(data) > _MAX_DOCUMENT:
-        raise Failure(Exit.REFUSED, f"{name} has more than {_MAX_DOCUMENT // 1024 // 1024} MiB")
+    try:
+        require_size(data)
+    except Unreadable as refused:
+        fault = {
+            "line": refused.line,
+            "column": refused.column,
+            "pointer": refused.pointer,
+            "message": str(refused.message),
+        }
+        raise Failure(Exit.REFUSED, str(refused.message), [fault]) from None
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
