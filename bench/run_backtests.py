@@ -31,12 +31,14 @@ from gatewall.policy.resources import Write  # noqa: E402 - needs Django
 from gatewall.replay.change_history import ChangeHistory  # noqa: E402 - needs Django
 from gatewall.replay.comparison import Comparison  # noqa: E402 - needs Django
 from gatewall.snapshot.host_paths import policy_files  # noqa: E402 - needs Django
-from gatewall.whatif.backtest import trial, window  # noqa: E402 - needs Django
+from gatewall.whatif.backtest import trial, window, workers  # noqa: E402 - needs Django
 from gatewall.whatif.backtest.drafts import Draft  # noqa: E402 - needs Django
+from gatewall.whatif.backtest.proposals import Proposal, WholeDocument  # noqa: E402 - needs Django
 from gatewall.whatif.backtest.running import compare  # noqa: E402 - needs Django
 from gatewall.whatif.backtest.window import Slice  # noqa: E402 - needs Django
 from gatewall.whatif.change_histories import MAX_REVISIONS  # noqa: E402 - needs Django
 from gatewall.whatif.hypothetical import Policies, policies_with  # noqa: E402 - needs Django
+from policies.document.reading import read  # noqa: E402 - needs Django
 from policies.models import AuthorizedDomain  # noqa: E402 - needs Django
 
 _ALL = 100_000_000
@@ -45,8 +47,10 @@ _PIECE = 10_000
 _SETTINGS: dict[str, dict[str, Any]] = {
     "WAF to monitor": {"waf_mode": "monitor"},
     "a higher WAF threshold": {"waf_threshold": 10},
+    "registered hosts only": {"authorized_domains_mode": "registered"},
+    "a request rate": {"request_rate_per_minute": 60},
 }
-"""Changes of settings, which touch every request."""
+"""Changes of settings, most of which touch every request."""
 
 
 def main() -> None:
@@ -121,9 +125,38 @@ def figures() -> dict[str, Any]:
         number += len(piece)
         sample.append(piece[0])
     reading = number / (time.process_time() - began)
+    makers = _makers()
+    rows = []
+    for name, make in makers.items():
+        comparison = make()
+        rows.append({"name": name, **_measured(comparison, parts, number, reading)})
+        _check(name, comparison, sample)
+    lost = list(makers.values())[-1]
+    return {"read_a_second": round(reading), "rows_read": number, "drafts": rows, "processes": _processes(lost, parts)}
+
+
+def _makers() -> dict[str, Callable[[], Comparison]]:
+    """Return what makes the comparison of each draft, by name; in the last one nothing is known of the past."""
+    drafts = _drafts()
+    made: dict[str, Callable[[], Comparison]] = {
+        name: partial(_comparison_of, partial(_policies, draft)) for name, draft in drafts.items()
+    }
+    for name, values in _SETTINGS.items():
+        change = partial(system_settings.change, actor="bench", **values)
+        made[name] = partial(_comparison_of, partial(policies_with, change, policy_files(settings.CONFIG)))
+    forgotten = ChangeHistory(known_from=sys.maxsize, newest=sys.maxsize)
+    first, draft = next(iter(drafts.items()))
+    made[f"{first}, {MAX_REVISIONS} revisions later"] = partial(
+        _comparison_of, partial(_policies, draft), history=forgotten
+    )
+    return made
+
+
+def _drafts() -> dict[str, Proposal]:
     domain = AuthorizedDomain.objects.get(name="app0.example.com")
-    user = User.objects.order_by("-id").first()
-    drafts = {
+    user = User.objects.latest("id")
+    rule = {"name": "bench", "access": "denied", "paths": [{"match": "prefix", "value": "/wiki"}]}
+    return {
         "block one network": Draft("ip-black-list", Write.CREATE, None, {"ip": "192.0.1.0/24"}),
         "block a country": Draft("geo-block-rules", Write.CREATE, None, {"country_code": "NZ"}),
         "a WAF rule over URIs": Draft(
@@ -133,28 +166,37 @@ def figures() -> dict[str, Any]:
             "waf-rules", Write.CREATE, None, {"name": "bench", "pattern": "bench", "targets": ["headers"]}
         ),
         "shut the busiest host": Draft("authorized-domains", Write.UPDATE, domain.pk, {"access": "denied"}),
-        "narrow one user": Draft("users", Write.UPDATE, user.pk if user else 0, {"all_domains": False}),
+        "narrow one user": Draft("users", Write.UPDATE, user.pk, {"all_domains": False}),
+        "an access rule of a path": Draft("access-rules", Write.CREATE, None, rule),
+        "an access rule of a person": Draft("access-rules", Write.CREATE, None, {**rule, "users": [user.username]}),
         "block everybody": Draft("ip-black-list", Write.CREATE, None, {"ip": "128.0.0.0/1"}),
+        "a document": WholeDocument.of(read(_document().encode())),
     }
-    comparisons = {name: _comparison(_policies(draft)) for name, draft in drafts.items()}
-    for name, values in _SETTINGS.items():
-        change = partial(system_settings.change, actor="bench", **values)
-        comparisons[name] = _comparison(policies_with(change, policy_files(settings.CONFIG)))
-    forgotten = ChangeHistory(known_from=sys.maxsize, newest=sys.maxsize)
-    lost = partial(_comparison, _policies(drafts["block one network"]), history=forgotten)
-    comparisons[f"block one network, {MAX_REVISIONS} revisions later"] = lost()
-    rows = []
-    for name, comparison in comparisons.items():
-        rows.append({"name": name, **_measured(comparison, parts, number, reading)})
-        _check(name, comparison, sample)
-    return {"read_a_second": round(reading), "rows_read": number, "drafts": rows, "processes": _processes(lost, parts)}
+
+
+def _document() -> str:
+    """Return a document that replaces domains, blocked networks and access rules, and adds a WAF rule."""
+    domains = [
+        {"name": f"app{number}.example.com", "access": "denied" if number == 1 else "authenticated"}
+        for number in range(50)
+    ]
+    rules = [{"name": "wiki", "access": "denied", "paths": [{"match": "prefix", "value": "/wiki"}]}]
+    waf = [{"name": "bench", "pattern": "/calendar/4[0-9]*", "targets": ["uri"]}]
+    blocked = [{"ip": "192.0.1.0/24"}]
+    sections = {"domains": domains, "blocklist": blocked, "access_rules": rules, "waf_rules": waf}
+    return json.dumps({"version": 1, **sections})
 
 
 def _measured(comparison: Comparison, parts: list[Slice], number: int, reading: float) -> dict[str, Any]:
-    began = time.process_time()
-    result = compare(comparison, parts, processes=1, on_progress=_ignore).result()
-    rate = number / (time.process_time() - began)
+    """Compare in as many processes as a plan has; return its figures, and its seconds of the clock and of CPU."""
+    began, cpu = time.monotonic(), _cpu_seconds()
+    processes = workers.number_of_processes(len(parts))
+    result = compare(comparison, parts, processes=processes, on_progress=_ignore).result()
+    seconds, cpu = time.monotonic() - began, _cpu_seconds() - cpu
+    rate = number / cpu
     return {
+        "seconds": round(seconds, 1),
+        "cpu_seconds": round(cpu, 1),
         "rows_a_second": round(rate),
         "ratio": round(rate / reading, 3),
         "untouched": result["untouched"],
@@ -194,11 +236,12 @@ def _check(name: str, comparison: Comparison, sample: list[AccessRecord]) -> Non
             raise SystemExit(f"{name}: {record.decision_id} is {short}, and without the short cut {whole}")
 
 
-def _policies(draft: Draft) -> Policies:
+def _policies(draft: Proposal) -> Policies:
     return trial.policies_of(draft, policy_files(settings.CONFIG))
 
 
-def _comparison(policies: Policies, *, history: ChangeHistory | None = None) -> Comparison:
+def _comparison_of(make: Callable[[], Policies], *, history: ChangeHistory | None = None) -> Comparison:
+    policies = make()
     while policies.before.waf.check() == WAITING:
         time.sleep(0.1)
     histories = policies.histories if history is None else (history, history)

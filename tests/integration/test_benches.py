@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from audit.counting.counts import latency_class
-from bench import everything, import_list, latency, lists, log_pages, report, scale, shipping, traffic, wanted
+from bench import backtest, everything, import_list, latency, lists, log_pages, report, scale, shipping, traffic, wanted
 from bench.cpu import scheduled
 from bench.open_loop import latencies, percentile
 from bench.shipping import Round
@@ -253,15 +253,17 @@ def test_the_table_of_everything_is_that_of_the_results():
     assert f"{start}\n{everything.stored(BASE)}\n{end}" in page
 
 
-@pytest.mark.parametrize("name", ["auth", "latency", "scale", "lists", "shipping", "log_pages", "import_list"])
+TABLES = {"auth": report.as_text, "shipping": shipping.as_text, "log_pages": log_pages.as_text}
+TABLES |= {"import_list": import_list.as_text, "latency": latency.as_text, "backtest": backtest.as_text}
+TABLES |= {"scale": scale.as_text, "lists": lists.as_text}
+
+
+@pytest.mark.parametrize("name", TABLES)
 def test_the_page_shows_what_was_measured(name):
     result = json.loads((BASE / "bench" / "results" / f"{name}.json").read_text())
-    tables = {"auth": report.as_text, "shipping": shipping.as_text, "log_pages": log_pages.as_text}
-    tables |= {"import_list": import_list.as_text, "latency": latency.as_text}
-    tables |= {"scale": scale.as_text, "lists": lists.as_text}
 
     assert (
-        f"<!-- bench.{name} -->\n{tables[name](result)}\n<!-- /bench.{name} -->"
+        f"<!-- bench.{name} -->\n{TABLES[name](result)}\n<!-- /bench.{name} -->"
         in (BASE / "docs" / "performance.md").read_text()
     )
 
@@ -281,6 +283,7 @@ def test_the_latency_classes_that_are_filled_in_are_those_of_the_product():
         ("shipping", "shipping to PostgreSQL", ["--rounds", "2", "--requests", "80"]),
         ("log_pages", "page: rule, rare", ["--rows", "600", "--days", "2", "--calls", "1"]),
         ("import_list", "the same again", ["--entries", "2000"]),
+        ("backtest", "a document", ["--rows", "2000"]),
         ("latency", "p99", ["--rounds", "1", "--requests", "1000", "--seconds", "1"]),
         ("slow_clients", "p99", ["--rounds", "1", "--seconds", "2", "--rate", "1"]),
         ("lists", "access log by subject", ["--rounds", "1", "--pages", "2", "--rows", "2000"]),
