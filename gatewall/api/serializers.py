@@ -24,11 +24,19 @@ class StrictInput(serializers.Serializer[Any]):
     one_of: tuple[str, ...] = ()
 
     def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, Mapping):
-            self._refuse_unknown(data)
-        return super().to_internal_value(data)
+        unknown = self._unknown(data) if isinstance(data, Mapping) else {}
+        try:
+            values = super().to_internal_value(data)
+        except serializers.ValidationError as error:
+            if not unknown or not isinstance(error.detail, dict):
+                raise
+            raise serializers.ValidationError({**error.detail, **unknown}) from error
+        if unknown:
+            raise serializers.ValidationError(unknown)
+        return values
 
-    def _refuse_unknown(self, data: Mapping[str, Any]) -> None:
+    def _unknown(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the errors of fields that the body must not have."""
         shown: Mapping[str, Any] = self.context.get("shown") or {}
         errors = {}
         for name, value in data.items():
@@ -38,8 +46,7 @@ class StrictInput(serializers.Serializer[Any]):
                 errors[str(name)] = [serializers.ErrorDetail("there is no such field", code="unknown-field")]
             elif shown[name] != value:
                 errors[str(name)] = [serializers.ErrorDetail("this field cannot be set", code="read-only")]
-        if errors:
-            raise serializers.ValidationError(errors)
+        return errors
 
 
 class ShownOnce(serializers.Serializer[Any]):

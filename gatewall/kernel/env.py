@@ -37,6 +37,8 @@ _SECRETS = (
 )
 _WITHOUT_PREFIX = frozenset({"root_path", "database", "cache_url", "geoip_database", "geoip_asn_database"})
 _WITHOUT_VARIABLE = frozenset({"other_public_urls"})  # from GATEWALL_PUBLIC_URL
+OF_COMMANDS = frozenset({"GATEWALL_API_TOKEN"})
+"""Read by commands that work over the API, so they may be set beside an installation."""
 _INJECTED_BY_KUBERNETES = ("GATEWALL_SERVICE_", "GATEWALL_PORT_")
 _PATH_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./")
 
@@ -196,7 +198,9 @@ def _reader(environ: Mapping[str, str], home: Path) -> Reader:
 
 def _refuse_unknown(environ: Mapping[str, str]) -> None:
     for name in environ:
-        if name.startswith("GATEWALL_") and name not in _NAMES and not name.startswith(_INJECTED_BY_KUBERNETES):
+        if not name.startswith("GATEWALL_") or name in _NAMES or name in OF_COMMANDS:
+            continue
+        if not name.startswith(_INJECTED_BY_KUBERNETES):
             raise ConfigError(f"{name} is not a setting of Gatewall; docs/configuration.md lists them")
 
 

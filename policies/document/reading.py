@@ -38,6 +38,7 @@ class _Reading:
     def __init__(self, values: Any, place: Place) -> None:
         self._values, self._place = values, place
         self._errors: list[DocumentError] = []
+        self._faulty = set[Any]()  # the sections with errors
 
     def document(self) -> Document:
         if not isinstance(self._values, Mapping):
@@ -50,9 +51,8 @@ class _Reading:
         for section in SECTIONS:
             if section.name in self._values and self._has_room():
                 tables[section.name] = self._rows(section, self._values[section.name])
-        if not self._errors:
-            for fault in faults_of(tables):
-                self._add_fault(fault)
+        for fault in faults_of(tables, frozenset(self._faulty)):
+            self._add_fault(fault)
         if self._errors:
             self._errors.sort(key=lambda error: (error.line, error.column))
             raise DocumentRefused(self._errors[:MAX_ERRORS])
@@ -140,6 +140,7 @@ class _Reading:
     def _add(self, path: Iterable[Any], message: str, *, key: bool = False) -> None:
         if self._has_room():
             parts = list(path)
+            self._faulty.update(parts[:1])
             place = self._place_of(parts, key=key)
             pointer = "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in parts)
             self._errors.append(DocumentError(place.line, place.column, pointer, message))

@@ -1,6 +1,6 @@
 """Check what the rows of a document name: domains, groups, users and names that are taken."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -32,17 +32,21 @@ class Fault:
     message: Message
 
 
-def faults_of(tables: Mapping[str, Placed]) -> Iterator[Fault]:
-    """Yield what the rows name that does not exist. Sets the names of users to those stored, in their letter case."""
+def faults_of(tables: Mapping[str, Placed], unsure: Collection[str] = ()) -> Iterator[Fault]:
+    """Yield what the rows name that does not exist. Sets the names of users to those stored, in their letter case.
+
+    ``unsure``: sections with other faults, whose rows may be missing here; what needs all of them is not judged.
+    """
     known: dict[str, Mapping[str, str]] = {kind: _defined(kind, tables) for kind in _MODELS}
     rules = tables.get(ACCESS_RULES.name, {}).values()
     known["users"] = {user.username.lower(): user.username for user in users_named(_users_of(row for row, _ in rules))}
     for name, rows in tables.items():
         for field, kind in BY_NAME[name].names.items():
-            for row, path in rows.values():
+            for row, path in rows.values() if kind not in unsure else ():
                 yield from _unknown(row, field, known[kind], kind, (*path, field))
     yield from _not_installed(tables)
-    yield from _taken_names(tables)
+    if not {WAF_RULES.name, BUILTIN_WAF_RULES.name}.intersection(unsure):
+        yield from _taken_names(tables)
 
 
 def users_named(names: Iterable[str]) -> Iterator[Any]:

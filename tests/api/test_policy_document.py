@@ -112,6 +112,7 @@ def test_every_error_of_a_document_has_its_place(admin):
     places = [(each["line"], each["column"], each["pointer"]) for each in problem["errors"]]
     assert places == [
         (4, 11, "/domains/0/access"),
+        (5, 3, "/domains/1/name"),
         (5, 3, "/domains/1/nam"),
         (6, 9, "/groups"),
     ]

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 
 import pytest
 import yaml
@@ -21,7 +22,7 @@ def shell(tmp_path):
     commands = tmp_path / "bin"
     commands.mkdir()
     command = commands / "gatewall"
-    command.write_text(f'#!/bin/sh\nexec python "{BASE}/manage.py" "$@"\n')
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{BASE}/manage.py" "$@"\n')
     command.chmod(0o755)
     (folder / "policy").mkdir(parents=True)
     who = {f"GIT_{who}_{what}": "a@b.example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
@@ -32,11 +33,10 @@ def shell(tmp_path):
         path = {"PATH": f"{commands}:{os.environ['PATH']}"}
 
         def run(lines, where="policy"):
-            secret = {"GATEWALL_API_TOKEN": token} if "--url" in lines else {}
             done = subprocess.run(
                 ["bash", "-euc", lines],
                 cwd=folder / where,
-                env={**environment(home), **ours, **who, **path, **secret},
+                env={**environment(home), **ours, **who, **path, "GATEWALL_API_TOKEN": token},
                 capture_output=True,
                 text=True,
                 check=False,

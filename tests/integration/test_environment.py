@@ -82,6 +82,7 @@ GOOD = [
     ("CACHE_URL", "valkeys://cache.example/1", "cache_url", "rediss://cache.example/1"),
     ("GATEWALL_SERVICE_PORT", "80", "port", 9999),
     ("GATEWALL_PORT_9999_TCP", "tcp://10.0.0.1:9999", "port", 9999),
+    ("GATEWALL_API_TOKEN", "gwa_of_a_command", "port", 9999),
     ("PATH", "/bin", "port", 9999),
 ]
 

@@ -252,6 +252,32 @@ expect: 3
     ]
 
 
+def places_of(text):
+    with pytest.raises(DocumentRefused) as refused:
+        read(text)
+    return [(error.line, error.pointer) for error in refused.value.errors]
+
+
+def test_an_unknown_field_hides_no_other_fault(installed):
+    text = b"""version: 1
+domains:
+- name: a.example
+  access: open
+  nam: x
+access_rules:
+- {name: rule, access: denied, groups: [nobody], users: [Nobody], domains: [no.example]}
+groups: []
+"""
+
+    assert places_of(text) == [
+        (4, "/domains/0/access"),
+        (5, "/domains/0/nam"),
+        (7, "/access_rules/0/groups"),
+        (7, "/access_rules/0/users"),
+    ]
+    assert (5, "/access_rules/0/domains") in places_of(text.replace(b"  access: open\n  nam: x\n", b""))
+
+
 def test_as_many_groups_as_there_may_be_are_replaced_by_others(db, monkeypatch):
     monkeypatch.setattr("policies.groups.services.MAX_GROUPS", 3)
     old = b"version: 1\naccess_rules: []\ngroups:\n- name: used\n- name: one\n- name: two\n"

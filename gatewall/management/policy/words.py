@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+_OF_THE_DRY_RUN = frozenset({"created_at", "created_by"})
+"""Fields of a planned row that are those of the dry run."""
 _SIGNS = {"created": "+", "changed": "~", "deleted": "-"}
 
 
@@ -25,7 +27,7 @@ def _fields(change: Mapping[str, Any]) -> Iterator[str]:
             yield f"      {name}: {_value(change['before'][name])} -> {_value(after)}"
     elif change["action"] == "created":
         for name, after in change["after"].items():
-            if shown(after) != change["key"]:
+            if shown(after) != change["key"] and name not in _OF_THE_DRY_RUN and not name.endswith("_ids"):
                 yield f"      {name}: {_value(after)}"
 
 
