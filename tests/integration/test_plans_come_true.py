@@ -1,12 +1,14 @@
 """A recorded week in small: for ten changes, what the plan says of people and counts is what then happens.
 
 Forty people send requests of the traffic generator. For each change, a plan is made from the record and applied, the
-same requests are sent again, and the answers are compared one by one with those of the record.
+same requests are sent again, and the answers are compared one by one with those of the record. A document is a shadow
+policy before: what that would have answered is also what then happens, and differs as often as the plan says.
 """
 
 import json
 import random
 from collections import Counter
+from contextlib import contextmanager
 from datetime import timedelta
 from types import SimpleNamespace
 
@@ -20,14 +22,19 @@ from audit.storage import ingest
 from bench import traffic
 from gatewall.gate import routes
 from gatewall.gate.headers import from_environ
+from gatewall.gate.shadow_follower import ShadowFollower, reports_folder
 from gatewall.gate.subrequest import Subrequest
 from gatewall.policy import revisions, system_settings
+from gatewall.publication import control_plane
 from gatewall.replay.path_groups import path_group
+from gatewall.snapshot.host_paths import policy_files, run_folder
 from gatewall.whatif.backtest import running, runs, workers
+from gatewall.whatif.shadow.documents import try_document
 from policies import services
 from policies.groups.services import create_group
 from policies.models import AuthorizedDomain, Group
 from tests.support.proxies import a_user
+from tests.support.servers import tell
 
 pytestmark = pytest.mark.django_db
 
@@ -123,7 +130,32 @@ class Traffic:
             self._answer(monkeypatch)
         return kept.rows
 
-    def _answer(self, monkeypatch):
+    def send_beside_shadow(self, monkeypatch):
+        """Send every request while a shadow policy is evaluated; return what it would have answered, in that order."""
+        kept, shadow, verdicts = KeptRecords(), self._gate.shadow, {}
+
+        def amend(decision_id, _at, verdict):
+            verdicts[decision_id] = verdict
+
+        def evaluate():
+            shadow.work()
+            shadow._saved = 0.1  # without a CPU budget: every request is evaluated
+
+        with monkeypatch.context() as patch:
+            patch.setattr(self._gate, "_records", kept)
+            patch.setattr(shadow, "_amendments", SimpleNamespace(amend=amend))
+            evaluate()
+            self._answer(monkeypatch, evaluate)
+        figures = shadow.figures
+        assert (figures.evaluated, figures.faults, figures.skipped) == (len(self._requests), 0, 0)
+        return [
+            answer(row)
+            if (verdict := verdicts.get(row.decision_id)) is None
+            else {"outcome": verdict["effect"], "reason": verdict["reason"]}
+            for row in kept.rows
+        ]
+
+    def _answer(self, monkeypatch, after_each=lambda: None):
         """Answer under the policy of now, which is read once: reading its version costs more than an answer."""
         dialect, policies = routes.find("/wall", "/wall/auth").dialect, SimpleNamespace()
         policy = self._gate._policies.current()
@@ -132,6 +164,31 @@ class Traffic:
             patch.setattr(self._gate, "_policies", policies)
             for each in self._requests:
                 self._gate.check(dialect, each)
+                after_each()
+
+
+@pytest.fixture
+def shadowed(auth, admin):
+    """Return a context in which a document is the shadow policy of the gate."""
+    from tests.support.shadows import a_publisher  # noqa: PLC0415 - after the fixtures have set the settings
+
+    publisher = a_publisher(try_document)
+    built, reports = control_plane._sources[0][2].built, reports_folder(run_folder(settings.CONFIG.home))
+    follower = ShadowFollower(policy_files(settings.CONFIG), built, auth.gate.shadow, reports)
+
+    @contextmanager
+    def context(text):
+        assert admin.put("/policy/shadow", {"document": text, "percent": 100}).status_code in {200, 201}
+        auth.gate._policies.current()  # loads the live policy
+        publisher.turn()
+        follower.turn()
+        yield
+        assert admin.delete("/policy/shadow").status_code == 204
+        publisher.turn()
+        follower.turn()
+        assert auth.gate.shadow.policy is None
+
+    return context
 
 
 @pytest.fixture
@@ -147,28 +204,34 @@ def week(auth, wall, request):
 
 
 @pytest.mark.parametrize("week", [2_000, pytest.param(200_000, marks=pytest.mark.full)], indirect=True)
-def test_what_ten_plans_say_of_people_and_counts_is_what_happens(admin, week, monkeypatch):
+def test_what_ten_plans_say_of_people_and_counts_is_what_happens(admin, week, shadowed, monkeypatch, pytestconfig):
     monkeypatch.setattr(workers, "number_of_processes", lambda _: 1)  # another one cannot see this transaction
     began = timezone.now()
     recorded = week.record(monkeypatch)
     window = {"start_time": began - timedelta(minutes=1), "end_time": timezone.now() + timedelta(microseconds=1)}
     window = {name: at.isoformat() for name, at in window.items()}
-    base, touched = revisions.current().revision, {}
+    base, touched, foreseen = revisions.current().revision, {}, None
 
     for name, proposal in CHANGES.items():
         plan = admin.post("/policy/plan", {**proposal, **window}).json()
         assert "digest" in plan, (name, plan)
         assert running.run(runs.claim_next(timezone.now())), name
         replay = admin.get(f"/policy/plan/{plan['id']}").json()["replay"]
+        if is_document := "document" in proposal:
+            with shadowed(proposal["document"]):
+                foreseen = week.send_beside_shadow(monkeypatch)
         assert admin.post("/policy/apply", {"digest": plan["digest"]}).status_code == 200, name
 
         pairs = list(zip(recorded, week.send(monkeypatch), strict=True))
         assert (replay["rows"], replay["undecidable"]["total"]) == (len(recorded), 0), name
         assert replay["changed"] == sum(answer(old) != answer(new) for old, new in pairs), name
+        assert not is_document or foreseen == [answer(new) for _, new in pairs], name
         for kind, happened in what_happened(pairs).items():
             assert is_top(said(replay[kind]), happened), (name, kind)
             assert len(replay[kind]) + replay["unlisted"][kind] == len(happened), (name, kind)
         touched[name] = replay["changed"]
+        people = len(replay["people"]) + replay["unlisted"]["people"]
+        tell(pytestconfig, f"{name}: {replay['changed']:,} of {len(pairs):,} answers, {people:,} rows of people")
         assert admin.post(f"/policy/revisions/{base}/restore", {}).status_code == 200, name
 
     assert all(touched.values()), touched
