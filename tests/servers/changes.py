@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from tests.support.openid_provider import OpenIdProvider
 from tests.support.servers import ATTACK, OFFICE, Admin, Headers, about
 from tests.support.token_forger import claims_of
 
@@ -27,6 +28,7 @@ class Site(NamedTuple):
     auth: int
     recovery_key: str
     numbers: Iterator[int]
+    provider: OpenIdProvider
 
     def new(self, name: str) -> str:
         """A name that nothing has yet, for a change that may be made again."""

@@ -10,12 +10,15 @@ import pytest
 
 from bench.cpu import scheduled
 from gatewall.install.launcher import free_port
-from tests.servers.changes import NEW_ZEALAND, POLICY, REVOCATIONS, Site, settings
+from tests.servers import changes, provider_changes
+from tests.servers.changes import NEW_ZEALAND, POLICY, Site, settings
 from tests.support.mmdb import write_mmdb
+from tests.support.openid_provider import providing
 from tests.support.processes import agent, control_plane, data_plane, prepare, wait_until
 from tests.support.servers import OFFICE, Admin, ask, tell
 
 BOUND_SECONDS = 1.0
+REVOCATIONS = [*changes.REVOCATIONS, *provider_changes.REVOCATIONS]
 TRIES = 3
 
 
@@ -35,10 +38,13 @@ def site(tmp_path_factory):
         agent(home),
         control_plane(home, control, GEOIP_DATABASE=geo),
         data_plane(home, auth, GEOIP_DATABASE=geo),
+        providing() as provider,
     ):
         admin = Admin(control)
         admin.post("/authorized-domains", name=OFFICE)
-        yield Site(admin, control, auth, (home / "secrets" / "admin-recovery-key").read_text().strip(), count(1))
+        yield Site(
+            admin, control, auth, (home / "secrets" / "admin-recovery-key").read_text().strip(), count(1), provider
+        )
 
 
 @pytest.fixture(scope="module")
