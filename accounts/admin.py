@@ -12,6 +12,8 @@ from django.utils import timezone
 
 from accounts import admin_session, browser, fresh_sign_in, selectors, services
 from accounts.api_tokens.admin import ApiTokenAdmin
+from accounts.identity_providers import selectors as identity_providers
+from accounts.identity_providers.admin import IdentityProviderAdmin
 from accounts.links.admin import LinksAdmin, offer_to
 from accounts.links.requests import Offer
 from accounts.models import LinkPurpose, Session, User
@@ -28,7 +30,7 @@ from gatewall.api.service_admin import (
 )
 from gatewall.kernel.refusals import Refusal
 
-__all__ = ["ApiTokenAdmin", "UserAdmin"]
+__all__ = ["ApiTokenAdmin", "IdentityProviderAdmin", "UserAdmin"]
 _REVOKE = ("revoke_git_tokens", "revoke_api_tokens")
 _CHANGE_ONLY = (*_REVOKE, "forget_second_factor", "unlock_code_entry", *CREDENTIALS)
 _SECOND_FACTOR_FIELDS = ("forget_second_factor", "unlock_code_entry")
@@ -135,7 +137,8 @@ class UserAdmin(LinksAdmin):
         asked = () if fresh_sign_in.is_fresh(request) else CREDENTIALS
         credentials = CREDENTIALS[: 1 + len(factor)] if is_own else asked
         revoke = _REVOKE if obj is not None else ("invite",)
-        return (*self.fields, *revoke, *factor, *unlock_field, *credentials)
+        claimed = ("claimed_groups",) if obj is not None and obj.identities.exists() else ()
+        return (*self.fields, *claimed, *revoke, *factor, *unlock_field, *credentials)
 
     def changeform_view(
         self,
@@ -154,6 +157,17 @@ class UserAdmin(LinksAdmin):
             except Refusal as refusal:
                 REFUSAL.set(request, refusal)
         return super().changeform_view(request, object_id, form_url, extra_context)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return (*super().get_readonly_fields(request, obj), "claimed_groups")
+
+    @admin.display(description="groups by claims")
+    def claimed_groups(self, user: User) -> str:
+        found = identity_providers.claimed_groups(user.pk)
+        return (
+            "; ".join(f"{each['group']}: {each['claim']} of {each['provider']} has {each['value']}" for each in found)
+            or "-"
+        )
 
     @admin.display(boolean=True)
     def second_factor(self, user: User) -> bool:

@@ -71,9 +71,9 @@ def identities_of(user: User) -> QuerySet[ExternalIdentity]:
     return found.prefetch_related("claimed_groups__group").order_by("id")
 
 
-def claimed_groups(user: User) -> list[dict[str, str]]:
+def claimed_groups(user_id: int) -> list[dict[str, str]]:
     """Return which claim gave which group to a user: ``group``, ``provider``, ``claim``, ``value``."""
-    rows = ClaimedGroup.objects.filter(identity__user=user).select_related("group", "identity__provider")
+    rows = ClaimedGroup.objects.filter(identity__user=user_id).select_related("group", "identity__provider")
     return [
         {
             "group": row.group.name if row.group else ADMINS,

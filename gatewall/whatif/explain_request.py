@@ -1,11 +1,14 @@
 """Explain a hypothetical request: the decision, and the result of every step."""
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
 
+from accounts.identity_providers.selectors import claimed_groups
 from gatewall.engine.evaluate import StepResult
+from gatewall.engine.model import SubjectKind
 from gatewall.gate.build import read_only_ports
 from gatewall.gate.record import row_of, rules_of
 from gatewall.publication.control_plane import sources_of
@@ -44,6 +47,7 @@ def explain(made_up: MadeUpRequest, as_of: AsOf | None = None) -> dict[str, Any]
         "client_ip": record.client_ip,
         "subject": record.subject,
         "scope": explanation.scope.as_json() if explanation.scope else None,
+        "claimed_groups": _claimed_groups(record.subject) if as_of is None else [],
         "access": access_body(explanation.access, explanation.readings) if explanation.access else None,
         "country_code": record.country_code,
         "domain": explanation.domain,
@@ -54,6 +58,12 @@ def explain(made_up: MadeUpRequest, as_of: AsOf | None = None) -> dict[str, Any]
         "at": moment_text(at) if as_of else None,
         "unknown": [each.as_json() for each in as_of.unknown] if as_of else [],
     }
+
+
+def _claimed_groups(subject: Mapping[str, Any] | None) -> list[dict[str, str]]:
+    """Return which claim of an identity provider gave which group to the user, at their last sign-in there."""
+    is_user = subject is not None and subject["kind"] == SubjectKind.USER
+    return claimed_groups(subject["id"]) if subject is not None and is_user else []
 
 
 def step_body(result: StepResult | RedecidedStep, places: RulePlaces, silent: str | None) -> dict[str, Any]:

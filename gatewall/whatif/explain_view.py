@@ -190,6 +190,8 @@ class ExplainInput(StrictInput):
         )
 
 
+_CLAIM = dict.fromkeys(("group", "provider", "claim", "value"), TEXT)
+_CLAIMED = {"type": "array", "items": {"type": "object", "properties": _CLAIM, "required": [*_CLAIM]}}
 _ROW = {"type": ["object", "null"], "properties": {"kind": TEXT, "id": NUMBER}}
 _DECISION_PARTS = {"status": NUMBER, "outcome": TEXT, "reason": TEXT, "decided_by": _ROW}
 _DECISION = {
@@ -219,6 +221,7 @@ class ExplanationOutput(serializers.Serializer[Any]):
     client_ip = serializers.CharField()
     subject = ShapedField(_ROW, allow_null=True)
     scope = ShapedField(SCOPE_SOURCES, allow_null=True)
+    claimed_groups = ShapedField(_CLAIMED)
     access = ShapedField(ACCESS_NEEDED, allow_null=True)
     country_code = serializers.CharField(allow_null=True)
     domain = serializers.CharField(allow_null=True)

@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.contrib.staticfiles import finders
 
 from accounts.api_tokens import services as api_tokens
+from accounts.identity_providers import services as providers
 from accounts.models import User
 from accounts.sign_in import login
 from accounts.visitor import Visitor
@@ -58,6 +59,9 @@ def rows(alice, bob):
         expectation(),
         system_settings.change(contact="somebody", actor="alice"),
         SecurityEvent.objects.first(),
+        providers.create_provider(
+            actor="test", slug="corp", name="Corp", issuer="https://corp.example", client_id="x", client_secret="c0rp-s"
+        ),
         webhook,
         webhooks.send_test(webhook, actor="test"),
     ]
@@ -70,6 +74,7 @@ def rows(alice, bob):
         api_text.text,
         api_text.digest,
         webhook_secret,
+        "c0rp-s",
         webhook.sealed_secret,
         PASSWORD,
         *User.objects.values_list("password", flat=True),

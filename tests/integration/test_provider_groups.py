@@ -133,3 +133,14 @@ def test_unlinking_takes_the_groups_that_the_claim_gave(corp, set_up, bob, staff
     visitor.send("/account/identities/unlink", id=str(ExternalIdentity.objects.get().pk))
 
     assert names(bob) == []
+
+
+def test_explain_says_which_claim_gave_which_group(corp, set_up, staff, admin, office):
+    set_up(mapped_groups={"staff": [staff.pk]})
+    sign_in(Visitor(), corp)
+    request = {"client_ip": "192.0.2.7", "host": office.name, "method": "GET", "uri": "/"}
+    subject = {"kind": "user", "name": "dora", "amr": ["fed"]}
+    answer = admin.post("/policy/explain", {**request, "credential": subject}).json()
+
+    assert answer["claimed_groups"] == [{"group": "staff", "provider": "corp", "claim": "groups", "value": "staff"}]
+    assert admin.post("/policy/explain", request).json()["claimed_groups"] == []

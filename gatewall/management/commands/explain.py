@@ -107,6 +107,8 @@ def _table(explanation: Mapping[str, Any]) -> Iterator[str]:
     if scope := explanation["scope"]:
         through = [name for name in ("admin", "own") if scope[name]] + [f"group {name}" for name in scope["groups"]]
         yield f"the scope covers it: {', '.join(through) or 'no'}"
+    for each in explanation["claimed_groups"]:
+        yield f"group {each['group']}: {each['claim']} of {each['provider']} has {each['value']}"
     yield ""
     yield f"{'#':>2}  {'step':<32}{'says':<13}{'reason':<29}because of"
     for number, step in enumerate(explanation["trace"], 1):
