@@ -4,7 +4,9 @@ as `gatewall proxy-config` configures it.
 
 import io
 import re
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from itertools import product
 from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
 
@@ -41,32 +43,42 @@ class Front(NamedTuple):
         return request(self.port, path, {**BROWSER, "Host": host, **headers})
 
 
-@pytest.fixture(scope="module", params=[SITE, GUARD], ids=["guard page of the site", "guard page of its own host"])
-def under_prefix(request, tmp_path_factory):
-    """Both planes under another prefix, whose guard page has this host."""
-    home, control, auth = tmp_path_factory.mktemp("home"), free_port(), free_port()
-    prepare(home)
-    ours = {"ROOT_PATH": PREFIX, "GATEWALL_PUBLIC_URL": f"http://{request.param}", "GATEWALL_WORKERS": "1"}
+@pytest.fixture(scope="module")
+def under_prefix(tmp_path_factory):
+    """Return a function that starts both planes under another prefix, once for each host of the guard page."""
     with ExitStack() as stack:
-        site = stack.enter_context(Upstream())
-        stack.enter_context(agent(home, **ours))
-        stack.enter_context(control_plane(home, control, **ours))
-        stack.enter_context(data_plane(home, auth, **ours))
+        yield cache(lambda guard: stack.enter_context(installation(tmp_path_factory.mktemp("home"), guard)))
+
+
+@contextmanager
+def installation(home, guard):
+    control, auth = free_port(), free_port()
+    prepare(home)
+    ours = {"ROOT_PATH": PREFIX, "GATEWALL_PUBLIC_URL": f"http://{guard}", "GATEWALL_WORKERS": "1"}
+    with (
+        Upstream() as site,
+        agent(home, **ours),
+        control_plane(home, control, **ours),
+        data_plane(home, auth, **ours),
+    ):
         Admin(control, prefix=PREFIX).post("/authorized-domains", name=SITE)
-        guard_host = GUARD if request.param == GUARD else ""
-        yield Behind(auth, control, site.port, PREFIX, guard_host), request.param, site
+        yield Behind(auth, control, site.port, PREFIX, GUARD if guard == GUARD else ""), site
 
 
-@pytest.fixture(scope="module", params=START)
+GUARDS = {"guard page of the site": SITE, "guard page of its own host": GUARD}
+
+
+@pytest.fixture(scope="module", params=product(START, GUARDS), ids=" with the ".join)
 def proxy(request, under_prefix, tmp_path_factory):
     """Return each proxy in turn, with the files that the command wrote."""
-    behind, guard, site = under_prefix
-    folder, samples = request.param.lower().replace(" ", "-"), tmp_path_factory.mktemp("samples")
+    name, guard = request.param[0], GUARDS[request.param[1]]
+    behind, site = under_prefix(guard)
+    folder, samples = name.lower().replace(" ", "-"), tmp_path_factory.mktemp("samples")
     options = {"site": SITE, "root_path": PREFIX, "public_url": f"http://{guard}", "into": samples / folder}
     call_command("proxy_config", folder, **options, stdout=io.StringIO())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kinds, "DEPLOY", samples)
-        with START[request.param](tmp_path_factory.mktemp("running"), behind) as port:
+        with START[name](tmp_path_factory.mktemp("running"), behind) as port:
             yield Front(port, guard, site)
 
 
