@@ -8,7 +8,9 @@ from tests.browser.installation import sign_in
 from tests.support.processes import PASSWORD, control_plane, nginx
 from tests.support.upstream import Upstream
 
-SCRIPTS = pytest.mark.parametrize("scripts", [True, False], ids=["with JavaScript", "without"])
+SCRIPTS = pytest.mark.parametrize(
+    "scripts", [True, pytest.param(False, marks=pytest.mark.full)], ids=["with JavaScript", "without"]
+)
 THROUGH = "You are through"
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.browser.installation import SUFFIX
 from tests.browser.screenshots import keep
-from tests.browser.test_every_page import LOOKS, checked
+from tests.browser.test_every_page import EACH_LOOK, LOOKS, checked
 from tests.support.processes import PASSWORD, PATIENCE, request, send, wait_until
 
 HOST = f"office.{SUFFIX}"
@@ -95,7 +95,7 @@ def test_a_prediction_is_confirmed_request_for_request(wall, page):
     assert {path for path, _ in predicted} == {path for path in PATHS if "q=wombat" in path}
 
 
-@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("look", EACH_LOOK)
 def test_the_pages_are_for_everybody(wall, visit, look):
     scheme, width = LOOKS[look]
     page = visit(color_scheme=scheme, viewport={"width": width, "height": 700})

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.browser.installation import sign_in
-from tests.browser.test_every_page import LOOKS, checked
+from tests.browser.test_every_page import EACH_LOOK, LOOKS, checked
 from tests.proxies.changed import BELIEVING, FORWARDING, KEPT, MUTE, changed_nginx
 from tests.support.processes import PASSWORD
 from tests.support.upstream import Upstream
@@ -82,7 +82,7 @@ def test_a_mute_proxy_is_said_to_be_walked_around(wall, page, tmp_path):
         assert len(site.requests) == 1
 
 
-@pytest.mark.parametrize("name", LOOKS)
+@pytest.mark.parametrize("name", EACH_LOOK)
 def test_the_page_is_for_everybody(wall, visit, tmp_path, name):
     scheme, width = LOOKS[name]
     look = visit(color_scheme=scheme, viewport={"width": width, "height": 700})

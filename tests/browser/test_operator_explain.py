@@ -2,8 +2,9 @@
 
 import pytest
 
-from tests.browser.explaining import ATTACK, LOOKS, enter, explaining, receipt, refused, shut_out
-from tests.browser.test_every_page import checked
+from tests.browser.explaining import ATTACK, enter, explaining, receipt, refused, shut_out
+from tests.browser.test_every_page import EACH_LOOK, LOOKS, checked
+from tests.browser.test_journeys import SCRIPTS
 from tests.support.processes import wait_until
 
 THROUGH = "You are through"
@@ -14,7 +15,7 @@ def passes(page, address):
     return page.locator("h1").inner_text() == THROUGH
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with JavaScript", "without"])
+@SCRIPTS
 def test_a_refused_visitors_number_leads_to_an_exception_and_through(wall, visit, scripts):
     path = ATTACK.replace("/page", f"/page-{scripts}".lower())
     visitor, admin = visit(), visit(java_script_enabled=scripts)
@@ -80,10 +81,11 @@ def test_one_that_is_kept_stays_until_somebody_else_takes_it_off(wall, visit):
     wait_until(lambda: passes(visitor, wall.url("office")), what="the way in")
 
 
-@pytest.mark.parametrize("look", LOOKS.values(), ids=["light and wide", "dark and narrow"])
+@pytest.mark.parametrize("look", EACH_LOOK)
 def test_every_one_of_these_pages_is_for_everybody(wall, visit, look):
     number = refused(wall, visit())
-    page, wrong, seen = visit(**look), [], []
+    scheme, width = LOOKS[look]
+    page, wrong, seen = visit(color_scheme=scheme, viewport={"width": width, "height": 700}), [], []
     enter(wall, page)
     for name in explaining(wall, page, number):
         seen.append(name)

@@ -4,7 +4,7 @@ import pytest
 
 from tests.browser.installation import SUFFIX
 from tests.browser.operators import enter
-from tests.browser.test_every_page import LOOKS, checked
+from tests.browser.test_every_page import EACH_LOOK, LOOKS, checked
 from tests.browser.test_operator_backtest import answers, call, decisions
 from tests.support.processes import PATIENCE, wait_until
 
@@ -31,7 +31,7 @@ def plan(wall, page, document):
     page.get_by_text("requests in all").wait_for(timeout=1000 * PATIENCE)  # the page reloads itself
 
 
-@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("look", EACH_LOOK)
 def test_a_plan_is_made_read_applied_and_undone(wall, visit, look):
     scheme, width = LOOKS[look]
     page = visit(color_scheme=scheme, viewport={"width": width, "height": 700})
@@ -76,7 +76,7 @@ def test_a_plan_is_made_without_scripts(wall, visit):
     assert page.get_by_role("button", name="Apply").is_visible()
 
 
-@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("look", EACH_LOOK)
 def test_the_page_of_the_shadow_policy_is_for_everybody(wall, visit, look):
     scheme, width = LOOKS[look]
     page = visit(color_scheme=scheme, viewport={"width": width, "height": 700})

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.browser.explaining import enter
-from tests.browser.test_every_page import LOOKS, checked
+from tests.browser.test_every_page import EACH_LOOK, LOOKS, checked
 
 LIST, ADD = "/admin/policies/accessrule/", "/admin/policies/accessrule/add/"
 
@@ -47,7 +47,7 @@ def test_rules_are_dragged_and_moved_with_buttons(wall, visit, rules):
     assert names(plain) == ["first", "third", "second"]
 
 
-@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("look", EACH_LOOK)
 def test_their_pages_are_for_everybody(wall, visit, rules, look):
     scheme, width = LOOKS[look]
     page = visit(color_scheme=scheme, viewport={"width": width, "height": 700})
