@@ -3,19 +3,20 @@
 import os
 import random
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple, Self
 
 import pytest
 
 from tests.postgres import server
+from tests.support import command_server
 from tests.support.policy_site import DOCUMENTS, ONE, RIGHT, TWO, UNSENT, Site, document, servers
-from tests.support.processes import BASE, agent, environment, manager, prepare, set_up, wait_until
+from tests.support.processes import agent, environment, prepare, set_up, wait_until
 from tests.support.servers import Verdict, tell
 
 
@@ -59,10 +60,8 @@ def over_the_api(site: Site, name: str) -> Attempt:
 def by_the_command(site: Site, name: str) -> Attempt:
     file = site.home / "policy.yaml"
     file.write_text(DOCUMENTS[name])
-    command = manager("policy", "apply", str(file))
-    process = subprocess.Popen(
-        command, cwd=BASE, env=environment(site.home), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-    )
+    with Path(os.devnull).open("wb") as nowhere:
+        process = command_server.start(["policy", "apply", str(file)], env=environment(site.home), output=nowhere)
     return Attempt(process.kill, lambda: process.wait() == 0)
 
 
@@ -107,7 +106,7 @@ def end_of(site: Site, start: Callable[[Site, str], Attempt], kill_after: float 
 
 
 @pytest.mark.parametrize("start", [over_the_api, by_the_command])
-@pytest.mark.parametrize("kills", [3, pytest.param(25, marks=pytest.mark.full)])
+@pytest.mark.parametrize("kills", [2, pytest.param(25, marks=pytest.mark.full)])
 def test_a_killed_apply_leaves_the_old_policy_or_the_new_one(site, pytestconfig, start, kills):
     site.learn()
     chance = random.Random(23)  # noqa: S311 - the same moments in each run

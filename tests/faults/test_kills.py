@@ -4,13 +4,13 @@ import os
 import signal
 import subprocess
 import time
-from contextlib import suppress
 
 import psutil
 import pytest
 
 from gatewall.install.launcher import free_port
 from gatewall.snapshot.worker_report import living_workers
+from tests.support.children import is_alive
 from tests.support.processes import (
     BASE,
     PATIENCE,
@@ -52,12 +52,6 @@ def decider(installation):
 def workers(master):
     """The ids of a master's living children."""
     return {child.pid for child in psutil.Process(master).children() if is_alive(child)}
-
-
-def is_alive(process):
-    with suppress(psutil.NoSuchProcess):
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    return False
 
 
 def seconds_until_replaced(master, victim, works=lambda _worker: True):

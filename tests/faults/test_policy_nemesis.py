@@ -27,7 +27,7 @@ SHORT = (
 )
 
 
-def result_of(scene, config, *some, seconds=40):
+def result_of(scene, config, *some, seconds):
     """Do these faults while the policy changes and visitors ask; what the checker says of every answer."""
     with scene.visitors, Editor(scene.workload, rate=4) as editor:
         events = run.at_random(scene, editor, seconds=seconds, say=lambda _words: None, faults=some)
@@ -39,10 +39,11 @@ def result_of(scene, config, *some, seconds=40):
     return result.whole
 
 
-def test_nobody_is_let_in_against_the_policy_whatever_fails(tmp_path, pytestconfig):
+@pytest.mark.parametrize("seconds", [20, pytest.param(40, marks=pytest.mark.full)])
+def test_nobody_is_let_in_against_the_policy_whatever_fails(seconds, tmp_path, pytestconfig):
     prepare(tmp_path / "host-0")
     with play(tmp_path, seed=12, rate=60, means=Means(cached=True, prepared=True)) as scene:
-        whole = result_of(scene, pytestconfig, *SHORT)
+        whole = result_of(scene, pytestconfig, *SHORT, seconds=seconds)
 
     assert report.failures(whole) == []
     assert whole.wrong[Wrong.NO_DECISION] == 0

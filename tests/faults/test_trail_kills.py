@@ -8,10 +8,10 @@ from tests.kill_test import faults
 SHORT = (
     (faults.a_worker_of_each_plane, faults.the_agent_before_its_commit),
     (faults.the_agent_between_commit_and_unlink,),
-    (faults.the_agent_between_aside_and_commit,),
     (faults.everything,),
 )
 LONG = (
+    (faults.the_agent_between_aside_and_commit,),
     (faults.the_agent, faults.the_agent_after_its_commit, faults.the_agent_after_unlink),
     (faults.both_workers_of_the_control_plane, faults.a_worker_of_the_data_plane),
     (faults.the_master_of_the_data_plane, faults.the_master_of_the_control_plane),

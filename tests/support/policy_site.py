@@ -60,10 +60,10 @@ class Site:
         return int(self.post("/policy/document/compare", document="version: 1")[1]["revision"])
 
     def apply(self, text: str, **conditions: Any) -> int:
-        """Apply a document to the policy as it is; return the number of its revision."""
+        """Apply a document to the policy as it is; return the number of its revision, or of the last if it has none."""
         status, body = self.post("/policy/apply", document=text, if_revision=self.revision(), **conditions)
         assert status == 200, body
-        return int(body["revision"])
+        return int(body["revision"] or self.revision())  # none if the policy is the document already
 
     def export(self) -> str:
         headers = {"Service-Authorization": self.admin.token}
