@@ -1,8 +1,10 @@
 """Reads deploy/docker/Dockerfile as far as the tests need it: instructions, and what COPY brings."""
 
+import compileall
 import fnmatch
 import re
 import shutil
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import NamedTuple
 
@@ -68,7 +70,8 @@ def _fits(path: str, pattern: str) -> bool:
 
 
 def lay_out(folder: Path) -> None:
-    """Make in a folder what the last stage has in its working directory, by its COPY lines and .dockerignore."""
+    """Make in a folder what the last stage has in its working directory, by COPY, .dockerignore and compileall."""
+    compiled = last("RUN").partition(" -q ")[2].partition(" &&")[0].split()
     for sources, target in copied_from_context(instructions()[-1].stage):
         for source in sources:
             for file in _files(BASE / source):
@@ -82,6 +85,16 @@ def lay_out(folder: Path) -> None:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(file, place)
                 place.chmod(0o755 if file.stat().st_mode & 0o100 else 0o644)  # as git has it
+                if file.suffix == ".py" and source in compiled:
+                    _lay_out_bytecode(file, place)
+
+
+def _lay_out_bytecode(file: Path, place: Path) -> None:
+    """Compile a module once for this checkout: the bytecode is valid for a copy of the same time and size."""
+    compileall.compile_file(file, quiet=1)
+    bytecode = Path(cache_from_source(str(place)))
+    bytecode.parent.mkdir(exist_ok=True)
+    shutil.copyfile(cache_from_source(str(file)), bytecode)
 
 
 def _files(path: Path) -> list[Path]:

@@ -12,9 +12,12 @@ from pathlib import Path
 from gatewall.install.launcher import free_port
 from tests.deploy import dockerfile, jail
 from tests.support.not_run import not_run
-from tests.support.processes import PASSWORD, PATIENCE, Process, running, wait_until
+from tests.support.patterns import put_compiled
+from tests.support.processes import PASSWORD, PATIENCE, Process, configuration, running, wait_until
 
 _NO_JAIL = 70
+HEALTH_SECONDS = 0.5
+"""Between two health checks, each of which is a process."""
 _JAIL = Path(jail.__file__)
 
 
@@ -68,6 +71,13 @@ class Image:
             command, cwd="/", env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
         )
 
+    def put_patterns(self) -> None:
+        """Compile the WAF patterns of an image with keys, as the tests do once for all installations."""
+        put_compiled(configuration(self.state))
+        if os.geteuid() == 0:
+            for each in (self.state / "policy", *(self.state / "policy").rglob("*")):
+                os.chown(each, jail.USER, jail.USER)
+
     @contextmanager
     def up(self, role: str, *, healthy: str = "", **changes: str) -> Iterator[Process]:
         """A role as a process, once its health check says that it works."""
@@ -76,6 +86,7 @@ class Image:
             wait_until(
                 lambda: process.poll() is not None or self.run("health", healthy or role, **changes).returncode == 0,
                 what=f"{role} to be healthy",
+                pause=HEALTH_SECONDS,
             )
             assert process.poll() is None, log.read_text()[-4000:]
             yield process

@@ -12,6 +12,7 @@ import pytest
 from gatewall.install.launcher import free_port
 from tests.deploy.image import image
 from tests.deploy.jail import USER
+from tests.support.children import is_alive
 from tests.support.processes import request, wait_until
 from tests.support.servers import BLOCKED, OFFICE, Admin, Verdict, about, ask
 
@@ -29,6 +30,7 @@ def ours():
         for role in ("keys", "migrate"):
             run = made.run(role)
             assert run.returncode == 0, run.stdout + run.stderr
+        made.put_patterns()
         yield made
 
 
@@ -204,7 +206,7 @@ def test_one_container_alone_makes_its_keys_migrates_answers_and_ends_in_time():
         family = psutil.Process(process.pid).children(recursive=True)
 
         assert ended(process) == 0
-        assert psutil.wait_procs(family, timeout=ENDS_WITHIN_SECONDS)[1] == []
+        wait_until(lambda: not any(is_alive(each) for each in family), ENDS_WITHIN_SECONDS, "the end of all processes")
 
 
 def test_the_console_command_of_the_image_runs_in_its_environment(ours):

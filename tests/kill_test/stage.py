@@ -14,6 +14,7 @@ from typing import Self
 import psutil
 
 from gatewall.install.launcher import free_port
+from tests.support.children import is_alive
 from tests.support.locks import leads
 from tests.support.processes import (
     Process,
@@ -106,7 +107,7 @@ class Stage:
         process.wait()
         self.kills += 1
         end = time.monotonic() + _ORPHANS_SECONDS
-        while any(_is_alive(child) for child in family):
+        while any(is_alive(child) for child in family):
             if time.monotonic() > end:  # a worker of the control plane that waits for the database notices later
                 self.slow_exits += 1
                 for child in family:
@@ -165,7 +166,7 @@ class Stage:
 
     def workers(self, name: str) -> list[int]:
         """Return the ids of a master's running workers."""
-        return sorted(child.pid for child in self._family(self._processes[name]) if _is_alive(child))
+        return sorted(child.pid for child in self._family(self._processes[name]) if is_alive(child))
 
     def process(self, name: str) -> int:
         """Return the id of the master or the agent."""
@@ -195,12 +196,6 @@ class Stage:
         with suppress(psutil.NoSuchProcess):
             return list(psutil.Process(process.pid).children())
         return []
-
-
-def _is_alive(process: psutil.Process) -> bool:
-    with suppress(psutil.NoSuchProcess):
-        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
-    return False
 
 
 def nobody_listens(port: int) -> bool:

@@ -11,7 +11,7 @@ import time
 import psutil
 import pytest
 
-from tests.support.children import workers
+from tests.support.children import is_alive, workers
 from tests.support.processes import PATIENCE, data_plane, environment, manager, request, running, stop, wait_until
 from tests.support.wire import Wire, a_request
 
@@ -147,11 +147,6 @@ def test_workers_that_have_not_run_since_the_fork_are_stopped_too(home, port):
     env = environment(home, GATEWALL_AUTH_PORT=str(port), GATEWALL_WORKERS="8")
     with running([sys.executable, "-c", STOPS_WHILE_FORKING, *options], log=home / "auth.log", env=env) as process:
         assert process.wait(PATIENCE) == 0
-
-
-def is_alive(process):
-    """A zombie is dead: whether somebody waits for it depends on the machine's first process."""
-    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
 
 
 def test_workers_die_with_a_master_that_is_killed_and_the_next_takes_the_port(home, port):

@@ -13,3 +13,10 @@ def workers(master: Process) -> set[int]:
         children = psutil.Process(master.pid).children()
         return {child.pid for child in children if child.status() != psutil.STATUS_ZOMBIE}
     return set()
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """Return whether a process runs. A zombie does not: who waits for it depends on the machine's first process."""
+    with suppress(psutil.NoSuchProcess):
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    return False

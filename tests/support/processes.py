@@ -74,13 +74,15 @@ def request(
         connection.close()
 
 
-def wait_until(condition: Callable[[], Any], seconds: float = PATIENCE, what: str = "the condition") -> None:
-    """Return once `condition` holds; fail after `seconds`."""
+def wait_until(
+    condition: Callable[[], Any], seconds: float = PATIENCE, what: str = "the condition", *, pause: float = 0.05
+) -> None:
+    """Return once `condition` holds; fail after `seconds`. Give a longer `pause` if asking starts a process."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
             raise AssertionError(f"waited {seconds:g} s for {what}")
-        time.sleep(0.05)
+        time.sleep(pause)
 
 
 def environment(home: Path, **changes: str) -> dict[str, str]:

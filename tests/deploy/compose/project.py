@@ -17,6 +17,7 @@ from tests.deploy.compose.container import environment_of, script_of
 from tests.deploy.compose.images import ContainerImage, image_of
 from tests.deploy.compose.machine import HERE, Machine
 from tests.deploy.compose.reader import Mount, Service, read
+from tests.deploy.image import HEALTH_SECONDS
 from tests.support.container_engine import Container, container_engine
 from tests.support.processes import PATIENCE, Process, running, wait_until
 
@@ -114,7 +115,9 @@ class Project:
         elif condition == "service_healthy":
             assert health, f"{name} has no health check"
             wait_until(
-                lambda: process.poll() is not None or self.run(name, *health).returncode == 0, what=f"{name} to be well"
+                lambda: process.poll() is not None or self.run(name, *health).returncode == 0,
+                what=f"{name} to be well",
+                pause=HEALTH_SECONDS,
             )
             assert process.poll() is None, self.log(name)
 
