@@ -8,6 +8,7 @@ from PIL import Image
 from playwright.sync_api import Page
 
 from tests.browser.installation import Wall, sign_in
+from tests.support.openid_provider import OpenIdProvider
 from tests.support.processes import PASSWORD
 from tests.support.second_factor import App, secret_of
 
@@ -92,3 +93,25 @@ def _own_account(wall: Wall, page: Page) -> Iterator[str]:
     page.fill("#new", PASSWORD)
     page.click("form[action$='/password'] button")
     yield "account-wrong"
+
+
+def provider_visit(wall: Wall, page: Page, provider: OpenIdProvider) -> Iterator[str]:
+    """From a site to an identity provider and back, to the account page, and out; yields a name for each page."""
+    page.goto(wall.url("office", "/plans?year=2026"))
+    yield "sign-in-provider"
+    page.click("text=Sign in with Corp")
+    assert page.url == wall.url("office", "/plans?year=2026")
+    page.goto(wall.page("/account"))
+    yield "account-identities"
+    page.click("form[action$='/sign-out'] button")
+    yield "signed-out-at-provider"
+    provider.in_token = {"aud": "another"}
+    page.goto(wall.url("office"))
+    page.click("text=Sign in with Corp")
+    yield "not-signed-in"
+    provider.in_token = {}
+    page.goto(wall.url("office"))
+    sign_in(page, wall.a_user())
+    page.goto(wall.page("/account"))
+    page.click("button[aria-label='Link: Corp']")
+    yield "link-identity"
