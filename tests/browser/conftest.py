@@ -12,7 +12,9 @@ from playwright.sync_api import sync_playwright
 from tests.browser.installation import Watch, find_chromium, installation, launch
 from tests.support.processes import PATIENCE
 
-NOT_RUN = "NOT RUN: the visitor pages in a browser, because there is no chromium (apt-get install chromium)"
+NOT_RUN = (
+    "NOT RUN: the visitor pages in a browser, because there is no chromium (apt-get install chromium-headless-shell)"
+)
 
 
 def pytest_collection_modifyitems(config, items):

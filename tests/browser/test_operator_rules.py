@@ -4,40 +4,40 @@ import pytest
 
 from tests.browser.explaining import enter
 from tests.browser.test_every_page import EACH_LOOK, LOOKS, checked
+from tests.support.processes import send
 
-LIST, ADD = "/admin/policies/accessrule/", "/admin/policies/accessrule/add/"
+LIST, API = "/admin/policies/accessrule/", "/access-rules"
 
 
 @pytest.fixture
-def rules(wall, visit):
-    """Return an admin at the list of three rules of a host that nobody asks for; the rules go afterwards."""
-    admin = visit()
-    enter(wall, admin)
-    for name, path in (("first", "/a"), ("second", "/b"), ("third", "/c")):
-        admin.goto(wall.page(ADD))
-        admin.fill("#id_name", name)
-        admin.select_option("#id_access", "two_factor")
-        admin.locator("input[name=paths_value]").first.fill(path)
-        admin.click("input[name=_save]")
-    yield admin
-    admin.goto(wall.page(LIST))
-    while admin.locator("#result_list th a").count():
-        admin.locator("#result_list th a").first.click()
-        admin.locator("a.deletelink").click()
-        admin.locator("#content form [type=submit]").click()
-        admin.goto(wall.page(LIST))
+def rules(wall):
+    """Make two rules of a path that nobody asks for; all rules go afterwards."""
+    for name, path in (("first", "/a"), ("second", "/b")):
+        paths = [{"match": "prefix", "value": path}]
+        send(wall.control, wall.token, "POST", API, {"name": name, "access": "two_factor", "paths": paths})
+    yield
+    for rule in send(wall.control, wall.token, "GET", API)["results"]:
+        send(wall.control, wall.token, "DELETE", f"{API}/{rule['id']}")
 
 
 def names(page):
     return page.locator("#result_list th.field-name").all_inner_texts()
 
 
-def test_rules_are_dragged_and_moved_with_buttons(wall, visit, rules):
-    rules.goto(wall.page(LIST))
-    rows = rules.locator("#result_list tbody tr")
-    with rules.expect_navigation():
+@pytest.mark.usefixtures("rules")
+def test_rules_are_made_dragged_and_moved_with_buttons(wall, visit):
+    page = visit()
+    enter(wall, page)
+    page.goto(wall.page(f"{LIST}add/"))
+    page.fill("#id_name", "third")
+    page.select_option("#id_access", "two_factor")
+    page.locator("input[name=paths_value]").first.fill("/c")
+    page.click("input[name=_save]")
+    page.goto(wall.page(LIST))
+    rows = page.locator("#result_list tbody tr")
+    with page.expect_navigation():
         rows.nth(2).drag_to(rows.nth(0))
-    dragged = names(rules)
+    dragged = names(page)
     plain = visit(java_script_enabled=False)
     enter(wall, plain)
     plain.goto(wall.page(LIST))
@@ -47,8 +47,9 @@ def test_rules_are_dragged_and_moved_with_buttons(wall, visit, rules):
     assert names(plain) == ["first", "third", "second"]
 
 
+@pytest.mark.usefixtures("rules")
 @pytest.mark.parametrize("look", EACH_LOOK)
-def test_their_pages_are_for_everybody(wall, visit, rules, look):
+def test_their_pages_are_for_everybody(wall, visit, look):
     scheme, width = LOOKS[look]
     page = visit(color_scheme=scheme, viewport={"width": width, "height": 700})
     enter(wall, page)
