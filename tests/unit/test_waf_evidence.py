@@ -28,6 +28,9 @@ TEXTS = [
     "the dogs' bowls", "Tom's or Bob's", "rock 'n' roll", "alter system and my order", "create database and users'",
     "create view of the editors'", "java.lang.system.rowsException", "java.lang.Thread.State", "java.lang.String.",
     "tags.`mlflow.experiment` IS NULL",
+    "//*[@id='price']/text()", "//a[@class='x']/@href", "/html/body//p[@id='a']/node()",
+    'for power, "binary<script" is incorrect', 'the phrase "union select" in a sentence', "d'n'b night", r"A\b\c",
+    "/usr/local/bin/keep.sh %FOLDER_PATH%", "{% if printer_profile.heatedBed %}M140 S0{% endif %}",
 ]  # fmt: skip
 PATHS = [
     "/js/prototype.js", "/_next/static/chunks/app/%5Blocale%5D/page-x.js", "/_next/static/chunks/app/[locale]/page.js",
@@ -45,7 +48,11 @@ ATTACKS = [
     "alter system set x", "alter session close", "drop table users'", "java.lang.String('a')",
     "java.lang.System.exit(1)", "java.lang.Integer.class", "a` is null", "' is not null",
     "';return true", "l's -la", "c'a't /etc/passwd", "{{x.constructor.constructor('alert(1)')()}}", "$f('id')",
-    "Object.prototype.x=1",
+    "Object.prototype.x=1", "x'] | //user/*", "x']/../password", "a/text()", "/usr/bin/id",
+    "{% if x.__class__ %}a{% endif %}", "{% for a in range(9) %}b{% endfor %}",
+    "{% if a %}{{config.items()}}{% endif %}",
+    'for power, "binary<script src=x>',
+    "' union select\"a\",2", "1 union select'a',2", "a union select 'x'",
 ]  # fmt: skip
 ATTACKED_PATHS = [
     "/backup.zip", "/settings.php", "/wp-content/debug.log", "/app/.env", "/a/wp-config.php.bak", "/.npmrc",
@@ -96,6 +103,68 @@ def test_weak_sign_with_a_second_sign_is_refused(text):
 @pytest.mark.parametrize("path", ATTACKED_PATHS)
 def test_file_name_at_the_document_root_is_refused(path):
     assert refusing(path)
+
+
+CONFIGURATION = (
+    '<View><Text name="text" value="{}"/><Choices name="kind" toName="text"><Choice value="Good"/></Choices></View>'
+)
+
+
+def test_xml_of_an_application_in_a_value_of_json_is_read_as_xml():
+    usual = CONFIGURATION.format("$text")
+
+    assert not refusing_a_body("application/json", json.dumps({"label_config": usual, "title": "a"}))
+    assert not refusing_a_body("application/x-www-form-urlencoded", f"label_config={quote_plus(usual)}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CONFIGURATION.format("a' or 1=1--"),
+        CONFIGURATION.format("javascript:alert(1)"),
+        CONFIGURATION.format("1 union select user from t"),
+        CONFIGURATION.format("x").replace("<Choice ", "<Choice onclick='alert(1)' "),
+        CONFIGURATION.format("x").replace("<Choice value='Good'/>", "").replace("</View>", "<iframe src='x'/></View>"),
+        CONFIGURATION.format("x").replace("</View>", "<script>alert(1)</script></View>"),
+        CONFIGURATION.format("x").replace("</View>", "<form action='https://evil.example/'/></View>"),
+        CONFIGURATION.format("x").replace("</View>", "<x:img xmlns:x='http://www.w3.org/1999/xhtml'/></View>"),
+    ],
+)
+def test_attack_in_the_xml_of_an_application_is_refused(text):
+    assert refusing_a_body("application/json", json.dumps({"label_config": text}))
+
+
+def test_document_about_encodings_is_no_path_with_encoded_dots():
+    lines = [
+        "# Paths",
+        "",
+        "A path like `/public/%252e%252e%252fadmin` or `/public/..%252fadmin` is refused.",
+        "",
+        "See below.",
+    ]
+    document, kind = "\r\n".join(lines), "application/x-www-form-urlencoded"
+
+    assert not refusing_a_body(kind, f"text={quote_plus(document)}&title=a")
+    assert refusing_a_body(kind, f"text={quote_plus(document)}&file=..%252f..%252fetc")
+    assert refusing_a_body(kind, f"file=..%252f..%252fetc&text={quote_plus(document)}")
+
+
+def test_backslash_in_the_name_of_a_part_is_refused_and_in_its_file_name_not():
+    part = "--b\r\nContent-Disposition: form-data; {}\r\n\r\nx\r\n--b--\r\n"
+    kind = "multipart/form-data; boundary=b"
+
+    assert refusing_a_body(kind, part.format(r'name="cv.p\d\f"; filename="cv.pdf"'))
+    assert not refusing_a_body(kind, part.format(r'name="cv"; filename="C:\fakepath\cv.pdf"'))
+
+
+def test_search_for_words_of_sql_in_a_referer_is_not_refused_and_an_expression_that_reads_a_database_is():
+    def refused_from(query):
+        headers = [*BROWSER, (b"referer", f"https://app.example/search?q={quote_plus(query)}".encode())]
+        return JUDGE.refusing(request_of(b"GET", b"/static/a.js", headers))
+
+    assert not refused_from("union select")
+    assert not refused_from("select count(*) from books")
+    assert refused_from("SELECT CASE WHEN (1=1) THEN TO_CHAR(1/0) ELSE NULL END FROM dual")
 
 
 def test_weak_signs_score_less_than_the_threshold_but_two_reach_it():

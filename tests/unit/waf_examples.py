@@ -127,7 +127,10 @@ NAMED = {
         ["x;cat /y", "a|whoami", "x\nwhoami", "x\ncat /etc/y", ";printenv"],
         ["heroine; more than that", "a | catalogue", "one\necho chamber", "one\nset of two", "one\nhead - to toe"],
     ),
-    "rce-shell-path": (["/bin/sh", "cmd.exe /c x"], ["the bin", "/binary/x"]),
+    "rce-shell-path": (
+        ["/bin/sh", "cmd.exe /c x", "/usr/bin/id", "x;/usr/local/bin/keep.sh", "/bin/c?t /x"],
+        ["the bin", "/binary/x", "/usr/local/bin/keep.sh %FOLDER_PATH%", "/usr/bin/ffmpeg"],
+    ),
     "rce-substitution": (
         ["$(id)", "`ls`", "`cat /etc/x`"],
         ["cost $5 (net)", "`", "`code`", "run `make install` first"],
@@ -141,7 +144,7 @@ NAMED = {
         ["/???/??t", "/etc/p?ss", "/{bin,usr}/x", "{cat,/etc/x}", "{ls,-la}"],
         ["what? yes", "/a/b?", "owner{id,name},x{from,message}"],
     ),
-    "rce-broken-word": (["c'a't", "n^e^t user"], ["it's a cat", "a'b"]),
+    "rce-broken-word": (["c'a't", "n^e^t user"], ["it's a cat", "a'b", "d'n'b"]),
     "rce-windows-command": (["x&dir c:", "|tasklist"], ["a & directions", "start x"]),
     "rce-batch": (
         ["for %i in (a) do b", "if not exist x y", "if a==b c"],

@@ -180,12 +180,15 @@ def _without_comments(text: str) -> str:
 
 
 def unquoted(text: str) -> str:
-    """Remove what a shell drops: ``c'a't`` runs ``cat``."""
+    """Remove what a shell drops: ``c'a't`` runs ``cat``. To a shell ``<name`` is a file, never an element of HTML."""
     if "$" in text:
         for nothing in ("$@", "$*"):
             text = text.replace(nothing, "")
         for space in ("${IFS}", "$IFS$9", "$IFS"):
             text = text.replace(space, " ")
+    if "<" in text:
+        first, *parts = text.split("<")
+        text = first + "".join([(" " if part[:1].isalpha() else "<") + part for part in parts])
     return _without(text, _SHELL_QUOTES)
 
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote_to_bytes
 
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf.body.body_reader import Body
-from gatewall.engine.waf.body.texts import FORM_MARK, UNINSPECTED, field_text
+from gatewall.engine.waf.body.texts import FORM_MARK, SEVERAL_LINES, UNINSPECTED, field_text
 from gatewall.engine.waf.decoding import MIN_BASE64, base64_decoded, basic_decoded, percent_decoded
 from gatewall.engine.waf.exclusions import Name
 from gatewall.engine.waf.plain_headers import inspected_headers
@@ -265,8 +265,15 @@ def _body(values: Values, request: AccessRequest) -> None:
         if "%" in form:
             _note_layers(values, _BODY, form)
             values.has_texts = True
-            values.append((BodyRegion.RAW, None, _encoded_otherwise(form[:MAX_HEADER])))
+            values.append((BodyRegion.RAW, None, _encoded_otherwise(_without_documents(form[:MAX_HEADER]))))
         _arguments(values, _BODY, form, request)
+
+
+def _without_documents(form: str) -> str:
+    """Return a form without arguments of several lines, which name no file."""
+    if form.count("%0") < SEVERAL_LINES:
+        return form
+    return "&".join([each for each in form.split("&") if each.upper().count("%0A") < SEVERAL_LINES])
 
 
 def _encoded_otherwise(form: str) -> str:

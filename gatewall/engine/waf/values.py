@@ -141,6 +141,8 @@ def add(values: Values, target: Region, name: Name | None, text: str, *, base64:
             for each in found:
                 _add_inside(values, target, name, each, depth + 1)
             return
+    if target is _BODY and text[:1] == "<" and text[-1:] == ">":
+        target = _markup(values, name, text, depth)
     if "\n" in text:
         text = text.replace("\n", "\r")
     values.put(target, name, text)
@@ -150,6 +152,17 @@ def add(values: Values, target: Region, name: Name | None, text: str, *, base64:
         _other_forms(values, target, name, text)
     if base64:
         _look_through(values, target, name, text, depth)
+
+
+def _markup(values: Values, name: Name | None, text: str, depth: int) -> Region:
+    """Add the texts of a value that is XML; return the region of its markup: as that of an editor."""
+    if depth >= _MAX_DEPTH or values.coded_left <= 0:
+        return _BODY
+    values.coded_left -= 1
+    found = xml_reader.read(text, is_declared=False, is_markup=True)
+    for each in found or ():
+        _add_inside(values, _BODY, name, each, _MAX_DEPTH)
+    return _BODY if found is None else BodyRegion.TEXT
 
 
 def _other_forms(values: Values, target: Region, name: Name | None, text: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.corpora.programs import browsed, calendars, files, services, tools
+from tests.corpora.programs import browsed, calendars, files, households, monitors, services, tools
 from tests.corpora.programs.session import Session
 
 _VERSION = "from importlib.metadata import version; import sys; print(version(sys.argv[1]))"
@@ -16,7 +16,7 @@ Drive = Callable[[Session], None]
 
 @dataclass(frozen=True)
 class Program:
-    """A program of a registry (``pip`` or ``npm``), installed into a folder of its own."""
+    """A program of a registry (``pip``, ``npm``, ``deb``), installed into a folder of its own."""
 
     name: str
     registry: str
@@ -33,6 +33,9 @@ class Program:
         if self.registry == "pip":
             _pip(programs / "py" / self.packages[0].partition("[")[0], self.packages)
             return
+        if self.registry == "deb":
+            _deb(programs / "deb" / self.packages[0], self.packages)
+            return
         folder = programs / "js" / self.packages[0].replace("/", "_").replace("@", "_")
         if not (folder / "ok").exists():
             folder.mkdir(parents=True, exist_ok=True)
@@ -46,6 +49,11 @@ class Program:
         package = self.packages[0]
         if self.registry == "pip":
             return _version_of(programs / "py" / package.partition("[")[0], package.partition("[")[0])
+        if self.registry == "deb":
+            file = next((programs / "deb" / package).glob(f"{package}_*.deb"))
+            command = ["dpkg-deb", "-f", str(file), "Version"]
+            version = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+            return version.rpartition(":")[2].partition("+")[0].partition("-")[0].partition("~")[0]
         path = programs / "js" / package.replace("/", "_").replace("@", "_") / "node_modules" / package / "package.json"
         return str(json.loads(path.read_text())["version"])
 
@@ -63,11 +71,22 @@ def _pip(folder: Path, packages: tuple[str, ...]) -> None:
         marker.touch()
 
 
+def _deb(folder: Path, packages: tuple[str, ...]) -> None:
+    """Unpack packages of Debian into a folder; the system has their libraries."""
+    if not (folder / "ok").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["apt-get", "download", "-q", *packages], cwd=folder, check=True)
+        for each in sorted(folder.glob("*.deb")):
+            subprocess.run(["dpkg", "-x", each, folder], check=True)
+        (folder / "ok").touch()
+
+
 def _version_of(folder: Path, package: str) -> str:
     command = [str(folder / "bin" / "python"), "-c", _VERSION, package]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
+_PHP = tuple(f"php8.2-{name}" for name in ("cli", "common", "sqlite3", "mbstring", "xml", "intl"))
 _SETUPTOOLS = "setuptools<81"
 _ALL = (
     Program("Radicale", "pip", ("radicale",), calendars.radicale, ("caldav", "vobject")),
@@ -93,5 +112,13 @@ _ALL = (
     Program("Calibre-Web", "pip", ("calibreweb", _SETUPTOOLS), browsed.calibre_web),
     Program("Wagtail", "pip", ("wagtail",), browsed.wagtail),
     Program("Label Studio", "pip", ("label-studio", _SETUPTOOLS), browsed.label_studio),
+    Program("I Hate Money", "pip", ("ihatemoney",), households.ihatemoney),
+    Program("OctoPrint", "pip", ("OctoPrint",), households.octoprint),
+    Program("devpi", "pip", ("devpi-server", "devpi-web"), households.devpi),
+    Program("Signal K", "npm", ("signalk-server",), households.signalk),
+    Program("Fossil", "deb", ("fossil", "libfuse2"), households.fossil),
+    Program("MediaWiki", "deb", ("mediawiki", *_PHP), households.mediawiki),
+    Program("Prometheus", "deb", ("prometheus",), monitors.prometheus),
+    Program("Syncthing", "deb", ("syncthing",), monitors.syncthing),
 )
 PROGRAMS = {program.name: program for program in _ALL}

@@ -52,6 +52,10 @@ class Session:
             self.programs / "js" / program.replace("/", "_").replace("@", "_") / "node_modules" / ".bin" / command
         )
 
+    def deb(self, program: str) -> Path:
+        """Return the folder with the unpacked packages of a program from Debian."""
+        return self.programs / "deb" / program
+
     def run(self, *command: str, stdin: str = "", **env: str) -> str:
         """Run a client or a tool of the program, and return what it printed; its failure is not an error."""
         done = subprocess.run(

@@ -12,7 +12,7 @@ BODY_MARK = UNINSPECTED + "body"
 """Marks that a body was read in another way, or not all of it; a weak sign."""
 FORM_MARK = UNINSPECTED + "form"
 """Marks that arguments in a body were not inspected."""
-_LINES = 3
+SEVERAL_LINES = 3
 """Line breaks of a text: an attacked field has fewer."""
 _LONG = 80
 _LONG_SENTENCE = 60
@@ -86,7 +86,7 @@ def region_of(text: str) -> Region:
     if len(text) < _LONG_SENTENCE and "<" not in text and text.isprintable() and not text.startswith("function"):
         return Target.BODY
     text = text[:_JUDGED]
-    if len(text) >= _LONG and (text.count("\n") >= _LINES or text.count("\r") >= _LINES):
+    if len(text) >= _LONG and (text.count("\n") >= SEVERAL_LINES or text.count("\r") >= SEVERAL_LINES):
         return BodyRegion.TEXT
     if len(text) >= _LONG_SENTENCE and _is_prose(text):
         return BodyRegion.TEXT

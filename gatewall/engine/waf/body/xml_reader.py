@@ -31,10 +31,11 @@ _ELEMENTS = """
     select source span style svg table template textarea title u video xmp xss
     """
 _HTML = frozenset(_ELEMENTS.split())
+_OF_FORMS = frozenset({"button", "form", "input", "link", "select", "textarea"})
 
 
 class _Forbidden(Exception):
-    """The document declares an entity, is nested too deep, or is HTML."""
+    """The document declares an entity, is nested too deep, or may be HTML."""
 
 
 def looks_like_xml(text: str) -> bool:
@@ -49,15 +50,20 @@ def is_wide(text: str) -> bool:
 
 
 def read(
-    text: str, *, is_whole: bool = True, is_declared: bool = True, is_only_xml: bool = False
+    text: str,
+    *,
+    is_whole: bool = True,
+    is_declared: bool = True,
+    is_only_xml: bool = False,
+    is_markup: bool = False,
 ) -> list[BodyText] | None:
     """Return texts, attributes and declarations of a document (latin-1); None if it is not well-formed.
 
     Of a document that is not whole, what was parsed. A document that is not declared as XML may be an attack with an
     element of HTML: then None. ``is_only_xml`` if sites read nothing but XML in it, so that exclusions apply to its
-    paths.
+    paths. ``is_markup`` for the value of an argument: None as well if it has namespaces or the elements of a form.
     """
-    reader = _Reader(may_be_html=is_declared, is_only_xml=is_only_xml)
+    reader = _Reader(may_be_html=is_declared, is_only_xml=is_only_xml, is_markup=is_markup)
     data = text.encode("latin-1")
     is_limited = False
     try:
@@ -102,8 +108,9 @@ class _Enough(Exception):
 
 
 class _Reader:
-    def __init__(self, *, may_be_html: bool, is_only_xml: bool) -> None:
+    def __init__(self, *, may_be_html: bool, is_only_xml: bool, is_markup: bool) -> None:
         self._may_be_html = may_be_html
+        self._is_markup = is_markup
         self._part = Part.XML_PATH if is_only_xml else None
         self.parser = parser = expat.ParserCreate()
         parser.buffer_text = True
@@ -148,6 +155,8 @@ class _Reader:
             raise _Enough
         local = name.rpartition(":")[2]
         if len(self._path) >= _MAX_DEPTH or not (self._path or self._may_be_html or local.lower() not in _HTML):
+            raise _Forbidden
+        if self._is_markup and (local.lower() in _OF_FORMS or any(":" in each for each in (name, *attributes[::2]))):
             raise _Forbidden
         self._path.append(local)
         if local.lower() in _SCRIPTS or any(each[:2].lower() == "on" for each in attributes[::2]):

@@ -12,6 +12,9 @@ def _rule(
     return BuiltinRule(f"injection-{key}", pattern, Category.INJECTION, Severity.CRITICAL, targets, reason, score)
 
 
+_NOT_FROM_THE_ROOT = r"^(?:[^/(].*)?"
+"""A value that begins with ``/`` is a whole expression, as scrapers let people write them: it breaks out of none."""
+
 INJECTION_RULES = (
     _rule(
         "jndi-lookup",
@@ -150,7 +153,7 @@ INJECTION_RULES = (
         "template",
         r"(?i)\{\{[^}]*(?:\d\s*[*+/%-]\s*['\"]?\d|\|\s*(?:attr|map|filter|sort|join|format|safe|e|system|passthru|exec)\b|\[\s*['\"]?_|\bconfig\b|\bself\b"
         r"|\brequest\b|__|\bconstructor\b|\brange\b|\blipsum\b|\bcycler\b|\bjoiner\b|\bnamespace\b|\bget_flashed|\burl_for\b|\bdump\s*\(|\bapp\.|\b_self\b"
-        r"|\.(?:class|getclass|forname|exec|system|popen|read|sub)\b|['\"]\s*\.|\]\s*\.|\bphp\b|\bsettings\.|\bprocess\b|\brequire\b|#with)\s*[^}]*\}\}|\{%[^%]*(?:\bfor\b|\bif\b|\bimport\b|\binclude\b|\bset\b|\bdebug\b|\bprint\b"
+        r"|\.(?:class|getclass|forname|exec|system|popen|read|sub)\b|['\"]\s*\.|\]\s*\.|\bphp\b|\bsettings\.|\bprocess\b|\brequire\b|#with)\s*[^}]*\}\}|\{%[^%]*(?:\b(?:for|if|set)\b[^%]*(?:[(\[|*~]|__)|\bimport\b|\binclude\b|\bdebug\b|\bprint\b"
         r"|\bextends\b|\d\s*\*)[^%]*%\}|<%[=@!%]?\s*[^%]*(?:\d\s*\*\s*\d|\(|`|request|response|system|%>)"
         r"|<#(?:assign|list|include|import|function|macro|if)\b|\[#(?:assign|if)\b|\$\{[^}]*\d\s*[*+%/-]\s*\d[^}]*\}"
         r"|#\{[^}]*(?:\d\s*\*\s*\d|`|\(|system|exec)[^}]*\}|#(?:set|foreach|evaluate|include|parse)\s*\(|\{/?php\}"
@@ -206,10 +209,12 @@ INJECTION_RULES = (
     ),
     _rule(
         "xpath",
-        r"(?i)['\"]\s*\]\s*(?:\||/(?:\.\.|\*|@))|['\"]\s*(?:\bor\s|\band\s|\|)\s*(?:count|name|string-length|substring|position|contains|starts-with"
+        r"(?i)['\"]\s*\]\s*\||['\"]\s*(?:\bor\s|\band\s|\|)\s*(?:count|name|string-length|substring|position|contains|starts-with"
         r"|local-name|boolean|not)?\s*\(?\s*(?:/|\.\./|\*|@|child::|parent::|ancestor::|node\(\)|text\(\))"
         r"|\b(?:child|parent|ancestor|descendant|following|preceding|self|attribute)(?:-sibling)?::"
-        r"|/(?:text|node|comment)\(\)|\]\s*\|\s*/+\w*\[?|\bstring-length\s*\(|\bdoc\s*\(\s*concat|\bcount\s*\(\s*/",
+        r"|\]\s*\|\s*/+\w*\[?|\bstring-length\s*\(|\bdoc\s*\(\s*concat|\bcount\s*\(\s*/|"
+        + _NOT_FROM_THE_ROOT
+        + r"(?:['\"]\s*\]\s*/(?:\.\.|\*|@)|/(?:text|node|comment)\(\))",
         "an expression of XPath",
         targets=ALL_BUT_REFERER,
     ),
@@ -220,7 +225,7 @@ INJECTION_RULES = (
     ),
     _rule(
         "weak-sign",
-        r"(?i)\{\{[^}]*[|._][^}]*\}\}|\breturn\s+true\b|\bjavax?\s*\.\s*(?:lang|io|util|net)\s*\.\s*\w|\borg\.springframework\.\w|^action:\w"
+        r"(?i)\{\{[^}]*[|._][^}]*\}\}|\{%[^%]*\b(?:for|if|set)\b[^%]*%\}|\breturn\s+true\b|\bjavax?\s*\.\s*(?:lang|io|util|net)\s*\.\s*\w|\borg\.springframework\.\w|^action:\w"
         r"|\bjava/lang/|\$\s*[a-z_]\w*\s*\([^)]*\)|\$\$\w+\s*[(\[]",
         "the name of a class, an expression or a word of a programming language",
         targets=ALL_BUT_REFERER,

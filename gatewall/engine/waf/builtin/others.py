@@ -126,7 +126,7 @@ OTHER_RULES = (
         r"|connect|patch)\s+[/h*]\S*\s+http/|[\r]\s*<(?:html|script|body|head|svg|img|h1|iframe|[?!])|[\r]\s*(?:(?:x-)?(?:forwarded-(?:for|host|server)|host|via"
         r"|remote-ip|remote-addr|originating-ip)|refresh|cookie)\s*:|\b(?:get|post|head|put|options|delete|trace"
         r"|connect|patch)\s+\S+\s+http/\d|^content-type: [^;]*;[^\r]*\b(?:boundary"
-        r"|charset)\s*=\s*['\"]?(?:application|text|multipart)/|^(?:request-range|proxy|x-middleware-subrequest)\s*:",
+        r"|charset)\s*=\s*['\"]?(?:application|text|multipart)/|^(?:request-range|proxy|x-middleware-subrequest)\s*:|^content-disposition: form-data; name=['\"]?[^'\";\r]*\\\w",
         Category.PROTOCOL,
         Severity.HIGH,
         (*PATH_AND_ARGUMENTS, Target.COOKIES, Target.HEADERS),

@@ -104,7 +104,11 @@ RCE_RULES = (
     ),
     _rule(
         "shell-path",
-        r"(?i)(?:^|[\s;|&`$(=<>'\"!,{])(?:/usr)?(?:/local)?/s?bin/(?:[\w?*\[{$'\"\\@]+)|\b(?:ba|da|z|k|c|tc"
+        r"(?i)[;|&`$(<>!{]\s*(?:/usr)?(?:/local)?/s?bin/[\w?*\[{$'\"\\@]|(?:^|[\s='\",])(?:/usr)?(?:/local)?/s?bin/(?:\w*[?*\[{$'\"\\@]|(?:"
+        + _UNIX
+        + "|"
+        + _EXPLORING
+        + r"|cc|env|nice|su|time|timeout|wait)(?:[^\w./-]|$))|\b(?:ba|da|z|k|c|tc"
         r"|a)sh\s+-\w*[ci]\b|/dev/(?:tcp|udp)/|\bcommand\.com\b|\bcmd(?:\.exe)?\s*(?:/|\^|%20)\s*[ckr]\b"
         r"|\bcmd\.exe\b|\bpowershell(?:\.exe)?\b\s*(?:-|\(|\{|\"|\[)|\bscrobj\.dll\b",
         "the path of a shell or program",
@@ -140,7 +144,7 @@ RCE_RULES = (
     ),
     _rule(
         "broken-word",
-        r"(?i)(?:\b)(?:[a-z]['\"\\^]{1,2}){2,}[a-z]|\b(?:c[\\'\"^]+a[\\'\"^]*t|c[\\'\"^]*a[\\'\"^]+t"
+        r"(?i)\b(?:c[\\'\"^]+a[\\'\"^]*t|c[\\'\"^]*a[\\'\"^]+t"
         r"|w[\\'\"^]+g|wh?[\\'\"^]+o|l[\\'\"^]+s|b[\\'\"^]+a|p[\\'\"^]+i)\b|\b[a-z]+\$(?:\{?[@*]\}?|\(\)"
         r"|\{\w\})[a-z]+|\$'\\[x\d]|\bev[\\'\"]+al\b|\$\{!\w+\}|\b[a-z]{1,6}(?:\^[a-z]{1,6}){2,}|%[a-z]+:~\d+,\d+%",
         "a command with quotes between its letters, to get past a filter",

@@ -18,13 +18,16 @@ def _rule(
     return BuiltinRule(f"sqli-{key}", pattern, Category.SQLI, severity, targets, reason, score)
 
 
+NOT_QUOTED = r"""(?:[^'"\w]|['"][^'"]*['"]\s*(?:,|from\b|--|#))"""
+"""What follows a keyword that does not end a quotation such as "union select"."""
 _SCHEMA_OBJECT = r"(?:table|database|schema|view|procedure|function|index|column|trigger|user|login)"
 
 SQLI_RULES = (
     _rule(
         "union-select",
-        r"(?i)['\")\d]\s*\)*\s*\bunion\b(?:[^a-z/]|/\*)*(?:(?:all|distinct|distinctrow)\b(?:[^a-z/]|/\*)*)?select\b|"
-        r"\bunion\b(?:[^a-z/]|/\*)*(?:(?:all|distinct|distinctrow)\b(?:[^a-z/]|/\*)*)?select\b(?:[\s(+/*\-!]*(?:[\d'\"@`(*#;]|\x00"
+        r"(?i)['\")\d]\s*\)*\s*\bunion\b(?:[^a-z/]|/\*)*(?:(?:all|distinct|distinctrow)\b(?:[^a-z/]|/\*)*)?select"
+        + NOT_QUOTED
+        + r"|\bunion\b(?:[^a-z/]|/\*)*(?:(?:all|distinct|distinctrow)\b(?:[^a-z/]|/\*)*)?select\b(?:[\s(+/*\-!]+['\"]|[\s(+/*\-!]*(?:[\d@`(*#;]|\x00"
         r"|null\b|all\b|distinct\b|char\b|n?chr\b|concat|group_|load_|user\b|version|database|password|pass\b|unhex"
         r"|hex\b|cast\b|convert\b|top\b|case\b|if\b|sleep|benchmark|table_|column_|schema|name\b|[a-z_]\w*\s*(?:,\s*(?:\d|null\b|['\"@(]|[a-z_]\w*\s*(?:[,(;]|from\b"
         r"|--|#|$))|\(|\.[a-z_]\w*\s*(?:,|from\b)|--|#|;|from\b))|[\s+]*$|--)",
@@ -174,6 +177,7 @@ SQLI_RULES = (
         r"(?i)\bcase\b\s*(?:[\w('\"`]+\s*)?\bwhen\b[^\r]*[=<>('\"\d][^\r]*\bthen\b|\bif\s*\([^,]*(?:[=<>]|\blike\b)[^,]*,[^,]+,"
         r"|\belt\s*\([^,]*[=<>]|\biif\s*\([^,]+,|\bwhen\b[^\r]*[=<>('\"\d][^\r]*\bthen\b[^\r]+\belse\b[^\r]+\bend\b",
         "an expression that answers one way or the other, to read a database bit by bit",
+        targets=EVERYTHING_SENT,
     ),
     _rule(
         "outfile",
@@ -234,7 +238,9 @@ SQLI_RULES = (
     _rule(
         "quoted-null",
         r"""(?i)(?:['")]|^[^`]*`)\s*is\s+(?:not\s+)?null|['"`)]\s*(?:between\s+(?:['"(]|\d+\s*(?:$|and\s+['"\d(]))|sounds\s+like\b|r?like\s+['"(%\d]"""
-        r"""|regexp\s+['"(]|collate\s+\w|like\s*$|in\s*\(\s*['"\d]|procedure\s+analyse|union[\s(/*+]+(?:all|distinct|select)\b|(?:offset|limit)\s+\d+\s*(?:,\s*\d|--|#|/\*|;|offset|into|union|procedure|$))""",
+        r"""|regexp\s+['"(]|collate\s+\w|like\s*$|in\s*\(\s*['"\d]|procedure\s+analyse|union[\s(/*+]+(?:all\b|distinct\b|select(?:$|"""
+        + NOT_QUOTED
+        + r"""))|(?:offset|limit)\s+\d+\s*(?:,\s*\d|--|#|/\*|;|offset|into|union|procedure|$))""",
         "a quote that ends a string and goes on with a condition",
         targets=_BREAKS_OUT,
     ),

@@ -1,6 +1,7 @@
 """Attacks that no document contains by chance, for texts of several lines, in which few other rules are reliable."""
 
 from gatewall.engine.waf.builtin.rule import BuiltinRule
+from gatewall.engine.waf.builtin.sqli import NOT_QUOTED
 from gatewall.engine.waf.rules import Category, Severity, Target
 
 _COMMANDS = (
@@ -21,7 +22,9 @@ TEXT_RULES = (
         r"""(?i)['"]\s*\)*\s*(?:or|and|\|\||&&)\s*\(*\s*(?:'?\d+'?\s*(?:=|<|>|like)\s*'?\d|'[^'\r]{0,20}'\s*(?:=|like)\s*'|"[^"\r]{0,20}"\s*=\s*")"""
         r"""|\b\d+\s*\)*\s+(?:or|and)\s+\(*\s*(?:\d+\s*=\s*\d|'[^'\r]{0,20}'\s*=\s*')"""
         r"""|['"]\s*\)*\s*;\s*(?:drop|alter|truncate|exec|shutdown|waitfor|delete\s+from|insert\s+into|update\s+\w+\s+set)\b"""
-        r"""|['"\d]\s*\)*\s*\b(?:union|except|intersect)\b[\s(]*(?:all\s+|distinct\s+)?[\s(]*select\b|['"]\s*\)*\s*(?:or|and)\s+(?:exists\s*\(|\(?\s*select\b|\w+\s*\(\s*(?:\(\s*)?select\b)""",
+        r"""|['"\d]\s*\)*\s*\b(?:union|except|intersect)\b[\s(]*(?:all\s+|distinct\s+)?[\s(]*select(?:$|"""
+        + NOT_QUOTED
+        + r""")|['"]\s*\)*\s*(?:or|and)\s+(?:exists\s*\(|\(?\s*select\b|\w+\s*\(\s*(?:\(\s*)?select\b)""",
         "a value that breaks out of a string and goes on with a condition or query, within a text",
     ),
     _rule(

@@ -21,10 +21,11 @@ _EVENTS = (
     r"|wheel|zoom)"
 )
 
+_NAME_ENDS = r"(?:[\s/>+\x00-\x1f:<&%=(\\#;-]|$)"
+"""What may follow the name of an element; not a quote or comma, which follow it in error messages."""
+
 XSS_RULES = (
-    _rule(
-        "script-tag", r"(?i)<[/\s]*(?:[\w\-]+:)?script(?:[\s/>+\x0b:]|$)|<\s*script\b", "a script element in a value"
-    ),
+    _rule("script-tag", r"(?i)<[/\s]*(?:[\w\-]+:)?script" + _NAME_ENDS, "a script element in a value"),
     _rule(
         "event-handler",
         r"(?i)<[a-z!/?%][^>]*[\s/'\"`\x0b\xa0]on[a-z]{3,30}[\s\x0b]*=",
@@ -162,8 +163,9 @@ XSS_RULES = (
     _rule(
         "spaced-element",
         r"(?i)<\s*(?:s\s*c\s*r\s*i\s*p\s*t|f\s+o\s*r\s*m|i\s+f\s*r\s*a\s*m\s*e|d\s+i\s*a\s*l\s*o\s*g"
-        r"|o\s+b\s*j\s*e\s*c\s*t|i\s+m\s*g|s\s+v\s*g|e\s+m\s*b\s*e\s*d|b\s+o\s*d\s*y|m\s+e\s*t\s*a)\b"
-        r"|<\s*\w+\s*:\s*script|<:?vmlframe\b",
+        r"|o\s+b\s*j\s*e\s*c\s*t|i\s+m\s*g|s\s+v\s*g|e\s+m\s*b\s*e\s*d|b\s+o\s*d\s*y|m\s+e\s*t\s*a)"
+        + _NAME_ENDS
+        + r"|<\s*\w+\s*:\s*script|<:?vmlframe\b",
         "an element with spaces in its name, to get past a filter",
     ),
     _rule(
