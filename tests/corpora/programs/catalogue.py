@@ -117,7 +117,7 @@ _ALL = (
     Program("devpi", "pip", ("devpi-server", "devpi-web"), households.devpi),
     Program("Signal K", "npm", ("signalk-server",), households.signalk),
     Program("Fossil", "deb", ("fossil", "libfuse2"), households.fossil),
-    Program("MediaWiki", "deb", ("mediawiki", *_PHP), households.mediawiki),
+    Program("MediaWiki", "deb", ("mediawiki", "mediawiki-classes", *_PHP), households.mediawiki),
     Program("Prometheus", "deb", ("prometheus",), monitors.prometheus),
     Program("Syncthing", "deb", ("syncthing",), monitors.syncthing),
 )

@@ -106,9 +106,8 @@ RCE_RULES = (
         "shell-path",
         r"(?i)[;|&`$(<>!{]\s*(?:/usr)?(?:/local)?/s?bin/[\w?*\[{$'\"\\@]|(?:^|[\s='\",])(?:/usr)?(?:/local)?/s?bin/(?:\w*[?*\[{$'\"\\@]|(?:"
         + _UNIX
-        + "|"
-        + _EXPLORING
-        + r"|cc|env|nice|su|time|timeout|wait)(?:[^\w./-]|$))|\b(?:ba|da|z|k|c|tc"
+        + r"|cc|date|dig|dir|echo|env|expr|find|head|host|hostname|ip|kill|nice|nl|od|passwd|php\d?|ping6?|set|sort|strings"
+        r"|su|tail|tee|telnet|time|timeout|touch|uptime|wc|which|who)(?:[^\w./-]|$))|\b(?:ba|da|z|k|c|tc"
         r"|a)sh\s+-\w*[ci]\b|/dev/(?:tcp|udp)/|\bcommand\.com\b|\bcmd(?:\.exe)?\s*(?:/|\^|%20)\s*[ckr]\b"
         r"|\bcmd\.exe\b|\bpowershell(?:\.exe)?\b\s*(?:-|\(|\{|\"|\[)|\bscrobj\.dll\b",
         "the path of a shell or program",
