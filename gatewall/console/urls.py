@@ -7,6 +7,7 @@ from gatewall.console.explain import explain_pages, who_can_enter_page
 from gatewall.console.log import log_page, saved_views
 from gatewall.console.plan import plan_pages
 from gatewall.console.policy import (
+    app_profiles_page,
     history_pages,
     import_page,
     network_pages,
@@ -29,6 +30,7 @@ urlpatterns: list[URLPattern] = [
     path("explain/<uuid:decision_id>/", explain_pages.Receipt.as_view(), name="explain-receipt"),
     path("who-can-enter/", who_can_enter_page.WhoCanEnterPage.as_view(), name="who-can-enter"),
     path("suggested-rules/", suggestions_page.SuggestionsPage.as_view(), name="suggested-rules"),
+    path("app-profiles/", app_profiles_page.AppProfilesPage.as_view(), name="app-profiles"),
     path("backtest/", backtest_pages.BacktestsPage.as_view(), name="backtests"),
     path("backtest/<int:pk>/", backtest_pages.BacktestPage.as_view(), name="backtest"),
     path("blast-radius/", blast_radius.BlastRadiusPage.as_view(), name="blast-radius"),

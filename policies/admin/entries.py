@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -108,6 +109,10 @@ class AllowlistAdmin(PolicyAdmin):
     fields = ("network", "force", "domain", "inspect", "remark", "expires_at", *readonly_fields)
 
 
+def _profiles_page(domain: AuthorizedDomain) -> str:
+    return f"{reverse('console:app-profiles')}?{urlencode({'domain': domain.name})}"
+
+
 def _waf_page(domain: AuthorizedDomain) -> str:
     return reverse("console:waf-report", args=[domain.pk])
 
@@ -117,10 +122,10 @@ class AuthorizedDomainAdmin(PolicyAdmin):
     resource = resources.DOMAINS
     form = DomainForm
     delete_confirmation_template = CONFIRM
-    list_display = ("name", "access", "waf", "remark", *_RECORD)
+    list_display = ("name", "access", "waf", "app_profiles", "remark", *_RECORD)
     list_filter = ("access",)
     search_fields = ("name", "remark")
-    readonly_fields = ("waf_monitor_until", "waf_monitoring", *_RECORD)
+    readonly_fields = ("waf_monitor_until", "waf_monitoring", "app_profiles", *_RECORD)
     fields = ("name", "force", "access", "remark", *readonly_fields)
 
     @admin.display(description=_("WAF"))
@@ -136,6 +141,13 @@ class AuthorizedDomainAdmin(PolicyAdmin):
         if not domain.pk:
             return "-"
         return format_html('<a href="{}">{}</a>', _waf_page(domain), _("What the WAF would have refused"))
+
+    @admin.display(description=_("App profiles"))
+    def app_profiles(self, domain: AuthorizedDomain) -> str:
+        """Return the link to the page that applies the profile of an app to the domain."""
+        if not domain.pk:
+            return "-"
+        return format_html('<a href="{}">{}</a>', _profiles_page(domain), _("choose the app"))
 
     def write(self, request: HttpRequest, way: Write, *row: Any, **values: Any) -> Any:
         """Register or change the domain; warn if browsers do not send the session cookie to it."""

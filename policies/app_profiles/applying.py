@@ -7,7 +7,7 @@ from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
 from gatewall.policy import revisions
 from policies.access_rules.services import create_access_rules, delete_access_rule
-from policies.app_profiles.loading import AppProfile, ProfileRule
+from policies.app_profiles.loading import AppProfile, ProfileRule, profiles
 from policies.app_profiles.waf_exclusions import add_exclusions, remove_exclusions
 from policies.models import AccessRule, AuthorizedDomain, WafRule
 
@@ -25,6 +25,16 @@ class ProfileNotApplied(Conflict):
     """The domain has no rule and no exclusion of this profile."""
 
     code = "profile-not-applied"
+
+
+def applied_profiles(domain: AuthorizedDomain) -> frozenset[str]:
+    """Return the names of the profiles of which a domain has access rules."""
+    there = set(AccessRule.objects.filter(domains=domain).values_list("name", flat=True))
+    return frozenset(
+        profile.name
+        for profile in profiles().values()
+        if any(_name(profile, domain, rule) in there for rule in profile.rules)
+    )
 
 
 @revisions.one_at_a_time

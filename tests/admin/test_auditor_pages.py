@@ -16,7 +16,7 @@ __all__ = ["rows"]
 pytestmark = pytest.mark.django_db
 CONSOLE = (
     *("dashboard", "log", "explain", "who-can-enter", "backtest", "blast-radius", "history", "import"),
-    *("first-site", "doctor", "suggested-rules", "shadow", "plan"),
+    *("first-site", "doctor", "suggested-rules", "shadow", "plan", "app-profiles"),
 )
 WRITES = {"add", "delete"}
 

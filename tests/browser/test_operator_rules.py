@@ -62,3 +62,28 @@ def test_their_pages_are_for_everybody(wall, visit, look):
         wrong += [each for each in checked(page, name) if "too small" not in each or name == "who"]  # Django's boxes
 
     assert wrong == []
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_profile_of_an_app_is_applied_and_removed_without_script(wall, visit, look):
+    scheme, width = LOOKS[look]
+    page = visit(java_script_enabled=False, color_scheme=scheme, viewport={"width": width, "height": 700})
+    enter(wall, page)
+    page.goto(wall.page("/admin/policies/authorizeddomain/"))
+    page.click("#result_list tr:has(th a:text-is('closed.gate.test')) .field-app_profiles a")
+    page.get_by_role("button", name="Gitea").click()
+    applied = page.locator(".messagelist").inner_text()
+    page.get_by_role("button", name="Remove").click()
+
+    assert "closed.gate.test" in applied
+    assert "closed.gate.test" in page.locator(".messagelist").inner_text()
+    assert page.get_by_role("button", name="Remove").count() == 0
+    assert _wrong_on_the_page_of_profiles(wall, visit, scheme, width) == []
+
+
+def _wrong_on_the_page_of_profiles(wall, visit, scheme, width):
+    page = visit(color_scheme=scheme, viewport={"width": width, "height": 700})
+    enter(wall, page)
+    page.goto(wall.page("/admin/app-profiles/?domain=closed.gate.test"))
+    page.locator("section:has(#profile-gitea) summary").click()
+    return checked(page, "profiles")

@@ -125,7 +125,12 @@ def test_no_page_has_a_word_of_ours_in_english(chinese, rows, monkeypatch):
     ]
     paths += ["/blast-radius/?network=10.0.0.0/0x", "/blast-radius/?country=de", "/history/", "/history/?page=x"]
     paths += [f"/history/{each['number']}/" for each in PolicyRevision.objects.values("number")]
-    paths += ["/plan/?document=current", *planned_and_applied(chinese)]
+    paths += [
+        "/app-profiles/",
+        "/app-profiles/?domain=office.example",
+        "/plan/?document=current",
+        *planned_and_applied(chinese),
+    ]
     answers["/plan/ (wrong)"] = chinese.submit("/plan/", document="version: 1\nnonsense: 1\n")
     answers |= {path: chinese.get(path) for path in paths}
 
