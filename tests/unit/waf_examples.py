@@ -127,10 +127,7 @@ NAMED = {
         ["x;cat /y", "a|whoami", "x\nwhoami", "x\ncat /etc/y", ";printenv"],
         ["heroine; more than that", "a | catalogue", "one\necho chamber", "one\nset of two", "one\nhead - to toe"],
     ),
-    "rce-shell-path": (
-        ["/bin/sh", "cmd.exe /c x", "/usr/bin/id", "x;/usr/local/bin/keep.sh", "/bin/c?t /x"],
-        ["the bin", "/binary/x", "/usr/local/bin/keep.sh %FOLDER_PATH%", "/usr/bin/ffmpeg"],
-    ),
+    "rce-shell-path": (["/bin/sh", "cmd.exe /c x", "x;/bin/y", "/bin/c?t /x"], ["the bin", "/binary/x", "/bin/ffmpeg"]),
     "rce-substitution": (
         ["$(id)", "`ls`", "`cat /etc/x`"],
         ["cost $5 (net)", "`", "`code`", "run `make install` first"],

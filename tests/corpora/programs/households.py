@@ -50,8 +50,8 @@ def mediawiki(session: Session) -> None:
     data = ["--dbtype", "sqlite", "--dbname", "wiki", "--dbpath", str(session.folder), "--scriptpath", ""]
     session.run(*php, str(site / "maintenance/install.php"), *data, "--pass", PASSWORD, "Notes", USER.title())
     session.serve(lambda port: [*php, "-S", f"127.0.0.1:{port}", "-t", str(site)], ready="/index.php")
-    with (site / "LocalSettings.php").open("a") as text:
-        text.write(f'$wgServer = "{session.at}"; $wgEnableUploads = false; $wgRateLimits = [];\n')
+    with (site / "LocalSettings.php").open("a") as appended:
+        appended.write(f'$wgServer = "{session.at}"; $wgEnableUploads = false; $wgRateLimits = [];\n')
     content = session.content
 
     def call(**fields: Any) -> Any:
