@@ -6,7 +6,8 @@ import pytest
 
 from accounts.models import User
 from tests.admin.conftest import ADMIN
-from tests.support.mail_server import mail_server, send_due, use
+from tests.support.mail_server import send_due, use
+from tests.support.mailbox import mail_server
 
 pytestmark = pytest.mark.django_db
 TOKEN = re.compile(r"token=(gwi_[0-9A-Za-z]+)")

@@ -77,6 +77,27 @@ def _second_visit(wall: Wall, page: Page, name: str, app: App) -> Iterator[str]:
     yield "denied"
     page.goto(wall.url("nowhere"))
     yield "denied-unknown"
+    yield from _by_mail(wall, page, name)
+
+
+def _by_mail(wall: Wall, page: Page, name: str) -> Iterator[str]:
+    """Forgotten password and invitation; the user has a second factor."""
+    page.context.clear_cookies()
+    page.goto(wall.page("/password/forgot"))
+    yield "forgot"
+    page.fill("#account", name)
+    page.click("button")
+    yield "forgot-sent"
+    page.goto(wall.link_for(name))
+    yield "new-password"
+    page.fill("#new", f"{PASSWORD} 2")
+    page.fill("#code", "000 000")
+    page.click("button")
+    yield "new-password-wrong"
+    page.goto(wall.page("/password/new?token=gwi_used"))
+    yield "link-over"
+    page.goto(wall.an_invited_user()[1])
+    yield "invitation"
 
 
 def _own_account(wall: Wall, page: Page) -> Iterator[str]:

@@ -8,14 +8,16 @@ import sqlite3
 import sys
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright
 
 from gatewall.install.launcher import free_port
+from tests.support.mailbox import Mailbox, mail_server
 from tests.support.processes import PASSWORD, PATIENCE, api, control_plane, environment, prepare, running, wait_until
 
 SUFFIX, OTHER, WITHOUT_GUARD = "gate.test", "other.test", "third.test"
@@ -36,6 +38,8 @@ class Wall:
     control: int
     token: str = field(default="", repr=False)
     """A session of the first admin, for making users."""
+    mailbox: Mailbox = field(default_factory=Mailbox, repr=False)
+    """The mails that were sent."""
 
     def url(self, name: str, path: str = "/") -> str:
         """Return an address on ``wall`` (our own host), ``office``, ``vault`` or ``closed``."""
@@ -52,13 +56,36 @@ class Wall:
     def a_user(self, **values: object) -> str:
         """Create a user who has no second factor yet; return the name."""
         name = f"visitor{next(_numbers)}"
+        self.call("/users", username=name, **{"password": PASSWORD, "current_password": PASSWORD, **values})
+        return name
+
+    def an_invited_user(self) -> tuple[str, str]:
+        """Invite a user by mail; return the name and the link in the mail."""
+        name = f"visitor{next(_numbers)}"
+        address = f"{name}@office.test"
+        self.call("/users", username=name, invite=True, email=address, current_password=PASSWORD)
+        return name, self.link_of_mail(address)
+
+    def link_for(self, name: str) -> str:
+        """Return a link for a new password that an admin hands over."""
+        [user] = [each for each in self.call(f"/users?search={name}")["results"] if each["username"] == name]
+        body = {"hand_over": True, "password": PASSWORD}
+        return str(self.call(f"/users/{user['id']}/password-reset", **body)["link"])
+
+    def link_of_mail(self, address: str, path: str = "") -> str:
+        """Wait for a mail to the address with a link to this path; return the link."""
+        wait_until(lambda: f"/wall/{path}" in self.mailbox.link_to(address), what=f"a mail to {address}")
+        return self.mailbox.link_to(address)
+
+    def call(self, path: str, **values: object) -> Any:
+        """Make a call of the API as the first admin, a GET without values; return the response."""
         call = urllib.request.Request(
-            f"http://127.0.0.1:{self.control}/wall/users",
-            data=json.dumps({"username": name, "password": PASSWORD, "current_password": PASSWORD, **values}).encode(),
+            f"http://127.0.0.1:{self.control}/wall{path}",
+            data=json.dumps(values).encode() if values else None,
             headers={"Content-Type": "application/json", "Service-Authorization": self.token},
         )
-        urllib.request.urlopen(call, timeout=PATIENCE).close()  # noqa: S310 (loopback)
-        return name
+        with urllib.request.urlopen(call, timeout=PATIENCE) as response:  # noqa: S310 (loopback)
+            return json.load(response)
 
 
 @contextmanager
@@ -72,7 +99,11 @@ def installation(home: Path) -> Iterator[Wall]:
     homes = ",".join(wall.at(f"wall.{parent}", "") for parent in (SUFFIX, OTHER))
     own = {"GATEWALL_PUBLIC_URL": homes, "GATEWALL_WORKERS": "1"}
     own["GATEWALL_CONFIRM_SECONDS"] = "10"  # a lock-out is waited for
-    with running([sys.executable, "manage.py", "up"], log=log, env=environment(home, **ports, **own)) as process:
+    with ExitStack() as stack:
+        mailbox, server = stack.enter_context(mail_server())
+        own |= {"GATEWALL_SMTP_URL": f"smtp://127.0.0.1:{server.port}", "GATEWALL_MAIL_FROM": "gate@office.test"}
+        command = [sys.executable, "manage.py", "up"]
+        process = stack.enter_context(running(command, log=log, env=environment(home, **ports, **own)))
         wait_until(lambda: "\nready" in log.read_text() or process.poll() is not None, what="ready")
         assert process.poll() is None, log.read_text()[-4000:]
         for name, access in (("office", "authenticated"), ("vault", "two_factor"), ("closed", "authenticated")):
@@ -80,7 +111,7 @@ def installation(home: Path) -> Iterator[Wall]:
         for host in (f"app.{OTHER}", f"tv.{OTHER}", f"app.{WITHOUT_GUARD}"):
             api(wall.control, "/authorized-domains", name=host)
         token = api(wall.control, "/login", username="admin", password=PASSWORD)["token"]
-        yield replace(wall, token=token)
+        yield replace(wall, token=token, mailbox=mailbox)
 
 
 @contextmanager

@@ -11,10 +11,11 @@ from playwright.sync_api import Locator, Page, sync_playwright
 
 from tests.browser.gallery import first_visit
 from tests.browser.installation import find_chromium, installation, launch, without_admin
+from tests.support.mailbox import body_of
 from tests.support.processes import BASE
 
 FOLDER = BASE / "docs" / "screenshots"
-NARROW_AND_DARK = {"sign-in", "second-factor", "set-up", "account", "denied"}
+NARROW_AND_DARK = {"sign-in", "second-factor", "set-up", "account", "denied", "new-password"}
 _WIDE: dict[str, Any] = {"viewport": {"width": 560, "height": 480}, "color_scheme": "light"}
 _NARROW: dict[str, Any] = {"viewport": {"width": 320, "height": 480}, "color_scheme": "dark"}
 
@@ -35,6 +36,9 @@ def main() -> None:
                     if chosen is None or name in chosen:
                         suffix = "" if chosen is None else "-dark"
                         keep(page, f"{name}{suffix}")
+                page.goto("about:blank")  # a mail is shown without our content security policy
+                page.set_content(body_of(wall.mailbox.mails[-1], "html"))
+                keep(page, f"mail-invitation{'' if chosen is None else '-dark'}")
         with without_admin(Path(empty)) as link:
             page = browser.new_page(**_WIDE)
             page.goto(link)

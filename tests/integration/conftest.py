@@ -42,9 +42,8 @@ def signed_in(visitor):
 @pytest.fixture
 def mailbox(settings):
     """Return what the mail server of the installation receives."""
-    server = import_module("tests.support.mail_server")
-    with server.mail_server() as (received, place):
-        server.use(settings, place)
+    with import_module("tests.support.mailbox").mail_server() as (received, server):
+        import_module("tests.support.mail_server").use(settings, server)
         yield received
 
 

@@ -10,7 +10,8 @@ from accounts import services
 from accounts.models import User
 from accounts.sign_in import second_factor, wrong_codes
 from gatewall.policy import system_settings
-from tests.support.mail_server import PUBLIC_URL, body_of, kinds, send_due
+from tests.support.mail_server import PUBLIC_URL, kinds, send_due
+from tests.support.mailbox import body_of
 from tests.support.proxies import PASSWORD, Api
 from tests.support.second_factor import an_app
 from tests.support.visitor import Visitor

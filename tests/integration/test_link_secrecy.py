@@ -6,7 +6,8 @@ import pytest
 
 from audit.storage.ingest import ship
 from tests.support.canaries import found_in, whole_database
-from tests.support.mail_server import mail_server, send_due, use
+from tests.support.mail_server import send_due, use
+from tests.support.mailbox import mail_server
 from tests.support.proxies import Api, a_token
 from tests.support.visitor import Visitor
 from webhooks.models import Mail

@@ -14,7 +14,7 @@ from accounts.models import ApiToken, Session, TotpDevice, RecoveryCode, User
 from audit.models import SecurityEvent
 from licensing import services as licensing
 from licensing.models import GitToken, License
-from webhooks.models import Delivery, Notice, Webhook
+from webhooks.models import Delivery, Mail, Notice, Webhook
 from gatewall.models import PolicyHead, PolicyRevision
 from gatewall.install.backup.revoked import unused_number
 from policies.services import *
@@ -44,6 +44,7 @@ RecoveryCode.objects.bulk_create([RecoveryCode(user=factor, digest=digest) for d
 block_network(actor="cast", network="203.0.113.1"); block_network(actor="cast", network="203.0.113.2")
 allow_network(actor="cast", network="192.0.2.1")
 webhook = Webhook.objects.create(name="pager", url="https://pager.example/")
+Mail.objects.create(kind="password-changed", user=stays, at=timezone.now(), next_at=timezone.now())
 Delivery.objects.create(webhook=webhook, notice=Notice.objects.create(type="t", body="{}"), next_at=timezone.now())
 for name in ("api kept", "api revoked"):
     an_api_token(User.objects.get(username="admin"), name=name)
@@ -104,6 +105,7 @@ out = {
     "sessions": sum(each.is_live(timezone.now()) for each in Session.objects.all()),
     "epochs": [str(each) for each in PolicyHead.objects.values_list("epoch", "parent_epoch").get()],
     "event": events[-1],
+    "mails": list(Mail.objects.values_list("status", "next_at")),
     "deliveries": list(Delivery.objects.values_list("status", "next_at")),
     "actor": PolicyRevision.objects.order_by("-number").first().actor,
     "next id": a_user("next").pk,
@@ -167,7 +169,7 @@ def test_what_was_revoked_after_the_backup_stays_revoked(database, tmp_path, cre
     assert (found["step"], found["codes"]) == (77, ["unused"])
     assert (found["tokens"], found["licenses"]) == (["git kept"], ["license kept"])
     assert found["api_tokens"] == ["api kept"]
-    assert found["deliveries"] == [["failed", None]]
+    assert found["deliveries"] == found["mails"] == [["failed", None]]
     assert found["sessions"] == 0
     assert found["epochs"][1] == later["epoch"] != found["epochs"][0]
     assert found["next id"] > later["new id"]

@@ -11,7 +11,7 @@ import pytest
 from gatewall.kernel import smtp
 from gatewall.kernel.env_mail import MailSecurity, MailServer
 from gatewall.kernel.smtp import Sent
-from tests.support.mail_server import a_certificate, mail_server
+from tests.support.mailbox import a_certificate, mail_server
 
 LINK = "https://wall.example/wall/password/new?token=gwi_canary"
 

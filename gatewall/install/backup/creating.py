@@ -31,7 +31,9 @@ from gatewall.publication.compiler import consistent_read
 from gatewall.snapshot.host_paths import node_name
 
 LOG_TABLES = frozenset({"audit_accesslog", "audit_accesslogrule"})
-_LEFT_OUT = frozenset({"django_session", "accounts_challenge", "accounts_failurecount", "gatewall_node"})
+_LEFT_OUT = frozenset(
+    {"django_session", "accounts_challenge", "accounts_accountlink", "accounts_failurecount", "gatewall_node"}
+)
 """Admin sessions, sign-ins that wait for a code, counts of wrong passwords, reports of hosts: a restore has none."""
 _ROWS_AT_ONCE = 500
 

@@ -22,7 +22,7 @@ from gatewall.models import PolicyHead
 from gatewall.policy import revisions
 from gatewall.publication.announcement import published_by_caller
 from gatewall.snapshot.files import PolicyFiles
-from webhooks.models import Delivery, DeliveryStatus
+from webhooks.models import Delivery, DeliveryStatus, Mail
 
 ACTOR = "restore"
 _IN_USE = {"55P03", "40P01"}  # lock timeout, deadlock
@@ -120,9 +120,10 @@ def _keep_revoked(report: Report) -> None:
                 report.kept_out.append(finding(what.text, rows))
                 made.append(revoked.changes_of(what, rows))
         revoked.keep_scopes_and_second_factors()
-    Delivery.objects.filter(status=DeliveryStatus.WAITING).update(
-        status=DeliveryStatus.FAILED, next_at=None, failure="restored from a backup: not sent again"
-    )
+    for queue in (Delivery, Mail):
+        queue.objects.filter(status=DeliveryStatus.WAITING).update(
+            status=DeliveryStatus.FAILED, next_at=None, failure="restored from a backup: not sent again"
+        )
     revisions.advance(actor=ACTOR, changes=chain.from_iterable(made))
 
 
