@@ -10,7 +10,8 @@ PEOPLE = """
 from datetime import timedelta
 from django.utils import timezone
 from accounts import services as accounts
-from accounts.models import ApiToken, Session, TotpDevice, RecoveryCode, User
+from accounts.identity_providers import services as providers
+from accounts.models import ExternalIdentity, IdentityProvider, ApiToken, Session, TotpDevice, RecoveryCode, User
 from audit.models import SecurityEvent
 from licensing import services as licensing
 from licensing.models import GitToken, License
@@ -46,6 +47,14 @@ allow_network(actor="cast", network="192.0.2.1")
 webhook = Webhook.objects.create(name="pager", url="https://pager.example/")
 Mail.objects.create(kind="password-changed", user=stays, at=timezone.now(), next_at=timezone.now())
 Delivery.objects.create(webhook=webhook, notice=Notice.objects.create(type="t", body="{}"), next_at=timezone.now())
+for name, users in (("corp", ("stays", "factor")), ("closed", ("stays",))):
+    provider = providers.create_provider(
+        actor="cast", slug=name, name=name, issuer="https://a.example", client_id="x", group_map_gives_admin=True
+    )
+    for user in User.objects.filter(username__in=users):
+        ExternalIdentity.objects.create(
+            provider=provider, user=user, issuer=provider.issuer, subject=user.username, linked_at=timezone.now()
+        ).claimed_groups.create(claim="groups", value="x", is_added=False, claimed_at=timezone.now())
 for name in ("api kept", "api revoked"):
     an_api_token(User.objects.get(username="admin"), name=name)
 out = {
@@ -78,6 +87,9 @@ licensing.revoke(GitToken.objects.get(name="git revoked"), actor="cast")
 licensing.revoke(License.objects.get(name="license deleted"), actor="cast")
 ApiToken.objects.get(name="api revoked").delete()
 licensing.change_license(License.objects.get(name="license disabled"), actor="cast", is_active=False)
+providers.change_provider(IdentityProvider.objects.get(slug="closed"), actor="cast", enabled=False)
+providers.change_provider(IdentityProvider.objects.get(slug="corp"), actor="cast", group_map_gives_admin=False)
+ExternalIdentity.objects.get(subject="factor").delete()
 unblock_network(BlocklistEntry.objects.get(network="203.0.113.2"), actor="cast")
 block_network(actor="cast", network="203.0.113.3")
 disallow_network(AllowlistEntry.objects.get(), actor="cast")
@@ -100,6 +112,8 @@ out = {
     "step": TotpDevice.objects.get().last_step,
     "codes": list(RecoveryCode.objects.values_list("digest", flat=True)),
     "tokens": sorted(GitToken.objects.values_list("name", flat=True)),
+    "providers": list(IdentityProvider.objects.values_list("slug", "enabled", "group_map_gives_admin").order_by("id")),
+    "identities": sorted(f"{each.provider.slug} {each.subject}" for each in ExternalIdentity.objects.all()),
     "api_tokens": sorted(ApiToken.objects.values_list("name", flat=True)),
     "licenses": sorted(License.objects.filter(is_active=True).values_list("name", flat=True)),
     "sessions": sum(each.is_live(timezone.now()) for each in Session.objects.all()),
@@ -170,6 +184,8 @@ def test_what_was_revoked_after_the_backup_stays_revoked(database, tmp_path, cre
     assert (found["tokens"], found["licenses"]) == (["git kept"], ["license kept"])
     assert found["api_tokens"] == ["api kept"]
     assert found["deliveries"] == found["mails"] == [["failed", None]]
+    assert found["providers"] == [["corp", True, False], ["closed", False, True]]
+    assert found["identities"] == ["closed stays", "corp stays"]
     assert found["sessions"] == 0
     assert found["epochs"][1] == later["epoch"] != found["epochs"][0]
     assert found["next id"] > later["new id"]

@@ -30,11 +30,14 @@ _COPIES = {
     "present_apitoken": "SELECT digest, name FROM accounts_apitoken",
     "present_license": "SELECT id, digest, name, is_active, all_domains, expires_at FROM licensing_license",
     "present_licensedomain": "SELECT license_id, authorizeddomain_id FROM licensing_license_authorized_domains",
+    "present_provider": "SELECT id, enabled, group_map_gives_admin FROM accounts_identityprovider",
+    "present_identity": "SELECT provider_id, user_id, issuer, subject FROM accounts_externalidentity",
     "present_blocked": "SELECT network, source, expires_at FROM policies_blocklistentry",
     "present_allowed": "SELECT network, domain_id, expires_at FROM policies_allowlistentry",
 }
 """Temporary copies of what the replaced database allows, so that comparing needs no memory."""
 _USER = "SELECT 1 FROM present_user p WHERE p.id = accounts_user.id"
+_PROVIDER = "SELECT 1 FROM present_provider p WHERE p.id = accounts_identityprovider.id"
 _LICENSE = "SELECT 1 FROM present_license p WHERE p.digest = licensing_license.digest"
 
 
@@ -145,6 +148,26 @@ CUTS = (
         after={"all_domains": False},
     ),
     Cut(
+        text="identity providers stay disabled: they were disabled or deleted after the backup",
+        resource=Resource.IDENTITY_PROVIDERS,
+        table="accounts_identityprovider",
+        name="slug",
+        where=f"enabled AND NOT EXISTS ({_PROVIDER} AND p.enabled)",
+        set="enabled = FALSE",
+        before={"enabled": True},
+        after={"enabled": False},
+    ),
+    Cut(
+        text="identity providers make no administrators",
+        resource=Resource.IDENTITY_PROVIDERS,
+        table="accounts_identityprovider",
+        name="slug",
+        where=f"group_map_gives_admin AND NOT EXISTS ({_PROVIDER} AND p.group_map_gives_admin)",
+        set="group_map_gives_admin = FALSE",
+        before={"group_map_gives_admin": True},
+        after={"group_map_gives_admin": False},
+    ),
+    Cut(
         text="git tokens stay revoked",
         resource=Resource.GIT_TOKENS,
         table="licensing_gittoken",
@@ -172,6 +195,15 @@ _NOT_A_MEMBER = (
     "DELETE FROM accounts_user_groups WHERE EXISTS (SELECT 1 FROM present_user p WHERE p.id = user_id) AND NOT EXISTS "
     "(SELECT 1 FROM present_usergroup m WHERE m.user_id = accounts_user_groups.user_id"
     " AND m.group_id = accounts_user_groups.group_id)"
+)
+_UNLINKED = (
+    "SELECT i.id FROM accounts_externalidentity i WHERE NOT EXISTS (SELECT 1 FROM present_identity p WHERE "
+    "p.provider_id = i.provider_id AND p.user_id = i.user_id AND p.issuer = i.issuer AND p.subject = i.subject)"
+)
+_UNLINK = (
+    "DELETE FROM accounts_claimedgroup WHERE identity_id IN ({unlinked})",
+    "DELETE FROM accounts_providersession WHERE identity_id IN ({unlinked})",
+    "DELETE FROM accounts_externalidentity WHERE id IN ({unlinked})",
 )
 _FORGET_KNOWN = "DELETE FROM {table} WHERE user_id IN (SELECT id FROM present_user)"
 _TAKE_PRESENT = (
@@ -228,8 +260,10 @@ def changes_of(what: Cut, rows: list[tuple[int, str]]) -> Iterator[Change]:
 
 
 def keep_scopes_and_second_factors() -> None:
-    """Cut domain scopes and memberships to what both allow; second factors of known users are those of now."""
+    """Cut scopes, memberships and identities to what both allow; second factors of known users are those of now."""
     with connection.cursor() as cursor:
+        for statement in _UNLINK:
+            cursor.execute(statement.format(unlinked=_UNLINKED))
         cursor.execute(_NOT_A_MEMBER)
         for scope in _SCOPES:
             cursor.execute(_OUTSIDE_OF_SCOPE.format(*scope))
