@@ -144,3 +144,12 @@ def test_explain_says_which_claim_gave_which_group(corp, set_up, staff, admin, o
 
     assert answer["claimed_groups"] == [{"group": "staff", "provider": "corp", "claim": "groups", "value": "staff"}]
     assert admin.post("/policy/explain", request).json()["claimed_groups"] == []
+
+
+def test_an_administrator_by_a_claim_does_not_replace_the_last_local_one(corp, set_up, admin, alice):
+    set_up(mapped_groups={"boss": ["admins"]}, group_map_gives_admin=True)
+    corp.claims["groups"] = ["boss"]
+    sign_in(Visitor(), corp)
+    assert User.objects.get(username="dora").is_admin
+
+    assert admin.put(f"/users/{alice.pk}", {"is_admin": False}).json()["code"] == "last-admin"
