@@ -53,7 +53,7 @@ def test_a_lock_out_reverts_by_itself(wall, visit):
     shut_out(wall, admin)
     banner = admin.locator(".waiting").inner_text()
     wait_until(lambda: not passes(visitor, wall.url("office")), what="the lock-out")
-    wait_until(lambda: passes(visitor, wall.url("office")), what="its end")
+    wait_until(lambda: passes(visitor, wall.url("office")), what="its end", pause=0.5)  # ten seconds of pages
 
     assert "locks out the address it was made from: 127.0.0.1" in banner
     admin.goto(wall.page("/admin/history/"))

@@ -26,7 +26,7 @@ PAGES = {
 @pytest.fixture(scope="module")
 def busy(wall):
     """The installation with three days in its log."""
-    fill_log(wall.home)
+    fill_log(wall.home, number=2_000)
     return wall
 
 

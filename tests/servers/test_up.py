@@ -23,11 +23,12 @@ from tests.support.processes import (
     request,
     running,
     sign_in,
-    stop,
     wait_until,
 )
 
 UP = [sys.executable, "manage.py", "up"]
+ONE_WORKER = {"GATEWALL_WORKERS": "1"}
+"""For what does not depend on a second one: each takes half a second of CPU to start."""
 
 
 @pytest.fixture(scope="module")
@@ -99,19 +100,6 @@ def test_up_serves_the_demo_and_a_signal_stops_all_of_it(home, ports, tmp_path, 
     assert survivors(children) == []
 
 
-def test_a_stop_waits_for_a_slow_request_and_kills_nothing(home, ports, tmp_path):
-    log, env = tmp_path / "up.log", environment(home, **ports, GATEWALL_DEMO="0")
-    with running(UP, log=log, env=env) as process, ExitStack() as stack:
-        wait_until(lambda: is_ready(process, log), what="the line with ready")
-        slow = stack.enter_context(socket.create_connection(("127.0.0.1", int(ports["GATEWALL_PORT"]))))
-        slow.sendall(b"POST /wall/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nusername=")
-
-        process.send_signal(signal.SIGTERM)
-        code = process.wait(PATIENCE)
-
-    assert (code, "SIGKILL" in log.read_text()) == (0, False)
-
-
 def test_what_the_first_start_prints_is_what_the_readme_says(ports, tmp_path):
     """But for the log of the processes. A person's ports, folder and password stand for those of the test."""
     log, home = tmp_path / "up.log", tmp_path / "var"
@@ -144,7 +132,7 @@ COMMAND_OF = {"nginx": "nginx.conf", "auth": "data_plane.conf.py", "agent": "age
 )
 def test_child_that_dies_ends_everything_with_a_line_that_names_it(home, ports, tmp_path, name):
     log = tmp_path / "up.log"
-    with running(UP, log=log, env=environment(home, **ports)) as process:
+    with running(UP, log=log, env=environment(home, **ports, **ONE_WORKER)) as process:
         wait_until(lambda: is_ready(process, log), what="the line with ready")
         children = descendants(process.pid)
         # honcho has a process of its own for each child
@@ -160,7 +148,7 @@ def test_child_that_dies_ends_everything_with_a_line_that_names_it(home, ports, 
 
 
 def test_up_starts_though_every_published_file_is_damaged_and_says_so_in_one_line(home, ports, tmp_path):
-    log, env = tmp_path / "up.log", environment(home, **ports, GATEWALL_DEMO="0")
+    log, env = tmp_path / "up.log", environment(home, **ports, **ONE_WORKER, GATEWALL_DEMO="0")
     manage(home, "publish_policy")
     for path in (home / "policy" / "segments").iterdir():
         data = bytearray(path.read_bytes())
@@ -173,16 +161,21 @@ def test_up_starts_though_every_published_file_is_damaged_and_says_so_in_one_lin
     assert len([line for line in log.read_text().splitlines() if "is written again from the database" in line]) == 1
 
 
-def test_data_plane_answers_on_a_unix_socket_when_one_is_named(home, ports, tmp_path):
+def test_data_plane_answers_on_a_unix_socket_and_a_stop_waits_for_a_slow_request(home, ports, tmp_path):
     log, unix = tmp_path / "up.log", tmp_path / "auth.sock"
-    with running(UP, log=log, env=environment(home, **ports, GATEWALL_AUTH_SOCKET=str(unix))) as process:
+    env = environment(home, **ports, **ONE_WORKER, GATEWALL_AUTH_SOCKET=str(unix))
+    with running(UP, log=log, env=env) as process, ExitStack() as stack:
         wait_until(lambda: is_ready(process, log), what="the line with ready")
-
         page = request(int(ports["GATEWALL_DEMO_PORT"]), "/", BROWSER)
+        is_socket = unix.is_socket()
+        slow = stack.enter_context(socket.create_connection(("127.0.0.1", int(ports["GATEWALL_PORT"]))))
+        slow.sendall(b"POST /wall/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nusername=")
 
-        assert page.status == 302
-        assert unix.is_socket()
-        assert stop(process, PATIENCE) == 0
+        process.send_signal(signal.SIGTERM)
+        code = process.wait(PATIENCE)
+
+    assert (page.status, is_socket) == (302, True)
+    assert (code, "SIGKILL" in log.read_text()) == (0, False)
 
 
 def test_taken_socket_ends_the_start_with_one_line_that_names_it(home, ports, tmp_path):
