@@ -12,6 +12,8 @@ from tests.api.resources import fields_refused
 
 pytestmark = pytest.mark.django_db
 PATH = "/app-profiles/gitea/apply"
+EXCLUDING = "/app-profiles/paperless-ngx/apply"
+KEYS = ["sqli-union-select", "sqli-in-text"]
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +66,7 @@ def test_applying_a_profile_makes_its_rules_in_one_revision_after_the_others(adm
     assert len(body["warnings"]) == len([rule for rule in expected if rule.needs]) > 0
     revision = PolicyRevision.objects.latest("number")
     assert (revision.number, revision.actor) == (before + 1, "alice")
-    assert body["waf_rules"] == ["traversal-encoded-dots"]
+    assert body["waf_rules"] == []
     assert [change["name"] for change in revision.changes] == [
         *(each["name"] for each in body["rules"]),
         *body["waf_rules"],
@@ -160,7 +162,7 @@ def test_more_rules_than_there_may_be_are_refused_as_a_whole(admin, monkeypatch)
 
 
 def test_an_applied_profile_can_be_taken_back(admin, builtin):
-    admin.post(PATH, {"domain": "git.example"})
+    admin.post(EXCLUDING, {"domain": "git.example"})
 
     latest = revisions.current().revision
     take_back(latest - 1, latest, actor="alice")
@@ -169,7 +171,7 @@ def test_an_applied_profile_can_be_taken_back(admin, builtin):
     assert not excluded()
 
 
-OWN = {"domain": "git.example", "path_glob": "/*/*/issues/new"}
+OWN = {"domain": "git.example", "path_glob": "/api/documents/*", "json_path": "$.content"}
 
 
 def excluded():
@@ -178,37 +180,40 @@ def excluded():
 
 
 def test_a_profile_brings_the_waf_exclusions_that_it_shows(admin, builtin):
-    (shown,) = admin.get("/app-profiles/gitea").json()["waf_exclusions"]
-    admin.post(PATH, {"domain": "git.example"})
+    (shown,) = admin.get("/app-profiles/paperless-ngx").json()["waf_exclusions"]
+    admin.post(EXCLUDING, {"domain": "git.example"})
 
-    assert (shown["rules"], shown["exclusion"]) == (["traversal-encoded-dots"], {"path_glob": "/*/*/issues/new"})
-    assert "free text" in shown["why"]
+    assert (shown["rules"], shown["exclusion"]) == (KEYS, {name: OWN[name] for name in ("path_glob", "json_path")})
+    assert "the text that was read from it" in shown["why"]
     assert shown["source"].startswith("https://")
-    assert excluded() == {"traversal-encoded-dots": [OWN]}
+    assert excluded() == {key: [OWN] for key in KEYS}
     exported = admin.get("/policy/document").content.decode()
-    assert "path_glob: /*/*/issues/new" in exported
+    assert "path_glob: /api/documents/*" in exported
 
 
 def test_a_profile_is_removed_with_its_exclusions_in_one_revision_and_nothing_else(admin, builtin):
     AuthorizedDomain.objects.create(name="forge.example", created_by="alice")
-    rule = WafRule.objects.get(builtin_key="traversal-encoded-dots")
+    rule = WafRule.objects.get(builtin_key=KEYS[0])
     other = {"domain": "git.example", "argument": "mine"}
     admin.put(f"/waf-rules/{rule.pk}", {"exclusions": [other]})
     admin.post("/access-rules", {"name": "mine", "access": "denied", "paths": [{"match": "exact", "value": "/x"}]})
     for domain in ("git.example", "forge.example"):
-        admin.post(PATH, {"domain": domain})
+        admin.post(EXCLUDING, {"domain": domain})
     before = revisions.current().revision
 
-    answer = admin.post("/app-profiles/gitea/remove", {"domain": "git.example"})
+    answer = admin.post("/app-profiles/paperless-ngx/remove", {"domain": "git.example"})
 
     assert answer.status_code == 200, answer.content
-    assert answer.json()["waf_rules"] == ["traversal-encoded-dots"]
-    assert len(answer.json()["rules"]) == len(profiles()["gitea"].rules)
+    assert answer.json()["waf_rules"] == KEYS
+    assert len(answer.json()["rules"]) == len(profiles()["paperless-ngx"].rules)
     assert revisions.current().revision == before + 1
-    assert excluded() == {"traversal-encoded-dots": [other, {**OWN, "domain": "forge.example"}]}
+    assert excluded() == {
+        KEYS[0]: [other, {**OWN, "domain": "forge.example"}],
+        KEYS[1]: [{**OWN, "domain": "forge.example"}],
+    }
     names = AccessRule.objects.order_by("position").values_list("name", flat=True)
     assert names[0] == "mine"
-    assert all(name.startswith("gitea forge.example: ") for name in names[1:])
+    assert all(name.startswith("paperless-ngx forge.example: ") for name in names[1:])
     assert list(AccessRule.objects.order_by("position").values_list("position", flat=True)) == [
         *range(1, len(names) + 1)
     ]
@@ -221,16 +226,16 @@ def test_a_profile_that_is_not_applied_cannot_be_removed(admin):
 
     assert (answer.status_code, answer.json()["code"]) == (409, "profile-not-applied")
     assert admin.post("/app-profiles/none/remove", {"domain": "git.example"}).status_code == 404
-    assert fields_refused(admin.post("/app-profiles/gitea/remove", {"domain": "other.example"})) == {"domain"}
+    assert fields_refused(admin.post("/app-profiles/paperless-ngx/remove", {"domain": "other.example"})) == {"domain"}
     assert revisions.current().revision == before
 
 
 def test_an_exclusion_that_is_there_already_is_not_added_again(admin, builtin):
-    rule = WafRule.objects.get(builtin_key="traversal-encoded-dots")
+    rule = WafRule.objects.get(builtin_key=KEYS[0])
     admin.put(f"/waf-rules/{rule.pk}", {"exclusions": [OWN]})
 
-    assert admin.post(PATH, {"domain": "git.example"}).json()["waf_rules"] == []
-    assert excluded() == {"traversal-encoded-dots": [OWN]}
+    assert admin.post(EXCLUDING, {"domain": "git.example"}).json()["waf_rules"] == KEYS[1:]
+    assert excluded() == {key: [OWN] for key in KEYS}
 
 
 def test_from_then_on_the_clients_get_through_and_nothing_else(admin, auth):

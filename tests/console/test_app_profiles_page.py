@@ -40,22 +40,22 @@ def test_choosing_a_domain_applies_and_removes_a_profile_in_one_revision_each(pa
     seed_waf_rules(actor="seed")
     before = PolicyRevision.objects.count()
 
-    assert press(pages, "apply", "gitea").status_code == 302
+    assert press(pages, "apply", "paperless-ngx").status_code == 302
     page = pages.get(OFFICE)
 
     assert PolicyRevision.objects.count() == before + 1
     assert "are applied" not in text_of(page)
-    assert row_of(page, "gitea")["is_applied"]
+    assert row_of(page, "paperless-ngx")["is_applied"]
     assert not row_of(page, "jellyfin")["is_applied"]
-    assert AccessRule.objects.filter(domains=office).count() == len(profiles()["gitea"].rules)
-    key = profiles()["gitea"].waf_exclusions[0].rules[0]
+    assert AccessRule.objects.filter(domains=office).count() == len(profiles()["paperless-ngx"].rules)
+    key = profiles()["paperless-ngx"].waf_exclusions[0].rules[0]
     assert [each["domain"] for each in WafRule.objects.get(builtin_key=key).exclusions] == ["office.example"]
 
-    assert press(pages, "remove", "gitea").status_code == 302
+    assert press(pages, "remove", "paperless-ngx").status_code == 302
     assert PolicyRevision.objects.count() == before + 2
     assert not AccessRule.objects.exists()
     assert WafRule.objects.get(builtin_key=key).exclusions == []
-    assert not row_of(pages.get(OFFICE), "gitea")["is_applied"]
+    assert not row_of(pages.get(OFFICE), "paperless-ngx")["is_applied"]
 
 
 def test_settings_of_the_app_that_must_hold_are_said_when_it_is_applied(pages, office):

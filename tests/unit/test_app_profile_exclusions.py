@@ -59,7 +59,7 @@ def test_no_recorded_request_is_refused_with_the_profile_and_each_exclusion_is_n
 
 
 def test_apps_whose_requests_are_let_through_have_no_exclusions():
-    assert EXCLUDING == ["audiobookshelf", "gitea", "paperless-ngx"]
+    assert EXCLUDING == ["audiobookshelf", "paperless-ngx"]
 
 
 @pytest.mark.parametrize(

@@ -28,11 +28,11 @@ def ihatemoney(session: Session) -> None:
         bill = {"date": "2026-11-23", "what": content.title(), "payer": number % 12 + 1, "payed_for": [1, 2, 3], "amount": "12.50",
                 "external_link": f"https://shop.example/o?id={number}", "bill_type": "Expense"}  # fmt: skip
         session.send("POST", "/api/projects/flat/bills", data=bill, auth=auth)
-        if number % 3 == 0:
+        if number % 2 == 0:
             session.send(
                 "PUT", f"/api/projects/flat/bills/{number + 1}", data={**bill, "what": content.sentence()}, auth=auth
             )
-            session.send("GET", "/api/projects/flat/bills", auth=auth)
+            session.send("GET", f"/api/projects/flat/bills/{number + 1}", auth=auth)
             session.send("GET", "/api/projects/flat/statistics", auth=auth)
     sign_in(session, "/authenticate?project_id=flat", "flat")
     explore(session, "/flat/", requests=120, seconds=60)
