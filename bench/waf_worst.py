@@ -65,7 +65,7 @@ def _of_many_values(browser: dict[str, str], unit: str) -> dict[str, AccessReque
 def _odd(browser: dict[str, str]) -> dict[str, AccessRequest]:
     types = f"{_FORM},application/json,text/xml,{_MULTIPART}," + ",".join([f"a/b{each}" for each in range(40)])
     coded = f"{_PART}\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n"
-    return {
+    return _mixed(browser) | {
         "45 media types": _post(browser, types, '{"a":"' + "' or 1=1 &" * 6_000),
         "text in UTF-7": _post(browser, "text/plain; charset=utf-7", "+ADw-script+AD4-" * 4_000),
         "nested JSON": _post(browser, "application/json", "[" * 30_000 + "]" * 30_000),
@@ -79,6 +79,27 @@ def _odd(browser: dict[str, str]) -> dict[str, AccessRequest]:
         "invalid UTF-8": _post(browser, "application/json", '{"a":"' + "\xff\xfe'" * 21_000 + '"}'),
         "full-width letters": _post(browser, "application/json", '{"a":"' + "\xef\xbc\x9c" * 21_000 + '"}'),
         "binary": _post(browser, "application/octet-stream", "".join(map(chr, range(256))) * 255),
+    }
+
+
+def _mixed(browser: dict[str, str]) -> dict[str, AccessRequest]:
+    """Return requests that lead around what makes the others cheap: early ends, decoders in C, heads as of browsers."""
+    misses, attack = _VALUES["near misses"], _VALUES["attacks"]
+    head = _PART.replace('name="a"', 'name="a"; x=y')
+    elements = f"<a>{escape(misses)}\xc3\xa9&#60;</a>" * (_SIZE // 60)
+    escaped = json.dumps(f'"{misses}\\ \u2028') + ","
+    coded = b64encode((misses * 1_400).encode()).decode()
+    return {
+        "attacks behind words": _post(browser, "text/plain", ("some words \n" * 4_000 + _WORDS * 500)[:_SIZE]),
+        "malformed escapes": _post(browser, _FORM, "a=" + ("%25252527%zz" * 6_000)[:_SIZE]),
+        "malformed arguments": _post(browser, _FORM, ("a=%2527%zz%u0027" + attack + "&") * 2_000),
+        "base64 of near misses": _post(browser, "text/plain", coded[:_SIZE]),
+        "argument in base64": _post(browser, _FORM, f"a={coded}"[:_SIZE]),
+        "escaped quotes of JSON": _post(browser, "application/json", f"[{escaped * (_SIZE // len(escaped))}1]"),
+        "invalid escapes of JSON": _post(browser, "application/json", f'["{misses}\\q {attack}\\"' * 1_200),
+        "XML that is not ASCII": _post(browser, "text/xml", f"<r>{elements[:_SIZE]}"),
+        "parts with unusual heads": _post(browser, _MULTIPART, f"{head}\r\n\r\n{misses}\r\n" * 900),
+        "20 large parts": _post(browser, _MULTIPART, f"{_PART}\r\n\r\n{misses * 90}\r\n" * 20 + "--b--\r\n"),
     }
 
 

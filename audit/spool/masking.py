@@ -12,13 +12,15 @@ from itertools import pairwise
 from urllib.parse import unquote_plus
 
 from audit.spool.secret_names import is_secret_name
-from audit.spool.secret_tokens import SHORTEST_OF_VENDORS, may_have_own_token, may_have_token, tokens
+from audit.spool.secret_tokens import MAX_PLACES, SHORTEST_OF_VENDORS, may_have_own_token, may_have_token, tokens
 
 MASK = "***"
 _DECODING_ROUNDS = 3
 _BEFORE_ARGUMENTS = str.maketrans("?;#", "&&&")
 _BETWEEN_NAMES = str.maketrans("[].:/", "     ")
-_BETWEEN_WORDS = frozenset(" \t\r\n\f\v/@?#&")
+MAX_PARTS = 32
+"""Arguments that are not plain, or segments of a path that are not, which are masked one by one."""
+_MAX_PIECES = 64  # of an argument: parts between ``;``, names
 _LONGEST_NAME = 200
 _SHORT_NAME = 32
 _LONG = SHORTEST_OF_VENDORS
@@ -31,7 +33,7 @@ _QUOTES = str.maketrans("'<>=", '""""')
 def masked_query(query: str) -> str:
     """Mask secret arguments of a query string, by name or value."""
     if "%" in query or "@" in query or ";" in query or '"' in query or may_have_own_token(query):
-        return "&".join([_masked_argument(part) for part in query.split("&")])
+        return _masked_parts(query, "&", _masked_argument)
     if "=" not in query and len(query) < _LONG:
         return query
     return "&".join([_masked_by_name(part) for part in query.split("&")])
@@ -41,7 +43,14 @@ def masked_path(path: str) -> str:
     """Mask path segments with a secret or a secret parameter (``;jsessionid=x``)."""
     if path in _harmless or (";" not in path and "=" not in path and not _may_have_secret(path)):
         return path
-    return "/".join([_masked_segment(segment) for segment in path.split("/")])
+    return _masked_parts(path, "/", _masked_segment)
+
+
+def _masked_parts(text: str, separator: str, masked: Callable[[str], str]) -> str:
+    """Mask the parts of a text; what is behind ``MAX_PARTS`` of them as a whole, for bounded time."""
+    parts = text.split(separator, MAX_PARTS)
+    rest = [MASK] if len(parts) > MAX_PARTS else []
+    return separator.join([*map(masked, parts[:MAX_PARTS]), *rest])
 
 
 def masked_text(text: str) -> str:
@@ -87,6 +96,8 @@ def _may_have_secret(text: str) -> bool:
 
 def _masked_argument(argument: str) -> str:
     """Mask the value of an argument if it is a secret. Some servers separate arguments by ``;`` too."""
+    if argument.count(";") > _MAX_PIECES:
+        return MASK
     start = 0
     for part in argument.split(";"):
         name, equals, value = part.partition("=")
@@ -130,6 +141,8 @@ def _has_secret_name(plain: str) -> bool:
     """Return whether an argument in the text or URL has a secret name."""
     if "=" not in plain:
         return False
+    if plain.count("=") > _MAX_PIECES:
+        return True  # too many to look at
     for argument in plain.translate(_BEFORE_ARGUMENTS).split("&"):
         name, equals, _ = argument.lstrip("=").partition("=")
         if equals and 0 < len(name) <= _LONGEST_NAME and _is_secret_name(name):
@@ -139,6 +152,8 @@ def _has_secret_name(plain: str) -> bool:
 
 def _has_secret_member(plain: str) -> bool:
     """Return whether a JSON field in the text has a secret name."""
+    if plain.count('"') > 2 * _MAX_PIECES:
+        return True  # as above
     for name, after in pairwise(plain.split('"')):
         if 0 < len(name) <= _LONGEST_NAME and after.lstrip().startswith(":") and _is_secret_name(name):
             return True
@@ -186,10 +201,14 @@ def _without(spans: Spans, text: str) -> str:
 
 
 def _user_infos(text: str) -> Iterator[tuple[int, int]]:
-    """Yield each ``user:password`` before an ``@``, from the beginning of the word."""
-    word = 0
-    for at, character in enumerate(text if "@" in text else ""):
-        if character == "@" and 0 <= text.find(":", word, at) < at - 1:
+    """Yield each ``user:password`` before an ``@``, from the beginning of the word; behind many, all of the text."""
+    begin = 0
+    for number, part in enumerate(text.split("@", MAX_PLACES + 1)[:-1]):
+        at = begin + len(part)
+        word = at if part[-1:].isspace() else at - len((part.rsplit(None, 1) or [""])[-1])
+        word = max(word, *[text.rfind(each, begin, at) + 1 for each in "/?#&"])
+        if number >= MAX_PLACES:
+            yield word, len(text)
+        elif 0 <= text.find(":", word, at) < at - 1:
             yield word, at
-        if character in _BETWEEN_WORDS or character.isspace():
-            word = at + 1
+        begin = at + 1

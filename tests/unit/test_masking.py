@@ -1,5 +1,6 @@
 """No secret that can be told by its name, its looks or its place is left in a target, a header or a host."""
 
+import sys
 import time
 from base64 import urlsafe_b64encode
 
@@ -185,3 +186,40 @@ def test_a_token_is_masked_whatever_stands_before_it_in_its_argument(before, tok
 
 def test_base64_of_a_secret_under_a_secret_name_is_masked_too():
     assert "Y2FuYXJ5" not in masked_query(f"auth={urlsafe_b64encode(b'canary').decode()}")
+
+
+HOSTILE = [
+    "ghp_ sk_ AKIA xox-", "%61=%62&", "eyJ.", "eyJhbGciOiJIUzI1NiJ9.", "/a;b=c", "%22a%22:1&", "a;b@c=", "a:b@", "a=1;",
+    "a" * 190 + "=x&", '"a":1,', "http://a?b=c&", "gw_", "a%253D%2525",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+@pytest.mark.parametrize("mask", [masked_query, masked_path, masked_text])
+def test_hostile_text_is_masked_in_a_bounded_number_of_calls(mask, unit):
+    calls = 0
+
+    def note(frame, event, argument):
+        nonlocal calls
+        calls += event in {"call", "c_call"}
+
+    text = (unit * 4_096)[:4_096]
+    sys.setprofile(note)
+    try:
+        mask(text)
+    finally:
+        sys.setprofile(None)
+
+    assert calls < 30_000
+
+
+def test_what_is_behind_the_bounds_is_masked_as_a_whole():
+    arguments = "&".join(f"a{number}=%20" for number in range(40))
+
+    assert masked_query(arguments).endswith("a31=%20&***")
+    assert masked_path("/" + "a;b/" * 40).endswith("/a;b/***")
+    assert masked_query("a=%20" + ";b=1" * 70) == "***"
+    assert masked_text("x?" + "&".join(["b=1"] * 70)) == "***"
+    assert masked_text('{"x":1} ' * 70) == "***"
+    assert masked_text("a:b@c " * 24 + "d@ secret") == "***@c " * 24 + "***"
+    assert masked_text("ghp_ " * 25 + "secret") == "ghp_ " * 24 + "***"

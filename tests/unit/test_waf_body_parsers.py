@@ -35,12 +35,12 @@ def test_values_have_the_names_of_their_place():
 
 
 def test_list_in_a_list_has_two_pairs_of_brackets():
-    assert json_reader.read('[["some words"]]') == [BodyText((None, "$[*][*]"), "some words")]
+    assert json_reader.read('[["some words"]]') == [BodyText((None, "$[*][*]"), "some words", is_field=True)]
 
 
 def test_string_that_is_cut_is_read_up_to_its_end():
-    assert json_reader.read_loosely('{"a": "some words and mo') == [BodyText(None, "some words and mo")]
-    assert json_reader.read_loosely('{"a": "some words \\u003cand \\u00') == [BodyText(None, "some words <and \\u00")]
+    assert json_reader.read_loosely('{"a": "some words and mo') == [BodyText(None, "some words and mo", is_field=True)]
+    assert json_reader.read_loosely('{"a": "some words \\u003cand \\u00')[0].text == "some words <and \\u00"
     assert json_reader.read_loosely('{"a": "x\\q and more') == [BodyText(None, '{ :  "x\\q and more')]
 
 
@@ -76,7 +76,7 @@ def test_charset_decides_what_a_text_says():
 
 
 def test_parts_that_are_unusual_show_their_heads():
-    heads = [text for name, text, _ in multipart.read(
+    heads = [text for name, text, _, _ in multipart.read(
         form_data(
             (field("a"), ""), (field("a-b"), ""), (field("a", '; filename="x"'), ""), ("Content-Type: text/plain", ""),
             ("Content-Type: text/plain; x=y", ""), ("X-A: b", ""),
@@ -160,7 +160,7 @@ def test_documents_of_very_many_elements_are_read_as_raw_text_from_there_on():
     few = xml_reader.read("<a>" + "<b/>" * 200 + "<c>some words</c></a>")
     many = xml_reader.read("<a>" + "<b/>" * 3_000 + "<c>some words</c></a>")
 
-    assert few == [BodyText((None, "/a/c"), "some words")]
+    assert few == [BodyText((None, "/a/c"), "some words", is_field=True)]
     assert [each.region for each in many] == [BodyRegion.TEXT, Target.BODY]
     assert many[0].text.endswith("<c>some words</c></a>")
     assert many[1].text == BODY_MARK

@@ -18,7 +18,7 @@ from gatewall.engine.waf.lines import on_one_line
 from gatewall.engine.waf.patterns import PatternRefused, Placed
 from gatewall.engine.waf.reading import CUT, beginning_of, raw_uri, values_of
 from gatewall.engine.waf.rules import BodyRegion, Category, Operator, Region, Target, WafRule
-from gatewall.engine.waf.scanning import OneByOne, Scanner, Scanners
+from gatewall.engine.waf.scanning import Hit, OneByOne, Scanner, Scanners
 from gatewall.engine.waf.scope import Scope
 from gatewall.engine.waf.values import Value
 
@@ -27,9 +27,10 @@ PATTERNS = tuple([on_one_line(rule.pattern).encode("ascii") for rule in BUILTIN_
 TEXT_PATTERNS = tuple([PATTERNS[number] for number in IN_TEXT])
 """The patterns for texts and files: a quarter of the cost of all."""
 LONG_TEXT = 8_192
-BEGINNING_OF_TEXT = 4_096
-"""Of longer texts, this much is scanned first."""
+BEGINNING_OF_TEXT = 2_048
+"""Of longer texts, this much is scanned first; the scan of the whole stops where the matches suffice."""
 _EVERY = range(len(PATTERNS))
+_IN_TEXT = frozenset(IN_TEXT)
 SHORT_URI = 512
 """For longer URIs, RE2 on the few patterns for the raw URI is cheaper than one scan for all patterns."""
 _BLOCK = Action.BLOCK  # an enum look-up would be the most expensive part of handling a match
@@ -52,7 +53,7 @@ class BuiltinMatcher:
         for position, rule in rules:
             placed = Placed.of(position, rule, regions_of(rule))
             number = _NUMBERS.get(rule.pattern)
-            if rule.transforms or rule.operator is not Operator.REGEX:
+            if rule.transforms or rule.operator is not Operator.REGEX or _is_retargeted(number, placed):
                 number = None
             if number is None:
                 self._others.append(placed)  # edited by the operator, or of another release
@@ -107,18 +108,39 @@ class BuiltinMatcher:
                 continue
             if stop_at and sum([len(text) for _, _, text in group]) > LONG_TEXT:
                 found += self._in_beginning(group, scope)
+                if not self._suffices(found, stop_at):
+                    found += self._in_long_texts(group, scope, found, stop_at)
                 if self._suffices(found, stop_at):
                     found += self._marks(scope)
                     break
-            found += self._found(self.text_scanner, IN_TEXT, group, scope)
+            else:
+                found += self._found(self.text_scanner, IN_TEXT, group, scope)
         found += [each for each in self._others if scope.covers(each.rule) and _holds(each, values, scope)]
         return list({each.position: each for each in found}.values())
 
     def _found(self, scanner: Scanner, numbers: Sequence[int], values: list[Value], scope: Scope) -> list[Placed]:
         """Return the rules that match one of the values, by one scan; by one more of each target if there is doubt."""
         hits = scanner.scan("\n".join([value for _, _, value in values]).encode("latin-1"))
-        if not hits:
-            return []
+        return self._of_hits(hits, scanner, numbers, values, scope) if hits else []
+
+    def _in_long_texts(self, values: list[Value], scope: Scope, found: list[Placed], stop_at: int) -> list[Placed]:
+        """Return the rules that match one of the texts, by one scan that ends when they suffice with those found."""
+        ends = _ends(values)
+        so_far = list(found)
+
+        def is_enough(hit: Hit) -> bool:
+            number, end = hit
+            value = values[bisect_left(ends, end)]
+            rules = self._by_number.get(IN_TEXT[number], ())
+            so_far.extend([each for each in rules if scope.covers(each.rule) and _is_target(each, value, scope)])
+            return self._suffices(so_far, stop_at)
+
+        hits = self.text_scanner.scan_until("\n".join([text for _, _, text in values]).encode("latin-1"), is_enough)
+        return self._of_hits(hits, self.text_scanner, IN_TEXT, values, scope) if hits else []
+
+    def _of_hits(
+        self, hits: list[Hit], scanner: Scanner, numbers: Sequence[int], values: list[Value], scope: Scope
+    ) -> list[Placed]:
         ends = _ends(values)
         found: list[Placed] = []
         doubtful: list[Placed] = []
@@ -210,6 +232,11 @@ class BuiltinMatcher:
                 (number is not None and hits is not None) or placed.test(transforms.apply(placed.rule.transforms, uri))
             )
         ]
+
+
+def _is_retargeted(number: int | None, placed: Placed) -> bool:
+    """True if the operator added the body to the targets of a rule that the scan of texts leaves out."""
+    return number not in _IN_TEXT and BodyRegion.TEXT in placed.targets
 
 
 def _reads_as_re2(scanner: Scanner) -> bool:

@@ -16,10 +16,13 @@ _BYTES = tuple(map(chr, range(0x100)))
 _PAIRS = {first + second: int(first + second, 16) for first in _HEX for second in _HEX}
 _OCTALS = {f"{code:03o}": code & 0xFF for code in range(0o1000)}
 _IN_BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_="
+_IN_FORM_BASE64 = _IN_BASE64 + b" \r"
 _UNSEEN = bytes([*range(9), 11, *range(14, 32), *range(127, 161)])
 _UNREADABLE = bytes([*range(9), 11, 12, *range(14, 32), *range(127, 256)])
+_PRINTABLE = bytes([*range(32, 127), *range(161, 173), *range(174, 256)])
 _SIGNS = ("\\", "&", "/*")
 _SHELL_QUOTES = b"'\"\\^`"
+_WIDE = frozenset({b"u", b"U"})
 _MOST_WIDE = 128
 """Percent signs of a value that may begin ``%uXXXX``; what is behind them is decoded as ``%XX`` only."""
 _MOST_MALFORMED = 64
@@ -29,53 +32,67 @@ MIN_BASE64 = 12
 _SHORT = 256
 _PADDING = (b"", None, b"==", b"=")
 """Padding by length modulo four; a remainder of one is not base64."""
-_PLAIN_BASE64 = bytes.maketrans(b"-_", b"+/")
+_PLAIN_BASE64 = bytes.maketrans(b"-_ ", b"+/+")
+"""To the plain alphabet, of URLs and of forms whose client did not encode its plus signs."""
 _NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _BLANKS = ("\xc2\xa0", "\xc0\xa0", "\xe0\x80\xa0", "\xf0\x80\x80\xa0")
+_BEGINNING = 8_192  # of a long text, tells most texts from base64
 _MAX_UNREADABLE = 33  # decoded base64 may have one unreadable character in this many
 
 
 def percent_decoded(text: str) -> str:
     """Decode ``%XX`` and ``%uXXXX`` until nothing changes, at most three times."""
+    is_valid = len(text) <= _BEGINNING  # an escape at the end of a long text may make a first try in vain
     for _ in range(ROUNDS):
         if "%" not in text:
             break
-        decoded = _bytes_decoded(_wide_decoded(text).encode("latin-1")).decode("latin-1")
+        decoded, is_valid = _bytes_decoded(text.encode("latin-1"), is_valid=is_valid)
         if decoded == text:
             break
         text = decoded
     return text
 
 
-def _bytes_decoded(data: bytes) -> bytes:
-    escapes = data.replace(b"\\", b"\\\\").replace(b"%", b"\\x")
-    try:  # in C, ten times as fast; raises ValueError for malformed escapes
-        return escape_decode(escapes)[0]
-    except ValueError:
-        if data.count(b"%") <= _MOST_MALFORMED:
-            return unquote_to_bytes(data)
-    first = unquote_to_bytes(b"%".join(data.split(b"%", _MOST_MALFORMED)[:_MOST_MALFORMED]))
-    rest = b"%" + data.split(b"%", _MOST_MALFORMED)[-1]
-    return first + escape_decode(rest.replace(b"\\", b"\\\\").replace(b"%", b"\\x"), "ignore")[0]
+def _bytes_decoded(data: bytes, *, is_valid: bool) -> tuple[str, bool]:
+    """Return the decoded text, and whether all escapes are valid; ``is_valid`` if they may be."""
+    if is_valid:
+        try:  # in C, ten times as fast; raises ValueError for malformed escapes, among them ``%uXXXX``
+            return escape_decode(_as_escapes(data))[0].decode("latin-1"), True
+        except ValueError:
+            pass
+    *begin, rest = _wide_decoded(data).split(b"%", _MOST_MALFORMED)
+    if len(begin) < _MOST_MALFORMED:
+        return unquote_to_bytes(b"%".join([*begin, rest])).decode("latin-1"), False
+    decoded = unquote_to_bytes(b"%".join(begin)) + escape_decode(_as_escapes(b"%" + rest), "ignore")[0]
+    return decoded.decode("latin-1"), False
+
+
+def _as_escapes(data: bytes) -> bytes:
+    return data.replace(b"\\", b"\\\\").replace(b"%", b"\\x")
+
+
+def is_printable(text: str) -> bool:
+    """Return ``text.isprintable()`` of latin-1 text; of a long one six times as fast."""
+    return text.isprintable() if len(text) < _SHORT else not text.encode("latin-1").translate(None, _PRINTABLE)
 
 
 def _without(text: str, unwanted: bytes) -> str:
     return text.encode("latin-1").translate(None, unwanted).decode("latin-1")
 
 
-def _wide_decoded(text: str) -> str:
+def _wide_decoded(data: bytes) -> bytes:
     """Decode ``%uXXXX``, which old IIS and some frameworks accept."""
-    if "%u" not in text and "%U" not in text:
-        return text
-    first, *parts = text.split("%", _MOST_WIDE)
+    first, *parts = data.split(b"%", _MOST_WIDE)
+    if _WIDE.isdisjoint([part[:1] for part in parts]):
+        return data
     found = [first]
     for part in parts:
-        digits = part[1:5]
-        if part[:1] in {"u", "U"} and len(digits) == 4 and _HEX.issuperset(digits):
-            found.append(character(int(digits, 16)) + part[5:])
+        digits = part[1:5].decode("latin-1")
+        if part[:1] in _WIDE and len(digits) == 4 and _HEX.issuperset(digits):
+            found.append(character(int(digits, 16)).encode("latin-1") + part[5:])
         else:
-            found.append("%" + part)
-    return "".join(found)
+            found.append(b"%" + part)
+    return b"".join(found)
 
 
 def character(code: int) -> str:
@@ -114,7 +131,7 @@ def loosened(text: str) -> str:
         text = _spaced(text)
     if "/*" in text:
         text = _without_comments(text)
-    return text if text.isprintable() else _without(text.replace("\x0b", " "), _UNSEEN)
+    return text if is_printable(text) else _without(text.replace("\x0b", " "), _UNSEEN)
 
 
 def _unescaped(text: str) -> str:
@@ -210,19 +227,39 @@ def _short_base64_decoded(text: str) -> str | None:
     return _base64_decoded(text)
 
 
+def form_base64_decoded(text: str) -> str | None:
+    """Decode base64 from a form whose client did not encode its plus signs, with or without line breaks."""
+    if len(text) > _SHORT:
+        coded = text.encode("latin-1")
+        return None if coded.translate(None, _IN_FORM_BASE64) else _decoded_base64(coded.translate(None, b"\r"))
+    if " " in text:
+        text = text.replace(" ", "+")
+    return _short_base64_decoded(text.replace("\r", "") if "\r" in text else text)
+
+
 def _base64_decoded(text: str) -> str | None:
     if len(text) < MIN_BASE64:
         return None
     coded = text.encode("latin-1")
-    if coded.translate(None, _IN_BASE64):
-        return None
+    return None if coded.translate(None, _IN_BASE64) else _decoded_base64(coded)
+
+
+def _decoded_base64(coded: bytes) -> str | None:
+    """Decode base64 of its characters only, if the result is readable."""
     body = coded.rstrip(b"=")
     padding = _PADDING[len(body) % 4]
     if padding is None:
         return None
+    body = body.translate(_PLAIN_BASE64) + padding
+    readable = len(body) * 3 // 4 // _MAX_UNREADABLE  # unreadable characters that are too many
     try:
-        data = a2b_base64(body.translate(_PLAIN_BASE64) + padding)
+        if len(body) > _BEGINNING and _unreadable_in(a2b_base64(body[:_BEGINNING])) > readable:
+            return None
+        data = a2b_base64(body)
     except ValueError:
         return None
-    unreadable = len(data) - len(data.translate(None, _UNREADABLE))
-    return data.decode("latin-1") if unreadable * _MAX_UNREADABLE <= len(data) else None
+    return data.decode("latin-1") if _unreadable_in(data) * _MAX_UNREADABLE <= len(data) else None
+
+
+def _unreadable_in(data: bytes) -> int:
+    return len(data) - len(data.translate(None, _UNREADABLE))

@@ -8,7 +8,7 @@ from urllib.parse import unquote_to_bytes
 
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf.body.body_reader import Body
-from gatewall.engine.waf.body.texts import FORM_MARK, SEVERAL_LINES, UNINSPECTED, field_text
+from gatewall.engine.waf.body.texts import FORM_MARK, SEVERAL_LINES, UNINSPECTED, BodyText
 from gatewall.engine.waf.decoding import MIN_BASE64, base64_decoded, basic_decoded, percent_decoded
 from gatewall.engine.waf.exclusions import Name
 from gatewall.engine.waf.plain_headers import inspected_headers
@@ -25,6 +25,9 @@ MAX_READ = 65_536
 """Bytes of a body that are inspected."""
 MAX_SEPARATE = 40
 """Arguments and cookies that are matched one by one; further ones form one value."""
+MAX_OF_MANY = 16
+"""The same of over 100 arguments."""
+_MANY = 100
 LONG_URI = 1_024  # only of longer URIs is the beginning inspected first
 BEGINNING = 256
 _FOUR_LAYERS = "%252525"  # percent-encoding of a percent sign, three times
@@ -32,6 +35,7 @@ CUT = 32
 """Characters at the end of a cut value that may decode differently: half an escape, three times decoded."""
 _MOST_HEADERS = 32
 """Unusual headers that are matched one by one; further ones form one value."""
+_MAX_RAW = 4_096  # of a form, inspected as sent for encoding tricks
 _LONG_NAME = 16  # longer names may be base64
 _SHORT = 256
 FROM_ELSEWHERE = "\x01from elsewhere "
@@ -89,7 +93,7 @@ def raw_uri(request: AccessRequest) -> str:
 
 def _note_layers(values: Values, target: Target, text: str) -> None:
     """Note percent-encoding of more layers than are decoded."""
-    if _FOUR_LAYERS in text:
+    if "%" in text and _FOUR_LAYERS in text:  # the second search costs twenty times as much
         values.note(target, "layers")
 
 
@@ -130,8 +134,7 @@ def _arguments(values: Values, target: Region, query: str, request: AccessReques
     """Add the arguments of a query or form; ``request`` if they are its own."""
     if "+" in query:
         query = query.replace("+", " ")
-    parts = query.split("&", MAX_SEPARATE)
-    rest = parts.pop() if len(parts) > MAX_SEPARATE else ""
+    parts, rest = _separate(values, target, query)
     names = _ARG_NAMES if target is _ARGS else target
     encoded = "%" in query
     for part in parts:
@@ -146,14 +149,24 @@ def _arguments(values: Values, target: Region, query: str, request: AccessReques
         if not name.isidentifier() or "__" in name or len(name) >= _LONG_NAME:
             add(values, names, label, name)
         if value:
-            _, value, region = field_text(None, value) if target is _BODY else (None, value, target)
+            _, value, region, _ = values.judged(BodyText(None, value, target, target is _BODY))
             add(values, region, label, value)
             if request and (value[:4] == "http" or value[:2] == "//") and name.lower() in REDIRECTS:
                 add_redirect(values, target, label, value, request)
     if rest:
-        values.note(target, "arguments")
         region = BodyRegion.TEXT if target is _BODY else BodyRegion.HEAD
         add(values, region, None, percent_decoded(rest.replace("&", "\f")), base64=False)
+
+
+def _separate(values: Values, target: Region, query: str) -> tuple[list[str], str]:
+    """Return the arguments that are matched one by one, and the others, which are noted."""
+    most = MAX_OF_MANY if query.count("&") > _MANY else MAX_SEPARATE
+    parts = query.split("&", most)
+    if len(parts) <= most:
+        return parts, ""
+    values.note(target, "arguments")
+    values.limit_forms()
+    return parts, parts.pop()
 
 
 def _decoded_name(name: str) -> tuple[str, Name]:
@@ -257,7 +270,10 @@ def _body(values: Values, request: AccessRequest) -> None:
         values.append((_BODY, None, FORM_MARK))  # packed in a way that the site may unpack
     is_cut = len(data) > MAX_READ
     body = Body(data[:MAX_READ], request.header("content-type"), request.method, is_whole=is_whole, is_cut=is_cut)
-    for name, text, region in body.texts:
+    if body.is_limited:
+        values.limit_forms()
+    for found in body.texts:
+        name, text, region, _ = values.judged(found)
         if region is _BODY:
             _note_layers(values, _BODY, text)
         add(values, region, name, percent_decoded(text) if region is _BODY and "%" in text else text)
@@ -265,7 +281,7 @@ def _body(values: Values, request: AccessRequest) -> None:
         if "%" in form:
             _note_layers(values, _BODY, form)
             values.has_texts = True
-            values.append((BodyRegion.RAW, None, _encoded_otherwise(_without_documents(form[:MAX_HEADER]))))
+            values.append((BodyRegion.RAW, None, _encoded_otherwise(_without_documents(form[:_MAX_RAW]))))
         _arguments(values, _BODY, form, request)
 
 

@@ -19,6 +19,9 @@ class Scanner(Protocol):
     def scan(self, text: bytes) -> list[Hit]:
         """Return one match of each matching pattern, unordered."""
 
+    def scan_until(self, text: bytes, is_enough: Callable[[Hit], bool]) -> list[Hit]:
+        """Return the matches as ``scan`` does, but stop at the first for which ``is_enough`` returns True."""
+
 
 class Scanners(Protocol):
     """Source of compiled scanners; compiling takes seconds."""
@@ -43,3 +46,12 @@ class OneByOne:
 
     def scan(self, text: bytes) -> list[Hit]:
         return [(number, end) for number, ends in enumerate(self._searches) if (end := ends(text)) >= 0]
+
+    def scan_until(self, text: bytes, is_enough: Callable[[Hit], bool]) -> list[Hit]:
+        hits: list[Hit] = []
+        for number, ends in enumerate(self._searches):
+            if (end := ends(text)) >= 0:
+                hits.append((number, end))
+                if is_enough(hits[-1]):
+                    break
+        return hits

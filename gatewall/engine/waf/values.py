@@ -4,10 +4,11 @@ No value contains a line feed, which joins values for the scan.
 """
 
 from gatewall.engine.waf.body import json_reader, xml_reader
-from gatewall.engine.waf.body.texts import UNINSPECTED, BodyText
+from gatewall.engine.waf.body.texts import UNINSPECTED, BodyText, field_text, is_long, rest_text
 from gatewall.engine.waf.decoding import (
     MIN_BASE64,
     base64_decoded,
+    form_base64_decoded,
     loosened,
     percent_decoded,
     signs_in,
@@ -21,7 +22,7 @@ from gatewall.engine.waf.scope import part_of
 Value = tuple[Region, Name | None, str]
 """Target or region of the body, name of the argument, header, cookie or part of the body, and text (latin-1)."""
 
-MAX_SIGNS = 128
+MAX_SIGNS = 96
 """Entities, escapes and comments of a request that are decoded; a value with more is inspected as sent behind them."""
 MAX_INSPECTED = 3_072
 """Characters of the URI and headers, and again of the body, that all rules inspect; the rest is inspected as text."""
@@ -29,10 +30,18 @@ MAX_TEXT = 131_072
 """Characters of texts and files, the rest of other values included, that are inspected: a body, as sent and decoded."""
 MAX_FORMED = 16
 """Values whose further forms are inspected one by one; those of further values are inspected as one text."""
+MAX_FORMED_OF_MANY = 8
+"""The same of a request with more values than are inspected one by one."""
+MAX_SIGNS_OF_MANY = 48
 MAX_FORMED_LENGTH = 6_144
 """Characters of all values whose further forms are inspected."""
 _MAX_TOGETHER = 4_096
+_MAX_SIGNS_TOGETHER = 32
 _MAX_CODED = 32  # values that are decoded from base64 or JSON
+_MAX_JUDGED = 4_096
+"""Characters of long values that are classified as texts or single values; further ones are texts."""
+_MAX_JUDGED_OF_ONE = 1_024
+_MAX_BASE64 = 16_384  # characters that are inspected as sent of what is decoded as a whole
 _VALUE = 16  # what a value costs besides its characters
 _OVERLAP = 256  # of what all rules inspect and the rest, for attacks at the border
 _MAX_DEPTH = 3  # base64 in JSON in base64
@@ -40,6 +49,9 @@ _MAX_JSON_DEPTH = 6  # JSON in a string of JSON doubles its backslashes, so each
 _NOT_TRIGGERS = bytes(set(range(256)) - set(b"'\"\\&$`^\x00\xef\xa0"))
 _FORMLESS = bytes(set(range(32, 127)) - set(b"'\"\\&*$`^{["))
 """Text of these bytes only contains no trigger, no line feed and no JSON, but possibly base64."""
+_BEGINNING = 4_096  # of a long text, tells in most what it holds
+_LINE_BREAKS = b"\r\n"
+"""In base64, all other characters are formless."""
 _JOINT = "\f"
 _IN_TOKENS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
 _BODY = Target.BODY
@@ -58,8 +70,8 @@ class Values(list[Value]):
     """
 
     __slots__ = (
-        "_is_noted", "_unformed", "coded_left", "formed_left", "formed_length_left", "has_texts", "left",
-        "signs_left", "text_left",
+        "_is_noted", "_unformed", "coded_left", "formed_left", "formed_length_left", "has_texts", "judged_left",
+        "left", "signs_left", "text_left",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -70,6 +82,7 @@ class Values(list[Value]):
         self.formed_left = MAX_FORMED
         self.formed_length_left = MAX_FORMED_LENGTH
         self.coded_left = _MAX_CODED
+        self.judged_left = _MAX_JUDGED
         self._unformed: list[str] = []
         self._is_noted = False
         self.has_texts = False
@@ -110,6 +123,21 @@ class Values(list[Value]):
             self._is_noted = True
             self.append((_NOTED_AS.get(target, _BODY), None, UNINSPECTED + what))
 
+    def limit_forms(self) -> None:
+        """Inspect the further forms of fewer values one by one: too many values are there, which is noted."""
+        self.formed_left = min(self.formed_left, MAX_FORMED_OF_MANY)
+        self.signs_left = min(self.signs_left, MAX_SIGNS_OF_MANY)
+
+    def judged(self, found: BodyText) -> BodyText:
+        """Return a text of a body with its region; of too many long values, TEXT."""
+        if not found.is_field:
+            return found
+        if is_long(found.text):
+            if self.judged_left <= 0:
+                return rest_text(found.text, found.name)
+            self.judged_left -= min(len(found.text), _MAX_JUDGED_OF_ONE)
+        return field_text(found.name, found.text)
+
     def may_form(self, target: Region, text: str) -> bool:
         """True if the further forms of a value are inspected separately; else they are with those of others."""
         if self.formed_left > 0:
@@ -123,34 +151,34 @@ class Values(list[Value]):
         """Append the further forms of the values beyond ``MAX_FORMED``, as one text."""
         if self._unformed:
             text = _JOINT.join(self._unformed)[:_MAX_TOGETHER]
-            self.put(BodyRegion.TEXT, None, loosened(split_at_signs(text, MAX_SIGNS)[0]).replace("\n", "\r"))
+            self.put(BodyRegion.TEXT, None, loosened(split_at_signs(text, _MAX_SIGNS_TOGETHER)[0]).replace("\n", "\r"))
 
 
 def add(values: Values, target: Region, name: Name | None, text: str, *, base64: bool = True, depth: int = 0) -> None:
     """Add a value and its further forms."""
-    unusual = text.encode("latin-1").translate(None, _FORMLESS)
+    unusual = text[:_BEGINNING].encode("latin-1").translate(None, _FORMLESS)
+    if len(text) > _BEGINNING and not unusual.translate(None, _NOT_TRIGGERS):
+        unusual = text.encode("latin-1").translate(None, _FORMLESS)
+    is_plain = not unusual.translate(None, _LINE_BREAKS)
+    if "\n" in text and is_plain:
+        text = text.replace("\n", "\r")
+    if base64 and is_plain and len(text) >= MIN_BASE64:
+        text = _coded(values, target, name, text, depth)
     if not unusual:
         values.put(target, name, text)
-        if base64 and len(text) >= MIN_BASE64:
-            _look_through(values, target, name, text, depth)
         return
-    if text[:1] in {"{", "["} and _is_of_body(target) and depth < _MAX_JSON_DEPTH and values.coded_left > 0:
-        values.coded_left -= 1
-        found = json_reader.read(text)
-        if found is not None:  # only structure is between its strings
-            for each in found:
-                _add_inside(values, target, name, each, depth + 1)
-            return
+    if text[:1] in {"{", "["} and _is_of_body(target) and _add_json(values, target, name, text, depth):
+        return
     if target is _BODY and text[:1] == "<" and text[-1:] == ">":
         target = _markup(values, name, text, depth)
     if "\n" in text:
         text = text.replace("\n", "\r")
     values.put(target, name, text)
     is_file = target is BodyRegion.FILE  # a site that runs it does not decode it before
-    has_forms = not is_file and (unusual.translate(None, _NOT_TRIGGERS) or "/*" in text)
+    has_forms = not is_file and (unusual.translate(None, _NOT_TRIGGERS) or (b"*" in unusual and "/*" in text))
     if has_forms and values.may_form(target, text):
         _other_forms(values, target, name, text)
-    if base64:
+    if base64 and not is_plain and text[:1] in {"{", "["}:
         _look_through(values, target, name, text, depth)
 
 
@@ -163,6 +191,25 @@ def _markup(values: Values, name: Name | None, text: str, depth: int) -> Region:
     for each in found or ():
         _add_inside(values, _BODY, name, each, _MAX_DEPTH)
     return _BODY if found is None else BodyRegion.TEXT
+
+
+def _coded(values: Values, target: Region, name: Name | None, text: str, depth: int) -> str:
+    """Add what a text of plain characters is decoded to; return what is inspected of it as sent."""
+    if not _look_through(values, target, name, text, depth) or len(text) <= _MAX_BASE64:
+        return text
+    values.note(target, "rest")
+    return text[:_MAX_BASE64]
+
+
+def _add_json(values: Values, target: Region, name: Name | None, text: str, depth: int) -> bool:
+    """Add the strings of JSON in a value of the body, between which only structure is; False if it is none."""
+    if depth >= _MAX_JSON_DEPTH or values.coded_left <= 0:
+        return False
+    values.coded_left -= 1
+    found = json_reader.read(text)
+    for each in found or ():
+        _add_inside(values, target, name, each, depth + 1)
+    return found is not None
 
 
 def _other_forms(values: Values, target: Region, name: Name | None, text: str) -> None:
@@ -185,34 +232,29 @@ def _other_forms(values: Values, target: Region, name: Name | None, text: str) -
         values.put(target, name, bare)
 
 
-def _look_through(values: Values, target: Region, name: Name | None, text: str, depth: int) -> None:
-    """Add values decoded from base64, JSON, or a token (JWT)."""
+def _look_through(values: Values, target: Region, name: Name | None, text: str, depth: int) -> bool:
+    """Add values decoded from base64, JSON, or a token (JWT); True if the text is base64."""
     if target is BodyRegion.FILE or (len(text) < MIN_BASE64 and text[:1] not in {"{", "["}):
-        return
+        return False
     if depth >= _MAX_DEPTH:
         if base64_decoded(text) is not None:
             values.note(target, "layers")
-        return
+        return False
     if values.coded_left <= 0:
         values.note(target, "layers")
-        return
+        return False
     if text[:3] == "eyJ" and text.count(".") == 2 and not text.encode("latin-1").translate(None, _IN_TOKENS):
         for part in text.split(".")[:2]:
             _look_through(values, target, name, part, depth)
-    elif (inside := base64_decoded(_pluses_restored(text))) is not None:
+    elif (inside := form_base64_decoded(text)) is not None:
         values.coded_left -= 1
         _add_decoded(values, target, name, inside, depth + 1)
-    elif text[:1] in {"{", "["}:
+        return True
+    elif text[:1] in {"{", "["} and not _is_of_body(target):  # ``add`` tried it
         values.coded_left -= 1
         for each in json_reader.read(text) or ():
             _add_inside(values, target, name, each, depth + 1)
-
-
-def _pluses_restored(text: str) -> str:
-    """Return base64 from a form whose client did not encode its plus signs; line breaks removed."""
-    if " " in text:
-        text = text.replace(" ", "+")
-    return text.replace("\r", "") if "\r" in text else text
+    return False
 
 
 def _add_decoded(values: Values, target: Region, name: Name | None, inside: str, depth: int) -> None:
@@ -228,6 +270,7 @@ def _add_decoded(values: Values, target: Region, name: Name | None, inside: str,
 
 
 def _add_inside(values: Values, target: Region, name: Name | None, found: BodyText, depth: int) -> None:
+    found = values.judged(found)
     region = found.region if target is _BODY or target is BodyRegion.TEXT else target
     add(values, region, name, percent_decoded(found.text), depth=depth)
 

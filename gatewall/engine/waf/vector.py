@@ -23,6 +23,7 @@ LAYOUT = f"2 {COMMON.hex()}"
 """Layout of serialized databases besides their patterns; part of the cache key."""
 _PARTS = 3  # compile time grows faster than the list: three databases take half the time of one
 _WORTH_PARTS = 128
+_BEGINNING = 4_096
 _LENGTH_BYTES = 8
 _NUMBER_BYTES = 4
 _ANYWHERE, _ELSEWHERE, _LEFT_OUT = b"a", b"e", b"l"
@@ -116,6 +117,27 @@ class VectorScanner:
                 scan(text, _note, 0, hits, scratch)
             return list(dict(sorted(hits, reverse=True)).items())  # a split pattern may match in both: keep the first
         return hits
+
+    def scan_until(self, text: bytes, is_enough: Callable[[Hit], bool]) -> list[Hit]:
+        try:
+            anywhere, elsewhere = self._local.scans
+        except AttributeError:
+            anywhere, elsewhere = self._local.scans = self._with_scratch()
+        hits: list[Hit] = []
+
+        def note(number: int, start: int, end: int, flags: int, context: None) -> bool:
+            hits.append((number, end))
+            return is_enough(hits[-1])
+
+        try:
+            if elsewhere and (text[:_BEGINNING].translate(None, COMMON) or text.translate(None, COMMON)):
+                for scan, scratch in elsewhere:  # first, because most attacks have an uncommon character
+                    scan(text, note, 0, None, scratch)
+            for scan, scratch in anywhere:
+                scan(text, note, 0, None, scratch)
+        except hyperscan.ScanTerminated:
+            pass
+        return list(dict(sorted(hits, reverse=True)).items())
 
     def _with_scratch(self) -> tuple[list[Scan], list[Scan]]:
         anywhere, elsewhere = (

@@ -4,7 +4,7 @@ from urllib.parse import unquote_to_bytes
 
 from gatewall.engine.waf.body import charsets, content_type, json_reader, multipart, xml_reader
 from gatewall.engine.waf.body.content_type import HeaderValue
-from gatewall.engine.waf.body.texts import BODY_MARK, FORM_MARK, BodyText, field_text, is_binary, readable, region_of
+from gatewall.engine.waf.body.texts import BODY_MARK, FORM_MARK, BodyText, field, is_binary, readable
 from gatewall.engine.waf.exclusions import Part
 from gatewall.engine.waf.rules import BodyRegion
 
@@ -50,6 +50,8 @@ class Body:
             self._read(media_type)
         if len(kinds) > 1:
             self.texts += (multipart.raw if len(kinds) <= _MAX_TYPES else multipart.raw_text)(everything)
+        self.is_limited = _MARK in self.texts
+        """More values are there than are read one by one, or they cannot be told apart."""
         if not self._is_whole:
             self.texts.append(BodyText(None, FORM_MARK if self.forms and not is_whole else BODY_MARK))
 
@@ -57,8 +59,9 @@ class Body:
         text, kind = self._text, media_type.value
         charset = media_type.parameters.get("charset", "")
         if charset and not kind.startswith("multipart/"):
-            decoded = charsets.decoded(text, charset)
-            if decoded is None or (decoded != text and not _is_xml(kind)):
+            begin = text[:_MAX_RECODED]
+            decoded = charsets.decoded(begin, charset)
+            if decoded is None or (decoded != begin and not _is_xml(kind)):
                 self._other_charset(charset)
         if kind == FORM:
             self._form(text)
@@ -110,7 +113,7 @@ class Body:
                 return False
             found = json_reader.read_loosely(text)
             if not is_declared and self._is_whole:
-                found = [*found, BodyText(None, readable(text), region_of(text)), _MARK]
+                found = [*found, field(None, readable(text)), _MARK]
         self.texts += found
         return True
 
@@ -139,7 +142,7 @@ class Body:
                 self.texts.append(BodyText(None, text[:_HEAD], BodyRegion.FILE))
             self.texts.append(BodyText(None, readable(text), BodyRegion.FILE))
         else:
-            self.texts.append(field_text(None, text))
+            self.texts.append(field(None, text))
 
 
 _FILES = frozenset({"text/html", "text/css", "text/javascript", "application/javascript", "image/svg+xml"})

@@ -5,9 +5,10 @@ cut, concatenated, with comments.
 """
 
 import json
+from collections.abc import Callable
 
 from gatewall.engine.waf.body.json_path import MAX_PATH, member
-from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, as_wire, field_text, rest_text
+from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, as_wire, field, rest_text
 from gatewall.engine.waf.decoding import MIN_BASE64
 from gatewall.engine.waf.exclusions import Part
 from gatewall.engine.waf.rules import BodyRegion, Target
@@ -16,14 +17,18 @@ MAX_VALUES = 64
 """Strings that are inspected one by one; further ones form one value."""
 _OVERLAP = 256
 _ESCAPE = len(r"\uXXXX")
-_MAX_STRINGS = 80  # of a text that is read loosely; what follows is not decoded
+_MAX_LINES = 80  # of JSON, each of which is parsed
+_MAX_STRINGS = 16  # of a text that is read loosely; what follows is decoded as one
 _MAX_MEMBERS = 1_024  # quotes and separators of a text that is parsed
 _MAX_ESCAPES = 2_048  # of a text that is parsed
+_BEGINNING = 12_288
 _MAX_TRIES = 2
 _MAX_LOOSE = 8_192  # characters of a longer text that are read loosely
 _JOINT = "\f"
-_decode_at = json.JSONDecoder(strict=False).raw_decode
-"""Decode the value that begins at an offset; return it and the offset behind it."""
+_scanstring: Callable[[str, int, bool], tuple[str, int]] = vars(json.decoder)["scanstring"]
+"""Decode the string behind the quote before an offset; return it and the offset behind it. Not in the stubs of mypy."""
+_MARKS = tuple(map(chr, range(1, 9)))
+_NO_MEMBERS = bytes(set(range(256)) - set(b'",{['))
 _STRUCTURE = b"{}[]:, \t\r\n0123456789.+-eEtrufalsn"
 
 
@@ -47,7 +52,7 @@ def read(text: str, part: Part | None = None) -> list[BodyText] | None:
 def read_lines(text: str, part: Part | None = None) -> list[BodyText] | None:
     """Return names and strings in lines of JSON; None if a line is not JSON, or there are too many."""
     lines = [line for line in _decoded(text).split("\n") if line.strip()]
-    if not 1 < len(lines) <= _MAX_STRINGS:
+    if not 1 < len(lines) <= _MAX_LINES:
         return None
     try:
         return _texts(list(map(_parsed, lines)), part)
@@ -60,9 +65,13 @@ def _parsed(text: str) -> object:
 
 
 def is_much(text: str) -> bool:
-    """True if a text has more members than are parsed."""
-    members = sum([text.count(each) for each in ('"', ",", "{", "[")])
-    return members > _MAX_MEMBERS or text.count("\\") > _MAX_ESCAPES
+    """True if a text (latin-1) has more members than are parsed."""
+    data = text.encode("latin-1")
+    return (len(data) > _BEGINNING and _holds_much(data[:_BEGINNING])) or _holds_much(data)
+
+
+def _holds_much(data: bytes) -> bool:
+    return len(data.translate(None, _NO_MEMBERS)) > _MAX_MEMBERS or data.count(b"\\") > _MAX_ESCAPES
 
 
 def read_loosely(text: str) -> list[BodyText]:
@@ -75,7 +84,7 @@ def read_loosely(text: str) -> list[BodyText]:
     while (begin := text.find('"', at)) >= 0 and len(between) <= _MAX_STRINGS:
         between.append(text[at:begin])
         try:
-            string, at = _decode_at(text, begin)
+            string, at = _scanstring(text, begin + 1, False)
         except ValueError:
             cut = _cut(text[begin:])
             if cut is None:
@@ -88,9 +97,10 @@ def read_loosely(text: str) -> list[BodyText]:
     if len(between) > _MAX_STRINGS:
         behind = between.pop() + behind
     if behind:
-        decoded = as_wire(_unescaped(behind))
+        unescaped, is_valid = _unescaped(behind)
+        decoded = as_wire(unescaped)
         found.append(rest_text(decoded))
-        if "\\" in behind and found[-1].text == decoded:  # packed bytes are not inspected as sent
+        if not is_valid and found[-1].text == decoded:  # packed bytes are not inspected as sent
             found.append(rest_text(as_wire(behind)))
         found.append(BodyText(None, BODY_MARK))
     rest = as_wire(" ".join(between))
@@ -99,21 +109,33 @@ def read_loosely(text: str) -> list[BodyText]:
     return found
 
 
-def _unescaped(text: str) -> str:
-    """Decode all escapes of JSON in a text, whatever strings they are in; of invalid ones, the first is left out.
+def _unescaped(text: str) -> tuple[str, bool]:
+    """Decode all escapes of JSON in a text, whatever strings they are in; return whether all were valid.
 
-    As one string, because a decoder written in C reads it: thousands of escapes cost less than a scan.
+    Of invalid ones, the first is left out. As one string, because a decoder written in C reads it: thousands of escapes
+    cost less than a scan. In it, characters that do not occur stand for escaped backslashes and quotes.
     """
-    left = text.replace("\\\\", "\\u005c").replace('\\"', "\\u0022").replace('"', _JOINT)
-    for _ in range(_MAX_TRIES):
+    if "\\" not in text:
+        return text.replace('"', _JOINT), True
+    left, marks = text, {}
+    for escape, meaning in (("\\\\", "\\"), ('\\"', '"')):
+        mark = next((each for each in _MARKS if each not in left), None)
+        if mark is None:
+            return text, False
+        left = left.replace(escape, mark)
+        marks[mark] = meaning
+    left = left.replace('"', _JOINT)
+    for number in range(_MAX_TRIES):
         try:
-            decoded, _end = _decode_at(f'"{left}"')
+            decoded, _end = _scanstring(f'{left}"', 0, False)
         except json.JSONDecodeError as error:
             at = left.rfind("\\", 0, error.pos + 1)
             left = left[: max(at, 0)] + left[at + 1 :]
         else:
-            return str(decoded)
-    return text
+            for mark, meaning in marks.items():
+                decoded = decoded.replace(mark, meaning)
+            return decoded, not number
+    return text, False
 
 
 def _cut(text: str) -> str | None:
@@ -121,7 +143,7 @@ def _cut(text: str) -> str | None:
     escape = text.find("\\", max(len(text) - _ESCAPE, 1))
     end = escape if escape >= 0 else len(text)
     try:
-        value, _ = _decode_at(text[:end].rstrip("\\") + '"')
+        value, _ = _scanstring(text[:end].rstrip("\\") + '"', 1, False)
     except ValueError:
         return None
     return f"{value}{text[end:]}"
@@ -175,7 +197,7 @@ class _Found:
         if len(self._texts) >= MAX_VALUES:
             self._rest.append(text)
         else:
-            self._texts.append(field_text((self._part, path) if path else None, as_wire(text)))
+            self._texts.append(field((self._part, path) if path else None, as_wire(text)))
 
     def result(self) -> list[BodyText]:
         if not self._rest:

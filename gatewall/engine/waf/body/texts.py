@@ -3,6 +3,7 @@
 import string
 from typing import NamedTuple
 
+from gatewall.engine.waf.decoding import is_printable
 from gatewall.engine.waf.exclusions import PartName
 from gatewall.engine.waf.rules import BodyRegion, Region, Target
 
@@ -16,7 +17,7 @@ SEVERAL_LINES = 3
 """Line breaks of a text: an attacked field has fewer."""
 _LONG = 80
 _LONG_SENTENCE = 60
-_LOOKED_AT = 2_048
+_LOOKED_AT = 512
 _JUDGED = 20_480
 """Characters at the beginning of a long text that decide its region; behind them it is TEXT in any case."""
 _WORDS = 10
@@ -48,19 +49,35 @@ _CONTROLS = bytes([*range(9), 11, *range(14, 32), 127])
 _CONTINUATIONS = bytes(range(0x80, 0xC0))
 _CONTROL_CHARACTERS = _CONTROLS.decode("latin-1")
 _MAX_PARAMETERS = 200
+_MAX_TAGS = 64
+"""Markup that tells whether a text is formatted only; elements that run scripts are found in texts as well."""
 
 
 class BodyText(NamedTuple):
-    """A text in a body: its name (field, JSON path, XML path), and the region whose rules inspect it (latin-1)."""
+    """A text in a body: its name (field, JSON path, XML path), and the region whose rules inspect it (latin-1).
+
+    Of a field's value, ``is_field``, the region is not known yet: ``field_text`` returns it.
+    """
 
     name: PartName | None
     text: str
     region: Region = Target.BODY
+    is_field: bool = False
 
 
 def as_wire(text: str) -> str:
     """Return Unicode text as latin-1 characters of its UTF-8 bytes."""
     return text if text.isascii() else text.encode("utf-8", "surrogatepass").decode("latin-1")
+
+
+def field(name: PartName | None, text: str) -> BodyText:
+    """Return a field's value whose region is still to be found."""
+    return BodyText(name, text, Target.BODY, True)
+
+
+def is_long(text: str) -> bool:
+    """True if it takes long to find the region of a field's value."""
+    return len(text) >= _LONG_SENTENCE
 
 
 def field_text(name: PartName | None, text: str) -> BodyText:
@@ -69,21 +86,21 @@ def field_text(name: PartName | None, text: str) -> BodyText:
     return BodyText(name, text, region_of(text)) if runs is None else BodyText(name, runs, BodyRegion.TEXT)
 
 
-def rest_text(text: str) -> BodyText:
-    """Return a part of a body whose values no parser separated; of packed bytes, the readable runs."""
+def rest_text(text: str, name: PartName | None = None) -> BodyText:
+    """Return a text whose values no parser separated, or one too many; of packed bytes, the readable runs."""
     runs = _packed_runs(text)
-    return BodyText(None, text if runs is None else runs, BodyRegion.TEXT)
+    return BodyText(name, text if runs is None else runs, BodyRegion.TEXT)
 
 
 def _packed_runs(text: str) -> str | None:
     begin = text[:_JUDGED]
-    is_packed = len(begin) >= _PACKED and not begin.isprintable() and _is_packed(begin)
+    is_packed = len(begin) >= _PACKED and not is_printable(begin) and _is_packed(begin)
     return _runs(text, _SHORTEST_PACKED_RUN) if is_packed else None
 
 
 def region_of(text: str) -> Region:
     """Return the region of a field's value: TEXT for several lines, markup of an editor, source code, binary."""
-    if len(text) < _LONG_SENTENCE and "<" not in text and text.isprintable() and not text.startswith("function"):
+    if len(text) < _LONG_SENTENCE and "<" not in text and is_printable(text) and not text.startswith("function"):
         return Target.BODY
     text = text[:_JUDGED]
     if len(text) >= _LONG and (text.count("\n") >= SEVERAL_LINES or text.count("\r") >= SEVERAL_LINES):
@@ -94,7 +111,7 @@ def region_of(text: str) -> Region:
         return BodyRegion.TEXT
     if len(text) >= _SCRAMBLED and _is_code_or_scrambled(text):
         return BodyRegion.TEXT
-    if not text.isprintable() and (_kinds(text, _CONTROL_CHARACTERS) >= _MANY_CONTROLS or _is_headers(text)):
+    if not is_printable(text) and (_kinds(text, _CONTROL_CHARACTERS) >= _MANY_CONTROLS or _is_headers(text)):
         return BodyRegion.TEXT
     return Target.BODY
 
@@ -146,9 +163,9 @@ def _is_formatted(text: str) -> bool:
     is_like_json = text[:2] in {'{"', '["'}  # with quotes that were escaped once too often
     if is_like_json:
         text = text.replace("\\", "")
-    before, *tags = text.split("<")
-    if len(text) >= _JUDGED and len(tags) > 1 and ">" not in tags[-1]:
-        tags.pop()  # cut
+    before, *tags = text.split("<", _MAX_TAGS)
+    if len(tags) > 1 and (len(tags) == _MAX_TAGS or (len(text) >= _JUDGED and ">" not in tags[-1])):
+        tags.pop()  # cut, or with further ones
     if before.rstrip()[-1:] in {"'", '"', "`", ">"} and not is_like_json:
         return False
     for tag in tags:

@@ -4,6 +4,8 @@ from gatewall.engine.waf.builtin.rule import ALL_BUT_REFERER, EVERYTHING_SENT, V
 from gatewall.engine.waf.rules import Category, Severity, Target
 
 _VALUES_FIRST = (*VALUES, Target.PATH, Target.HEADERS, Target.USER_AGENT, Target.REFERER)
+_ALIASED = r":\s*\w+\s*(?:\([^()]*\)\s*)?\{[^{}]*\}"
+"""A field of GraphQL behind its alias. It begins at the colon: a scan for words first costs ten times as much."""
 
 
 def _rule(
@@ -233,7 +235,7 @@ INJECTION_RULES = (
     ),
     _rule(
         "graphql-flood",
-        r"(?:\{[^{}]*){20}|(?:\w+\s*:\s*\w+\s*(?:\([^()]*\)\s*)?\{[^{}]*\}[\s,]*){20}|(?:\w+\s*:\s*__typename[\s,]+){20}",
+        r"(?:\{[^{}]*){20}|(?:" + _ALIASED + r"[\s,]*\w+\s*){19}" + _ALIASED + r"|(?:\w+\s*:\s*__typename[\s,]+){20}",
         "a GraphQL query of very many levels or aliases",
         targets=(Target.BODY, Target.ARGS),
     ),
