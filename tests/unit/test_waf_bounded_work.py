@@ -2,6 +2,7 @@
 
 import json
 from base64 import b64encode
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -43,6 +44,18 @@ def test_scan_ends_at_the_first_match_that_is_enough(made):
     )
     assert [number for number, _ in scanner.scan_until(b"bc", lambda _hit: False)] == [1]
     assert [number for number, _ in scanner.scan_until(b"." * 5_000 + b"<a", lambda _hit: False)] == [0]
+
+
+@pytest.mark.parametrize("made", SCANNERS)
+def test_scan_that_ends_early_has_its_own_state_in_each_thread(made):
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(made(PATTERNS).scan_until, b"x bc", lambda _hit: True).result() == [(1, 4)]
+
+
+def test_attack_in_the_65th_string_of_a_list_is_found_and_noted():
+    strings = json.dumps([f"text {number}" for number in range(65)] + [SCRIPT])
+
+    assert {NOTE, "xss-script-tag"} <= names(request(strings, "application/json"))
 
 
 def test_scan_of_a_long_text_ends_where_the_matches_suffice_and_the_rest_is_noted():
