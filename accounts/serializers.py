@@ -1,5 +1,6 @@
 """Serializers of users."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from rest_framework import serializers
@@ -33,16 +34,20 @@ class UserInput(StrictInput):
     current_password = password_field(required=False)
     code = TextField(max_length=64, write_only=True, required=False)
 
+    def get_fields(self) -> dict[str, Any]:
+        """Require a password unless the user is invited."""
+        fields, sent = super().get_fields(), getattr(self, "initial_data", None)
+        fields["password"].required = isinstance(sent, Mapping) and not sent.get("invite")
+        return fields
+
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Require a password or an invitation for a new user, and refuse both; a change has no invitation."""
+        """Refuse a password together with an invitation, and an invitation in a change."""
         attrs = dict(super().validate(attrs))
         if self.partial:
             if attrs.pop("invite", False):
                 raise serializers.ValidationError({"invite": "POST /users/:id/invitation invites a user"})
-        elif bool(attrs.get("invite")) == ("password" in attrs):
-            field, code = ("invite", "invalid") if attrs.get("invite") else ("password", "required")
-            words = "send a password, or invite: true to let the user set one"
-            raise serializers.ValidationError({field: [serializers.ErrorDetail(words, code=code)]})
+        elif attrs.get("invite") and "password" in attrs:
+            raise serializers.ValidationError({"invite": "send a password, or invite: true to let the user set one"})
         return attrs
 
 
@@ -72,9 +77,9 @@ class UserOutput(serializers.ModelSerializer[User]):
 
 
 class InvitedOutput(serializers.Serializer[Any]):
-    """The invitation of a new user, for its creator; null without one."""
+    """The invitation of a new user, for its creator."""
 
-    invitation = OfferOutput(allow_null=True)
+    invitation = OfferOutput(required=False)
 
 
 class SessionOutput(serializers.ModelSerializer[Session]):

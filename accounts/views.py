@@ -76,7 +76,7 @@ class Users(Resource):
         return user
 
     def created(self, row: Model) -> dict[str, Any]:
-        return {**super().created(row), "invitation": self.invitation}
+        return super().created(row) | ({"invitation": self.invitation} if self.invitation else {})
 
     def _invite(self, user: User) -> dict[str, Any]:
         origin = browser.origin(self.request)

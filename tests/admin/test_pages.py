@@ -26,6 +26,7 @@ from policies.rules.builtin import seed_waf_rules
 from tests.admin.conftest import ADMIN
 from tests.support.proxies import PASSWORD
 from webhooks import services as webhooks
+from webhooks.models import Mail
 
 INLINE = re.compile(r"<script(?![^>]*\ssrc=)[^>]*>|<style|\sstyle=|\son[a-z]+=|javascript:", re.IGNORECASE)
 OUTSIDE = re.compile(r"""(?:src|href|action)=["'](?:https?:)?//""", re.IGNORECASE)
@@ -64,6 +65,7 @@ def rows(alice, bob):
         ),
         webhook,
         webhooks.send_test(webhook, actor="test"),
+        Mail.objects.create(kind="password-changed", user=bob, at=bob.created_at),
     ]
     secrets = [
         session.token.text,
