@@ -106,7 +106,11 @@ DATABASE_DECIDES = (
         files("tests/integration", "*_page", "*_pages", "account_*", "guard_*", "languages", "return_url", "step_up")
     ),
     *ignored(files("tests/integration", "*commands", "*_command", "exit_codes", "deploy_checks", "rotate_keys")),
-    *ignored(files("tests/integration", "benches", "*_clocks", "list_fetching", "*_refused", "reloads_at_once")),
+    *ignored(
+        files(
+            "tests/integration", "first_users", "benches", "*_clocks", "list_fetching", "*_refused", "reloads_at_once"
+        )
+    ),
     *ignored(files("tests/integration", "sign_in_secrets", "watch_attacks")),
     *files("tests/gate", "freshness", "revisions"),
     *files("tests/api", "bad_input", "filters", "lists", "long_lists", "rows", "unavailable"),
@@ -116,6 +120,7 @@ DATABASE_DECIDES = (
 ALL_WITH_DATABASE = (
     *(CONTRACT, "tests/api", "tests/gate", "tests/integration"),
     *ignored(files("tests/gate", "bytes", "planes", "planes_spoofing", "token_attacks")),
+    *ignored(files("tests/integration", "first_users")),
 )
 
 

@@ -23,6 +23,7 @@ from gatewall.api.codes import PROBLEM_CODES
 from gatewall.api.problems import MEDIA_TYPE
 from gatewall.api.scopes import Scope
 from licensing import services as licensing
+from tests.support import first_users
 from tests.support.cast import CLIENT, OFFICE
 
 if TYPE_CHECKING:
@@ -35,9 +36,8 @@ _ALWAYS_EMPTY_OF = ("Traceback", "SELECT ", "psycopg", "sqlite3")
 
 def a_user(username: str, **values: Any) -> User:
     """Create a user with the test password."""
-    return services.create_user(
-        actor="cast", username=username, password=PASSWORD, email=f"{username.lower()}@office.example", **values
-    )
+    values = {"username": username, "password": PASSWORD, "email": f"{username.lower()}@office.example", **values}
+    return first_users.create(services.create_user, actor="cast", **values)
 
 
 def a_token(
