@@ -1,6 +1,6 @@
 """Compile the built-in WAF patterns once for all tests of this checkout."""
 
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from gatewall.engine.waf.builtin_matcher import PATTERNS, TEXT_PATTERNS
@@ -30,10 +30,15 @@ def compile_here(patterns: tuple[bytes, ...]) -> bytes:
     return _builtin(patterns) if patterns in {PATTERNS, TEXT_PATTERNS} else VectorScanner.compiled(patterns).dumped()
 
 
+@lru_cache(maxsize=4)
+def scanner_of(patterns: tuple[bytes, ...]) -> VectorScanner:
+    """Return a scanner for ``vector._compiled``; that of the built-in patterns is loaded: to compile it takes 5 s."""
+    return _builtin_scanner(patterns) if patterns in {PATTERNS, TEXT_PATTERNS} else VectorScanner.compiled(patterns)
+
+
 @cache
-def builtin_scanner() -> VectorScanner:
-    """Return the scanner of the built-in patterns, for what would compile them: that takes five seconds of CPU."""
-    return VectorScanner.loaded(compile_here(PATTERNS))
+def _builtin_scanner(patterns: tuple[bytes, ...]) -> VectorScanner:
+    return VectorScanner.loaded(_builtin(patterns))
 
 
 @cache

@@ -5,8 +5,7 @@ import pytest_socket
 from hypothesis import HealthCheck, settings
 
 from gatewall.engine.waf import vector
-from gatewall.engine.waf.builtin_matcher import PATTERNS
-from tests.support.patterns import builtin_scanner
+from tests.support.patterns import scanner_of
 from tests.unit.publications import some_files
 
 # Nothing about time: a slow machine is no finding.
@@ -19,6 +18,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("unit")
+# Before the modules are imported: some make a matcher for all their tests.
+vector._compiled = scanner_of
 
 
 def pytest_addoption(parser, pluginmanager):
@@ -31,17 +32,6 @@ def pytest_addoption(parser, pluginmanager):
 def pytest_runtest_setup():
     # A unit that opens a socket is none; the plugin lifts the block after each test.
     pytest_socket.disable_socket()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _compiled_once():
-    """Load the built-in patterns from the database that all tests share."""
-    compiled = vector._compiled
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            vector, "_compiled", lambda patterns: builtin_scanner() if patterns == PATTERNS else compiled(patterns)
-        )
-        yield
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from gatewall.replay.change_history import ChangeHistory
 from gatewall.replay.comparison import with_rules
 from gatewall.replay.missing import Missing
 from tests.support.cast import CLIENT, OFFICE, a_policy
+from tests.support.form import examples
 from tests.unit.recorded import ALL_CHANGED, CREDENTIALS, DOMAINS, UNCHANGED, a_rule_for, recorded
 from tests.unit.rule_facts import an_access_rule
 from tests.unit.test_backtest import CHANGES, USER_STATES, a_comparison, changed_parts
@@ -31,7 +32,7 @@ MORE_CHANGES = st.one_of(
 HISTORIES = st.sampled_from([(ALL_CHANGED, ALL_CHANGED), (UNCHANGED, ALL_CHANGED), (UNCHANGED, UNCHANGED)])
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 @given(LINES, POLICIES, ACCESS_RULES | st.just([]), MORE_CHANGES, HISTORIES, st.sampled_from([0, 7]))
 def test_what_is_left_out_gets_the_same_answer_under_both_policies(lines, today, rules, change, histories, over):
     parts = {"access_rules": rules, **today}
