@@ -78,11 +78,14 @@ def ignored(paths: Sequence[str]) -> tuple[str, ...]:
 CONTRACT, CROWDS = "tests/contract", "tests/servers/test_sign_in_races.py"
 UNIT = ("tests/unit",)
 THROTTLING = ("tests/integration/test_throttling_counts.py", "tests/integration/test_throttling_delays.py")
-UNMEASURED = tuple(
-    f"tests/unit/test_{name}.py"
-    for name in ("backtest", "call_counts", "masking", "mutants", "oracle", "queues", "redecision_properties")
+UNMEASURED = files(
+    "tests/unit",
+    *("app_profile*", "backtest", "backup_archive", "call_counts", "dialects", "document_yaml", "doctor"),
+    *("files_on_disk", "geo_ranges", "http1", "mask*", "mutants", "oracle", "queues", "record_of"),
+    *("redecision_properties", "responses", "routes", "shadow_many", "spool*", "summaries", "totp", "translations"),
+    *("waf_evasions", "waf_evidence", "waf_own_corpora", "worker_report", "write_queue"),
 )
-"""They reach no branch that others do not, and take half as long again where branches are counted."""
+"""They reach no branch that others do not, and take twice as long where branches are counted."""
 TYPED = (
     *files("tests/integration", "backup", "restore_revoked"),
     *files("tests/docs", "api_examples", "backup_page", "how_to_pages", "troubleshooting"),
@@ -99,19 +102,19 @@ WITH_PROCESSES = (
 )
 
 
-# Locks, transactions, order, filters, what text a database takes. Not what visitors see, and other processes.
-DATABASE_DECIDES = (
+# What visitors see, commands, files, downloads and other processes: the database does not decide there.
+ON_SQLITE_ALONE = files(
     "tests/integration",
-    *ignored(
-        files("tests/integration", "*_page", "*_pages", "account_*", "guard_*", "languages", "return_url", "step_up")
-    ),
-    *ignored(files("tests/integration", "*commands", "*_command", "exit_codes", "deploy_checks", "rotate_keys")),
-    *ignored(
-        files(
-            "tests/integration", "first_users", "benches", "*_clocks", "list_fetching", "*_refused", "reloads_at_once"
-        )
-    ),
-    *ignored(files("tests/integration", "sign_in_secrets", "watch_attacks")),
+    *("*_page", "*_pages", "account_*", "guard_*", "hand_off", "languages", "return_url", "step_up", "sign_in_secrets"),
+    *("*commands", "*_command", "exit_codes", "deploy_checks", "rotate_keys", "policy_command_remote", "launcher"),
+    *("benches", "*_clocks", "list_fetching", "*_refused", "reloads_at_once", "disk_trouble", "damaged_publication"),
+    *("geo_*", "downloads", "posting", "webhook_sender", "hashing", "sign_in_flood", "weak_secrets", "keyed_digests"),
+    *("caches", "shared_cache", "engine_exit", "health", "many_waf_rules", "sqlite_*", "first_users"),
+    *("as_of", "plans_come_true", "shadow_planes", "unconfirmed", "watch_again", "watch_attacks"),
+)
+# Locks, transactions, order, filters, what text a database takes.
+DATABASE_DECIDES = (
+    *("tests/integration", *ignored(ON_SQLITE_ALONE)),
     *files("tests/gate", "freshness", "revisions"),
     *files("tests/api", "bad_input", "filters", "lists", "long_lists", "rows", "unavailable"),
     *files("tests/api", "access_log*", "security_event*"),
@@ -157,7 +160,7 @@ def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
     computing = [
         tests.stage("Unit tests, and those of throttling", COMPUTING, *UNIT, *THROTTLING, *measured),
         *([] if chosen else [COVERED]),
-        tests.stage("Unit tests that count calls or try much", COMPUTING, *UNMEASURED),
+        tests.stage("Unit tests without coverage", COMPUTING, *UNMEASURED),
         tests.stage("API, gate, pages, services and documents, on SQLite", COMPUTING, *IN_PROCESS),
         tests.stage("Every answer is as the OpenAPI document says", 0, CONTRACT),
         tests.stage("What the database decides again, on PostgreSQL", COMPUTING, *again, postgresql=True),

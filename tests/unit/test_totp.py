@@ -112,7 +112,7 @@ def test_a_code_that_begins_with_zeros_is_taken_with_them_alone():
     assert totp_codes.matching_step(SECRET, code.lstrip("0"), at=step * STEP, after=-1) is None
 
 
-@given(st.binary(min_size=20, max_size=20), st.integers(2, 10**9), st.integers(-5, 5))
+@given(st.binary(min_size=20, max_size=20), st.integers(5, 10**9), st.integers(-5, 5))
 def test_codes_of_every_secret_are_those_of_the_rfc(secret, step, drift):
     found = totp_codes.matching_step(secret, code_of_step(secret, step + drift), at=step * STEP, after=-1)
 
