@@ -164,7 +164,7 @@ def _become(asked: Mapping[str, Any]) -> None:
         os.setsid()
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ``nohup`` has it ignored
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(write_through="PYTHONUNBUFFERED" in asked["env"])  # type: ignore[union-attr]
+        stream.reconfigure(write_through="PYTHONUNBUFFERED" in asked["env"])  # type: ignore[union-attr]  # text streams
     _take_environment(asked["env"])
     os.execve = _execute  # type: ignore[assignment] # a plane becomes its master
     sys.argv = ["manage.py", *asked["arguments"]]
