@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.utils.crypto import salted_hmac
 
+from accounts.passkey_models import Passkey, UsedPasskeyChallenge
 from accounts.provider_models import (
     ClaimedGroup,
     ExternalIdentity,
@@ -27,12 +28,14 @@ __all__ = [
     "ExternalIdentity",
     "FailureCount",
     "IdentityProvider",
+    "Passkey",
     "ProviderSession",
     "ProviderSignIn",
     "RecoveryCode",
     "Session",
     "TotpDevice",
     "UsedLogoutToken",
+    "UsedPasskeyChallenge",
     "User",
     "Users",
     "WrongCodes",
@@ -215,7 +218,7 @@ class Challenge(models.Model):
     jti = models.UUIDField(primary_key=True, editable=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="challenges")
     flow = models.CharField(max_length=16)
-    amr = models.JSONField(default=list, db_default=["pwd"])
+    amr = models.JSONField(null=True)  # null: by the previous release, after the password
     session_version = models.PositiveIntegerField()
     expires_at = models.DateTimeField(db_index=True)
     tries = models.PositiveSmallIntegerField(default=0)

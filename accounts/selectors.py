@@ -8,7 +8,7 @@ from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.db.models import Count, Exists, F, IntegerField, Max, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from accounts.models import USERNAME_PATTERN, Session, TotpDevice, User, WrongCodes
+from accounts.models import USERNAME_PATTERN, Passkey, Session, TotpDevice, User, WrongCodes
 
 CODES_LOCK = 100
 """Consecutive wrong codes after which codes of an authenticator app are refused."""
@@ -90,8 +90,18 @@ def longest_session_life(at: datetime) -> timedelta:
 
 
 def has_second_factor(user: User) -> bool:
-    """Return whether the user has confirmed an authenticator app."""
-    return TotpDevice.objects.filter(user=user, confirmed_at__isnull=False).exists()
+    """Return whether the user has confirmed an authenticator app, or has a passkey."""
+    return TotpDevice.objects.filter(user=user, confirmed_at__isnull=False).exists() or has_passkey(user)
+
+
+def has_passkey(user: User) -> bool:
+    """Return whether the user has a passkey."""
+    return passkeys_of(user.pk).exists()
+
+
+def passkeys_of(user_id: int) -> QuerySet[Passkey]:
+    """Return the passkeys of a user."""
+    return Passkey.objects.filter(user_id=user_id)
 
 
 def recent_addresses(username: str, at: datetime) -> set[str]:

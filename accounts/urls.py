@@ -7,6 +7,7 @@ from accounts import views
 from accounts.api_tokens.views import ApiTokens
 from accounts.identity_providers.views import IdentityProviders
 from accounts.links import views as link_views
+from accounts.passkeys.views import PasskeyBegin, PasskeyFinish, Passkeys
 from accounts.sign_in import views as sign_in_views
 from accounts.sign_in.login import ADMIN_LOGIN
 
@@ -15,17 +16,32 @@ router = SimpleRouter(trailing_slash=False)
 router.register("users", views.Users, basename="users")
 router.register("api-tokens", ApiTokens, basename="api-tokens")
 router.register("identity-providers", IdentityProviders, basename="identity-providers")
+router.register(rf"{_USER}/passkeys", Passkeys, basename="passkeys")
 router.register(rf"{_USER}/sessions", views.Sessions, basename="sessions")
 
 urlpatterns = [
     path("login", sign_in_views.Login.as_view(), name="login"),
     path("login/2fa", sign_in_views.LoginSecondFactor.as_view(), name="login-2fa"),
+    path("login/passkey/begin", sign_in_views.LoginPasskeyBegin.as_view(), name="login-passkey-begin"),
+    path("login/passkey/finish", sign_in_views.LoginPasskeyFinish.as_view(), name="login-passkey-finish"),
     path("admin-login", sign_in_views.Login.as_view(flow=ADMIN_LOGIN), name="admin-login"),
     path("admin-login/2fa", sign_in_views.LoginSecondFactor.as_view(flow=ADMIN_LOGIN), name="admin-login-2fa"),
+    path(
+        "admin-login/passkey/begin",
+        sign_in_views.LoginPasskeyBegin.as_view(flow=ADMIN_LOGIN),
+        name="admin-login-passkey-begin",
+    ),
+    path(
+        "admin-login/passkey/finish",
+        sign_in_views.LoginPasskeyFinish.as_view(flow=ADMIN_LOGIN),
+        name="admin-login-passkey-finish",
+    ),
     path("admin-recover-2fa", sign_in_views.RecoverSecondFactor.as_view(), name="admin-recover-2fa"),
     path("password-reset", link_views.AskReset.as_view(), name="password-reset"),
     path("logout", sign_in_views.Logout.as_view(), name="logout"),
     path("session", sign_in_views.OwnSession.as_view(), name="session"),
+    re_path(rf"^{_USER}/passkeys/register/begin\Z", PasskeyBegin.as_view(), name="passkey-begin"),
+    re_path(rf"^{_USER}/passkeys/register/finish\Z", PasskeyFinish.as_view(), name="passkey-finish"),
     re_path(rf"^{_USER}/totp/setup\Z", views.TotpSetup.as_view(), name="totp-setup"),
     re_path(rf"^{_USER}/totp/confirm\Z", views.TotpConfirm.as_view(), name="totp-confirm"),
     re_path(rf"^{_USER}/totp/disable\Z", views.TotpDisable.as_view(), name="totp-disable"),

@@ -31,6 +31,10 @@ class EventKind(StrEnum):
     TWO_FACTOR_ENABLED = "two-factor.enabled", EventSeverity.INFO
     TWO_FACTOR_DISABLED = "two-factor.disabled", EventSeverity.MEDIUM
     TWO_FACTOR_RECOVERED = "two-factor.recovered", EventSeverity.HIGH
+    PASSKEY_ADDED = "passkey.added", EventSeverity.INFO
+    PASSKEY_REMOVED = "passkey.removed", EventSeverity.MEDIUM
+    PASSKEY_REFUSED = "passkey.refused", EventSeverity.MEDIUM
+    PASSKEY_CLONED = "passkey.cloned", EventSeverity.HIGH
     RECOVERY_REFUSED = "recovery.refused", EventSeverity.HIGH
     SESSION_REVOKED = "session.revoked", EventSeverity.INFO
     USER_CHANGED = "user.changed", EventSeverity.MEDIUM

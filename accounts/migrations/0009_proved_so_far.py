@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='challenge',
             name='amr',
-            field=models.JSONField(db_default=['pwd'], default=list),
+            field=models.JSONField(null=True),
         ),
     ]

@@ -17,6 +17,7 @@ from django.db.models import F, QuerySet
 from accounts import tokens
 from accounts.models import Challenge, User
 from gatewall.credentials.sessions import ISSUER, verify_payload
+from gatewall.engine import auth_methods
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.refusals import Gone, Refusal
 
@@ -75,6 +76,11 @@ def find(token: str, flow: str, *, at: datetime) -> Challenge:
     if row is None or not row.user.is_active or row.user.session_version != row.session_version:
         raise InvalidChallenge(OVER)
     return row
+
+
+def proved(challenge: Challenge) -> Sequence[str]:
+    """Return what was proved before the challenge (``amr``)."""
+    return challenge.amr if challenge.amr is not None else (auth_methods.PASSWORD,)
 
 
 def use_try(challenge: Challenge, *, at: datetime) -> None:

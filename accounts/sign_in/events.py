@@ -43,6 +43,16 @@ def wrong_code(user: User, client_ip: str, at: datetime, *, flow: str) -> None:
     _count(EventKind.TWO_FACTOR_FAILED, user.username, client_ip, at, {"flow": flow})
 
 
+def passkey_refused(user: User | None, client_ip: str, at: datetime, *, flow: str, why: str) -> None:
+    """Record a refused answer of an authenticator; ``user`` is the passkey's, None for an unknown one."""
+    _count(EventKind.PASSKEY_REFUSED, user.username if user else "", client_ip, at, {"flow": flow, "why": why}, key=why)
+
+
+def passkey_cloned(user: User, client_ip: str, at: datetime, *, flow: str, name: str) -> None:
+    """Record that the counter of a passkey did not go up: there may be a copy of it."""
+    record_event(Event(EventKind.PASSKEY_CLONED, at, client_ip, user, detail={"flow": flow, "passkey": name}))
+
+
 def many_wrong_codes(user: User, client_ip: str, at: datetime, *, flow: str, number: int, locks: bool) -> None:
     """Record many wrong codes after a correct password: a guesser who knows it, or the owner. Bans no client."""
     fields = {"detector": "wrong-codes", "why": "right-password", "flow": flow, "wrong_codes": number, "locked": locks}

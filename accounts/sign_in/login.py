@@ -3,6 +3,8 @@
 import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any
 
 from django.db import transaction
 
@@ -10,9 +12,10 @@ from accounts import selectors, services, tokens
 from accounts.hashers import limit_concurrency
 from accounts.identity_providers import sessions
 from accounts.models import User
-from accounts.sign_in import challenges, code_entry, events, methods
+from accounts.sign_in import challenges, code_entry, events, methods, passkey
 from accounts.sign_in import password as passwords
 from accounts.sign_in.challenges import Challenged, InvalidChallenge
+from accounts.sign_in.passkey import PasskeyPage
 from accounts.tokens import API, GATE, IssuedToken
 from accounts.visitor import Visitor
 from gatewall.engine import auth_methods
@@ -97,6 +100,34 @@ def finish_sign_in(token: str, code: str, *, flow: Flow, visitor: Visitor, at: d
         raise InvalidChallenge(challenges.OVER) from None
 
 
+def begin_passkey(token: str, page: PasskeyPage, *, flow: Flow, at: datetime) -> dict[str, Any]:
+    """Return the options for a passkey: of the challenge's user, or without a challenge of whoever has one.
+
+    Raises InvalidChallenge.
+    """
+    challenge = challenges.find(token, flow.name, at=at) if token else None
+    return passkey.begin(page, _purpose(token, flow), user=challenge.user if challenge else None, at=at)
+
+
+def sign_in_with_passkey(
+    answer: object, token: str, page: PasskeyPage, *, flow: Flow, visitor: Visitor, at: datetime
+) -> SignedIn:
+    """Open a session for the verified answer of an authenticator; ``token`` is a challenge, or empty.
+
+    Raises InvalidChallenge, PasskeyRefused, InvalidCredentials, AdminRequired, TooManyAttempts.
+    """
+    challenge = challenges.find(token, flow.name, at=at) if token else None
+    begun = challenge.user if challenge else None
+    user, amr = passkey.prove(answer, page, _purpose(token, flow), user=begun, flow=flow.name, visitor=visitor, at=at)
+    proven = Proven(user, amr)
+    if challenge is not None:
+        challenges.spend(challenge, at=at)
+        proven = Proven(user, methods.union(challenges.proved(challenge), amr), challenge.pk)
+    proof = ask_for_second_factor(proven, flow=flow, visitor=visitor, at=at)
+    assert isinstance(proof, Proven)  # noqa: S101 - a passkey is more than one factor
+    return open_session(proof, flow=flow, visitor=visitor, at=at)
+
+
 @limit_concurrency()
 def prove_password(username: str, password: str, *, flow: Flow, visitor: Visitor, at: datetime) -> Proven | Challenged:
     """Verify the password as ``sign_in()`` does, without opening a session."""
@@ -160,7 +191,7 @@ def prove_code(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datet
         events.failed(user.username, visitor.client_ip, at, flow=flow.name, why=AdminRequired.code)
         raise AdminRequired(_("only admins may sign in here"))
     entry.succeeded()
-    return Proven(user, methods.union(challenge.amr, proved), challenge.pk)
+    return Proven(user, methods.union(challenges.proved(challenge), proved), challenge.pk)
 
 
 def open_session(proof: Proven, *, flow: Flow, visitor: Visitor, at: datetime) -> SignedIn:
@@ -206,3 +237,8 @@ def replace_session(
     token = start_session(user, audiences=audiences, amr=amr, visitor=visitor, at=at)
     sessions.replace(jti, token.jti)
     return token
+
+
+def _purpose(token: str, flow: Flow) -> str:
+    """Return what a passkey challenge is for: this flow, and the challenge that it answers."""
+    return f"{flow.name} {sha256(token.encode('utf-8', 'replace')).hexdigest() if token else ''}"

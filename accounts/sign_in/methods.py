@@ -10,7 +10,7 @@ from datetime import datetime
 
 from accounts.identity_providers import selectors as identity_providers
 from accounts.models import User
-from accounts.sign_in import password, recovery_codes, totp
+from accounts.sign_in import passkey, password, recovery_codes, totp
 from gatewall.engine import auth_methods
 
 
@@ -56,6 +56,12 @@ METHODS = (
         is_set_up=password.is_set_up,
         offers=lambda _host: [Offer("portal/sign_in/password.html")],
         amr=(auth_methods.PASSWORD,),
+    ),
+    Method(
+        name=passkey.NAME,
+        is_set_up=passkey.is_set_up,
+        offers=lambda host: [Offer(passkey.PAGE)] if passkey.is_offered(host) else [],
+        is_second_factor=True,
     ),
     Method(
         name="identity-provider",

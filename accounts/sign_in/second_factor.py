@@ -4,7 +4,7 @@ from django.db import transaction
 
 from accounts import selectors
 from accounts.models import User
-from accounts.sign_in import recovery_codes, totp, wrong_codes
+from accounts.sign_in import passkey, recovery_codes, totp, wrong_codes
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 from gatewall.kernel.refusals import Gone
@@ -30,5 +30,6 @@ def forget_stand_ins(user: User) -> None:
 def forget(user: User) -> None:
     """Delete every second factor with the recovery codes, also an unconfirmed setup."""
     totp.remove(user)
+    passkey.remove_all(user)
     recovery_codes.remove(user)
     wrong_codes.forget(user)

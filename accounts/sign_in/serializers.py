@@ -1,5 +1,6 @@
 """Serializers of sign-in and second factors."""
 
+import json
 from typing import Any
 
 from rest_framework import serializers
@@ -7,12 +8,25 @@ from rest_framework import serializers
 from accounts.sign_in.challenges import Challenged
 from accounts.sign_in.login import SignedIn
 from accounts.sign_in.methods import second_factors_of
-from gatewall.api.serializers import StrictInput, TextField
+from accounts.sign_in.passkey_ceremonies import MAX_LENGTH
+from gatewall.api.serializers import ShapedField, StrictInput, TextField
 
 
 def password_field(**options: Any) -> TextField:
     """Return the field of a password: write-only, with its spaces."""
     return TextField(max_length=1024, trim_whitespace=False, write_only=True, **options)
+
+
+class CredentialField(ShapedField):
+    """The answer of an authenticator, as JSON of bounded length; the ceremony reads it."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__({"type": "object", "additionalProperties": True}, write_only=True, **options)
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, dict) or len(json.dumps(data)) > MAX_LENGTH:
+            self.fail("invalid")
+        return data
 
 
 class LoginInput(StrictInput):
@@ -27,6 +41,18 @@ class SecondFactorInput(StrictInput):
 
     challenge_token = TextField(max_length=4096)
     code = TextField(max_length=64)
+
+
+class PasskeyBeginInput(StrictInput):
+    """Input to begin with a passkey; ``challenge_token`` to answer a challenge with it."""
+
+    challenge_token = TextField(max_length=4096, required=False)
+
+
+class PasskeyFinishInput(PasskeyBeginInput):
+    """The answer of a passkey: ``credential.toJSON()`` of the browser."""
+
+    credential = CredentialField()
 
 
 class RecoveryInput(StrictInput):
@@ -70,6 +96,12 @@ class ChallengedOutput(serializers.Serializer[Any]):
     challenge_token = serializers.CharField()
     expires_at = serializers.DateTimeField()
     methods = serializers.ListField(child=serializers.CharField())
+
+
+class PasskeyOptionsOutput(serializers.Serializer[Any]):
+    """Options for ``PublicKeyCredential.parseCreationOptionsFromJSON`` or ``parseRequestOptionsFromJSON``."""
+
+    public_key = ShapedField({"type": "object", "additionalProperties": True})
 
 
 class TotpSetupOutput(serializers.Serializer[Any]):

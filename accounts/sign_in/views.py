@@ -12,13 +12,16 @@ from rest_framework.response import Response
 
 from accounts import browser, services
 from accounts.authentication import SessionTokenAuthentication, session_token, signed_in_user
-from accounts.sign_in import events, login, recovery
+from accounts.sign_in import events, login, passkey_browser, recovery
 from accounts.sign_in.challenges import Challenged
 from accounts.sign_in.login import LOGIN, Flow, SignedIn
 from accounts.sign_in.serializers import (
     ChallengedOutput,
     LoginInput,
     OwnSessionOutput,
+    PasskeyBeginInput,
+    PasskeyFinishInput,
+    PasskeyOptionsOutput,
     RecoveryInput,
     SecondFactorInput,
     SignedInOutput,
@@ -74,6 +77,32 @@ class LoginSecondFactor(_SignInView):
         body, visitor = self.body(SecondFactorInput), browser.visitor(request)
         token, code = body["challenge_token"], body["code"]
         result = login.finish_sign_in(token, code, flow=self.flow, visitor=visitor, at=timezone.now())
+        return self._signed_in(request, result)
+
+
+class LoginPasskeyBegin(_SignInView):
+    """Begin a sign-in with a passkey, or the second factor of a challenge: options for ``navigator.credentials.get()``.
+
+    The browser must send the cookie of this response with ``finish``, within five minutes.
+    """
+
+    @operation(body=PasskeyBeginInput, answer=PasskeyOptionsOutput, refuses=(401,))
+    def post(self, request: Request) -> Response:
+        token, page = self.body(PasskeyBeginInput).get("challenge_token", ""), passkey_browser.new_page(request)
+        options = login.begin_passkey(token, page, flow=self.flow, at=timezone.now())
+        response = Response({"public_key": options})
+        passkey_browser.bind(response, request, page)
+        return response
+
+
+class LoginPasskeyFinish(_SignInView):
+    """Complete a sign-in with a passkey: it needs neither a name nor a second factor."""
+
+    @operation(body=PasskeyFinishInput, answer=SignedInOutput, refuses=(401, 403))
+    def post(self, request: Request) -> Response:
+        body, page, visitor = self.body(PasskeyFinishInput), passkey_browser.page_of(request), browser.visitor(request)
+        answer, token = body["credential"], body.get("challenge_token", "")
+        result = login.sign_in_with_passkey(answer, token, page, flow=self.flow, visitor=visitor, at=timezone.now())
         return self._signed_in(request, result)
 
 

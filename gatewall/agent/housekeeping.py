@@ -9,7 +9,7 @@ from django.conf import settings
 from accounts import services
 from accounts.identity_providers import sessions as provider_sessions
 from accounts.links import links
-from accounts.sign_in import challenges, hand_off, oidc, throttling, wrong_codes
+from accounts.sign_in import challenges, hand_off, oidc, passkey_challenges, throttling, wrong_codes
 from audit.figures import rollups
 from gatewall.publication import nodes
 from gatewall.publication.resources import LOGGED
@@ -31,6 +31,7 @@ def _prune_uses(at: datetime) -> int:
 _PRUNES: tuple[Callable[[datetime], int], ...] = (
     challenges.prune,
     hand_off.prune,
+    passkey_challenges.prune,
     throttling.prune,
     wrong_codes.follow_the_clock,
     services.prune_sessions,

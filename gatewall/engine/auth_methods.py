@@ -4,9 +4,13 @@ PASSWORD = "pwd"
 APP_CODE = "otp"
 MULTI_FACTOR = "mfa"
 """More than one factor; alone: a recovery code."""
+HARDWARE_KEY = "hwk"
+"""A passkey that stays in its device."""
+SOFTWARE_KEY = "swk"
+"""A passkey that its provider synchronizes."""
 PHISHING_RESISTANT = "phr"
 """OpenID Connect Extended Authentication Profile (EAP) ACR Values 1.0, section 2."""
 FEDERATED = "fed"
 """Signed in at an identity provider; what that asked for counts only if it is trusted with it (``trust_amr``)."""
-AUTH_METHODS = (PASSWORD, APP_CODE, MULTI_FACTOR, PHISHING_RESISTANT, FEDERATED)
+AUTH_METHODS = (PASSWORD, APP_CODE, MULTI_FACTOR, HARDWARE_KEY, SOFTWARE_KEY, PHISHING_RESISTANT, FEDERATED)
 SECOND_FACTORS = frozenset({APP_CODE, MULTI_FACTOR})

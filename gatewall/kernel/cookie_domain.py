@@ -78,6 +78,17 @@ def derived_domain(guard: str, names: Iterable[str]) -> str | None:
     return smallest if is_needed else None
 
 
+def relying_party_id(guard: str, configured: str | None) -> str | None:
+    """Return the RP id of passkeys (WebAuthn level 2, section 5.1.2) for the host of a guard page, None without any.
+
+    The configured cookie domain, or the registrable parent of the host. Not the derived cookie domain, which changes
+    with the registered domains: a passkey is bound to its RP id for good.
+    """
+    if configured is not None and is_within(guard, configured):
+        return configured
+    return registrable_domain(guard) or (guard if is_within(guard, "localhost") else None)
+
+
 @dataclass(frozen=True, slots=True)
 class CookieScope:
     """The host that sets the session cookie, and the cookie's ``Domain``; without one it is for that host alone."""

@@ -11,17 +11,18 @@ from django.utils.translation import gettext_lazy as _
 from accounts import browser, selectors, services
 from accounts.identity_providers import selectors as identity_providers
 from accounts.models import User
-from accounts.sign_in import reauthentication, second_factor
+from accounts.passkeys import services as passkeys
+from accounts.sign_in import passkey_browser, reauthentication, second_factor, totp
 from gatewall.kernel.devices import name_of
 from gatewall.kernel.refusals import Gone
-from gatewall.portal import pages, probe_cookies
+from gatewall.portal import pages, passkey_views, probe_cookies
 from gatewall.portal.pages import Caller, OwnForm, see_other
 from licensing import selectors as licensing_selectors
 from licensing import services as licensing
 
 _TOKEN_DAYS = (30, 90, 365)
 _NEVER = "never"
-_ROWS = 8  # per page
+_ROWS, _PASSKEYS = 7, 3  # per page
 _DONE = {
     "password": _("Your password is changed. Your other devices are signed out."),
     "second-factor-off": _("The second factor is off."),
@@ -29,6 +30,9 @@ _DONE = {
     "git-token": _("The git token is deleted."),
     "identity-linked": _("Linked. You can sign in with it from now on."),
     "identity-unlinked": _("Unlinked."),
+    "passkey": _("The passkey is added."),
+    "passkey-renamed": _("The passkey has a new name."),
+    "passkey-removed": _("The passkey is removed. Delete it on the device as well."),
 }
 
 
@@ -89,6 +93,34 @@ class SwitchOff(AccountForm):
         return see_other(pages.account_url(done="second-factor-off"))
 
 
+class AddPasskey(AccountForm):
+    """Add the passkey that the browser made."""
+
+    def send(self, request: HttpRequest) -> HttpResponse:
+        _made, response = passkey_views.register(request, self.caller, _name(request))
+        return response
+
+
+class RenamePasskey(AccountForm):
+    """Change the name of one of the visitor's passkeys."""
+
+    def send(self, request: HttpRequest) -> HttpResponse:
+        passkeys.rename(passkey_views.own_passkey(request, self.caller.user), _name(request))
+        return see_other(pages.account_url(done="passkey-renamed"))
+
+
+class RemovePasskey(AccountForm):
+    """Remove one of the visitor's passkeys, with a fresh sign-in or the password."""
+
+    def send(self, request: HttpRequest) -> HttpResponse:
+        user, began, visitor = self.caller.user, self.caller.signed_in_at, browser.visitor(request)
+        password = pages.text_of(request, "password")
+        reauthentication.require_fresh(user, began, password=password, code=None, visitor=visitor, at=pages.now())
+        row = passkey_views.own_passkey(request, user)
+        passkeys.remove(row, actor=user.username, client_ip=visitor.client_ip)
+        return see_other(pages.account_url(done="passkey-removed"))
+
+
 class EndSession(AccountForm):
     """End one of the visitor's sessions."""
 
@@ -115,9 +147,7 @@ class IssueGitToken(AccountForm):
     """Create a git token, and show it once."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
-        name, days = request.POST.get("name", "").strip(), request.POST.get("days", "")
-        if not name.isprintable():
-            raise ValidationError(str(_("A name has no control characters.")))
+        name, days = _name(request), request.POST.get("days", "")
         user, at = self.caller.user, pages.now()
         self.reauthenticate(request)
         life = timedelta(days=int(days)) if days in map(str, _TOKEN_DAYS) else None
@@ -141,13 +171,15 @@ class RevokeGitToken(AccountForm):
 
 def overview(request: HttpRequest, caller: Caller, status: int = 200, **words: object) -> HttpResponse:
     """Return the account page, with a message on the last action."""
-    user, at = caller.user, pages.now()
+    user, at, party = caller.user, pages.now(), passkey_browser.party_of(request)
     sessions = selectors.live_sessions(user.pk, at).order_by("-issued_at", "jti")
     git_tokens = licensing_selectors.git_tokens_of(user.pk).order_by("-pk")
     session_page = Paginator(sessions, _ROWS).get_page(request.GET.get("sessions"))
     context = {
         "user": user,
-        "has_second_factor": selectors.has_second_factor(user),
+        "has_app": totp.is_set_up(user),
+        "passkeys": Paginator(selectors.passkeys_of(user.pk), _PASSKEYS).get_page(request.GET.get("passkeys")),
+        "passkey_domain": party.id if party else "",
         "sessions": session_page,
         "devices": [(row, name_of(row.user_agent), str(row.pk) == caller.token["jti"]) for row in session_page],
         "git_tokens": Paginator(git_tokens, _ROWS).get_page(request.GET.get("tokens")),
@@ -156,7 +188,15 @@ def overview(request: HttpRequest, caller: Caller, status: int = 200, **words: o
         "ask_password": not reauthentication.is_fresh(caller.signed_in_at, at),
         **words,
     }
-    return pages.page(request, "account", context, status=status)
+    return pages.page(request, "account", context, status=status, scripts_call_us=party is not None)
+
+
+def _name(request: HttpRequest) -> str:
+    """Return the name in the form. Raises ValidationError."""
+    name = request.POST.get("name", "").strip()
+    if not name.isprintable():
+        raise ValidationError(str(_("A name has no control characters.")))
+    return name
 
 
 def _identities(user: User) -> dict[str, object]:

@@ -11,7 +11,7 @@ from accounts import admin_session, browser, selectors
 from accounts.sign_in import login, reauthentication
 from accounts.sign_in.methods import union
 from gatewall.engine.auth_methods import PASSWORD
-from gatewall.portal import pages
+from gatewall.portal import pages, passkey_views
 from gatewall.portal.pages import OwnForm, see_other
 from policies import selectors as policy_selectors
 
@@ -54,7 +54,9 @@ class Administration(OwnForm):
             "ask_code": selectors.has_second_factor(user),
             "shared_with": pages.site_of_origin(request),
         }
-        return pages.page(request, "administration", words, status=status)
+        asked = passkey_views.proof_fields(request, user, begin="step-up/passkey/begin", action="administration")
+        options = {"status": status, "scripts_call_us": asked["has_passkey"]}
+        return pages.page(request, "administration", {**asked, **words}, **options)
 
     def _methods(self, request: HttpRequest) -> tuple[str, ...]:
         """Return the methods that the visitor authenticated with. Raises a Refusal."""
@@ -62,6 +64,9 @@ class Administration(OwnForm):
         if not selectors.has_second_factor(user):
             reauthentication.require_password(user, request.POST.get("password", ""), visitor=visitor, at=at)
             return (PASSWORD,)
+        if "credential" in request.POST:
+            proved = passkey_views.prove(request, self.caller, flow=login.ADMIN_SITE.name)
+            return union(self.caller.token["amr"], proved)
         proved = reauthentication.prove_code(user, request.POST.get("code", ""), visitor=visitor, at=at)
         if not proved:
             raise login.InvalidCode("the code is wrong, or was used already")

@@ -13,12 +13,12 @@ from django.views.decorators.csrf import csrf_exempt
 from accounts import browser, services
 from accounts.authentication import holders
 from accounts.identity_providers import sessions
-from accounts.sign_in import login, methods
+from accounts.sign_in import challenges, login, methods, passkey, passkey_browser
 from accounts.sign_in.challenges import Challenged, InvalidChallenge
 from gatewall.api.own_origins import public_urls
 from gatewall.engine.model import Reason
 from gatewall.policy import system_settings
-from gatewall.portal import hand_off_views, notices, pages, probe_cookies, provider_links, step_up_views
+from gatewall.portal import hand_off_views, notices, pages, passkey_views, probe_cookies, provider_links, step_up_views
 from gatewall.portal.pages import Form, see_other
 from gatewall.portal.refusal_texts import refusal_text
 from gatewall.portal.return_access import missing_proof
@@ -38,7 +38,9 @@ class Guard(Form):
             return _sign_in(request)
         if missing is Reason.SECOND_FACTOR_REQUIRED:
             return step_up_views.first_page(request, caller, return_url)
-        notice = notices.for_signed_in(request, caller, return_url, missing)
+        if missing is Reason.PHISHING_RESISTANT_REQUIRED:
+            return step_up_views.passkey_page(request, caller, return_url)
+        notice = notices.for_signed_in(request, caller, return_url)
         response = pages.page(request, "signed_in", {"user": caller.user, "notice": notice}, return_url=return_url)
         if return_url and not (notice and notice.blocks):
             pages.renew_cookie(response, request, caller)
@@ -71,6 +73,29 @@ class SecondFactor(Form):
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
         return second_factor_page(request, request.POST.get("challenge", ""), error, status)
+
+
+class PasskeySignIn(Form):
+    """Sign in with a passkey, without a name or as the second factor of a challenge."""
+
+    def send(self, request: HttpRequest) -> HttpResponse:
+        if probe_cookies.are_cookies_lost(request):
+            return _sign_in(request, _lost_cookies(), 400)
+        page, visitor, token = (
+            passkey_browser.page_of(request),
+            browser.visitor(request),
+            request.POST.get("challenge", ""),
+        )
+        answer, at = passkey_views.answer_of(request), pages.now()
+        try:
+            result = login.sign_in_with_passkey(answer, token, page, flow=login.GUARD, visitor=visitor, at=at)
+        except InvalidChallenge as refusal:
+            return _sign_in(request, refusal_text(refusal), 401)
+        return pages.enter(request, result.token, pages.return_url_of(request))
+
+    def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
+        challenge = request.POST.get("challenge", "")
+        return second_factor_page(request, challenge, error, status) if challenge else _sign_in(request, error, status)
 
 
 class SignOut(Form):
@@ -118,15 +143,17 @@ def _signed_out(request: HttpRequest, elsewhere: dict[str, str]) -> HttpResponse
 
 def _sign_in(request: HttpRequest, error: str = "", status: int = 200) -> HttpResponse:
     return_url = pages.return_url_of(request)
+    offers = list(methods.offers(provider_links.site_host(request, return_url)))
     words = {
         "error": error,
         "username": request.POST.get("username", "")[:64],
         "message": system_settings.current().guard_message,
         "notice": notices.for_stranger(request, return_url),
         "probe": probe_cookies.FIELD,
-        "offers": list(methods.offers(provider_links.site_host(request, return_url))),
+        "offers": offers,
     }
-    response = pages.page(request, "guard", words, return_url=return_url, status=status)
+    calls_us = any(offer.page == passkey.PAGE for offer in offers)
+    response = pages.page(request, "guard", words, return_url=return_url, status=status, scripts_call_us=calls_us)
     probe_cookies.expect_cookies(response, request)
     return response
 
@@ -142,6 +169,11 @@ def second_factor_page(
     request: HttpRequest, challenge: str, error: str = "", status: int = 200, *, return_url: str | None = None
 ) -> HttpResponse:
     """Ask for a second factor; ``return_url`` as for ``page()``, by default that of the request."""
-    words = {"challenge": challenge, "error": error, "action": "second-factor"}
-    back = return_url or pages.return_url_of(request)
-    return pages.page(request, "second_factor", words, return_url=back, status=status)
+    try:
+        user = challenges.find(challenge, login.GUARD.name, at=pages.now()).user
+    except InvalidChallenge:
+        user = None
+    asked = passkey_views.proof_fields(request, user, begin="passkey/begin", action="passkey")
+    words = {**asked, "challenge": challenge, "error": error, "action": "second-factor"}
+    options = {"status": status, "scripts_call_us": asked["has_passkey"]}
+    return pages.page(request, "second_factor", words, return_url=return_url or pages.return_url_of(request), **options)

@@ -8,7 +8,6 @@ from django.utils.translation import gettext as _
 
 from accounts import browser
 from gatewall.api.translation import translated
-from gatewall.engine.model import Reason
 from gatewall.portal import pages, probe_cookies
 from gatewall.portal.pages import Caller
 from policies import cookie_reach, selectors
@@ -37,13 +36,8 @@ def for_stranger(request: HttpRequest, return_url: str | None) -> Notice | None:
     return _not_registered(request) if pages.unregistered_site(request) else None
 
 
-def for_signed_in(
-    request: HttpRequest, caller: Caller, return_url: str | None, missing: Reason | None = None
-) -> Notice | None:
-    """Return the notice for a visitor who is signed in and was sent here by a site, None if they can go on.
-
-    ``missing`` is the proof that the site asks for and the session lacks.
-    """
+def for_signed_in(request: HttpRequest, caller: Caller, return_url: str | None) -> Notice | None:
+    """Return the notice for a visitor who is signed in and was sent here by a site, None if they can go on."""
     is_admin = caller.user.is_admin
     if return_url is None:
         return _without_site(request, is_admin=is_admin)
@@ -55,19 +49,9 @@ def for_signed_in(
             "why": translated(reason.why),
         }
         return Notice(text, f"{fix[0].upper()}{fix[1:]}" if is_admin else "", blocks=True)
-    if missing is Reason.PHISHING_RESISTANT_REQUIRED:
-        return _without_passkey(site)
     if not probe_cookies.came_back(request, site):
         return None
     return _came_back(request, return_url, site)
-
-
-def _without_passkey(site: str) -> Notice:
-    text = _(
-        "You are signed in, but this part of %(site)s asks for a sign-in that resists phishing, and yours does not. "
-        "Ask the operator of the site for another way in."
-    )
-    return Notice(text % {"site": site}, blocks=True)
 
 
 def _came_back(request: HttpRequest, return_url: str, site: str) -> Notice:

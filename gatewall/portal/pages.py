@@ -70,8 +70,9 @@ def page(
     *,
     return_url: str | None = None,
     status: int = 200,
+    scripts_call_us: bool = False,
 ) -> HttpResponse:
-    """Render a page; its CSP allows forms to lead to the return URL."""
+    """Render a page; its CSP allows forms to lead to the return URL, and scripts to call us if they are to."""
     shared = {
         "return_url": return_url,
         "site": urlsplit(return_url).netloc if return_url else "",
@@ -84,7 +85,7 @@ def page(
     response = render(request, f"portal/{template}.html", {**shared, **(context or {})}, status=status)
     # Browsers also apply form-action to redirects after a form, which may pass the guard page of the site.
     targets = [origin_of(url) for url in (return_url, guard_elsewhere(request, return_url)) if url]
-    response["Content-Security-Policy"] = content_security_policy(form_targets=targets)
+    response["Content-Security-Policy"] = content_security_policy(targets, scripts_call_us=scripts_call_us)
     return response
 
 

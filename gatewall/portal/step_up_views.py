@@ -11,15 +11,36 @@ from accounts.sign_in.methods import union
 from accounts.sign_in.totp import Setup
 from gatewall.engine.auth_methods import APP_CODE
 from gatewall.kernel.refusals import Gone
-from gatewall.portal import pages
+from gatewall.portal import pages, passkey_views
 from gatewall.portal.pages import Caller, OwnForm
 
 
 def first_page(request: HttpRequest, caller: Caller, return_url: str | None) -> HttpResponse:
     """Return the code page or, without a second factor, the page to set one up."""
     if selectors.has_second_factor(caller.user):
-        return _code_page(request, return_url)
+        return _code_page(request, caller, return_url)
     return _offer(request, caller, return_url)
+
+
+def passkey_page(
+    request: HttpRequest, caller: Caller, return_url: str | None, error: str = "", status: int = 200
+) -> HttpResponse:
+    """Return the page that asks for a passkey or, without one, leads to the account page to add one."""
+    asked = passkey_views.proof_fields(request, caller.user, begin="step-up/passkey/begin", action="step-up/passkey")
+    options = {"status": status, "scripts_call_us": asked["has_passkey"]}
+    return pages.page(request, "passkey_required", {**asked, "error": error}, return_url=return_url, **options)
+
+
+class PasskeyStepUp(OwnForm):
+    """Use a passkey; replace the session by one that resists phishing."""
+
+    def send(self, request: HttpRequest) -> HttpResponse:
+        proved = passkey_views.prove(request, self.caller, flow="step-up")
+        token = pages.replace_session(request, self.caller, amr=union(self.caller.token["amr"], proved))
+        return pages.enter(request, token, pages.return_url_of(request))
+
+    def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
+        return passkey_page(request, self.caller, pages.return_url_of(request), error, status)
 
 
 class StepUp(OwnForm):
@@ -34,7 +55,7 @@ class StepUp(OwnForm):
         return pages.enter(request, token, pages.return_url_of(request))
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
-        return _code_page(request, pages.return_url_of(request), error, status)
+        return _code_page(request, self.caller, pages.return_url_of(request), error, status)
 
 
 class Enrol(OwnForm):
@@ -86,9 +107,12 @@ class ConfirmEnrolment(OwnForm):
         return _offer(request, self.caller, pages.return_url_of(request), error, status)
 
 
-def _code_page(request: HttpRequest, return_url: str | None, error: str = "", status: int = 200) -> HttpResponse:
-    words = {"action": "step-up", "error": error}
-    return pages.page(request, "second_factor", words, return_url=return_url, status=status)
+def _code_page(
+    request: HttpRequest, caller: Caller, return_url: str | None, error: str = "", status: int = 200
+) -> HttpResponse:
+    asked = passkey_views.proof_fields(request, caller.user, begin="step-up/passkey/begin", action="step-up/passkey")
+    words, options = {"action": "step-up", "error": error}, {"status": status, "scripts_call_us": asked["has_passkey"]}
+    return pages.page(request, "second_factor", {**asked, **words}, return_url=return_url, **options)
 
 
 def _offer(

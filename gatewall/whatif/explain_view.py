@@ -29,6 +29,7 @@ _MAX_VALUE = 8192  # nginx takes lines of 8 KiB, and four of them
 _MAX_HEADER_BYTES = 32_768
 _MAX_HEADERS = 100
 _MAX_NAME = 256
+_AMR = f"one of {', '.join(AUTH_METHODS)}"
 _MAX_ID = 2**63 - 1
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)  # RFC 9110 section 5.6.2
 _CONTROLS = frozenset(map(chr, [*range(9), *range(10, 32), 127]))
@@ -121,8 +122,8 @@ class CredentialInput(StrictInput):
     id = WholeNumberField(min_value=1, max_value=_MAX_ID, required=False)
     name = TextField(max_length=100, required=False)
     amr = serializers.ListField(
-        child=serializers.ChoiceField(choices=AUTH_METHODS, error_messages={"invalid_choice": "pwd, otp, mfa or phr"}),
-        max_length=4,
+        child=serializers.ChoiceField(choices=AUTH_METHODS, error_messages={"invalid_choice": _AMR}),
+        max_length=len(AUTH_METHODS),
         required=False,
     )
 

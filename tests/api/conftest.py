@@ -17,6 +17,21 @@ def app(clock, alice):
 
 
 @pytest.fixture
+def passkey_home(settings):
+    """Let the guard page have an address that browsers have passkeys for."""
+    settings.GATEWALL_PUBLIC_URL = "https://wall.example.com"
+
+
+@pytest.fixture
+def key(passkey_home, bob, wall):
+    """Return an authenticator with a passkey of Bob."""
+    passkeys, authenticator = import_module("tests.api.passkeys"), import_module("tests.support.authenticator")
+    made = authenticator.Authenticator(passkeys.ORIGIN)
+    assert passkeys.register(wall.Api(wall.a_token(bob)), bob, made).status_code == 201
+    return made
+
+
+@pytest.fixture
 def other(wall):
     """Return a second admin, so that the first may be changed."""
     return wall.a_user("zoe", is_admin=True)

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from accounts import services
 from accounts.models import RecoveryCode
-from accounts.sign_in import challenges, second_factor, throttling
+from accounts.sign_in import challenges, methods, second_factor, throttling
 from gatewall.credentials.sessions import ISSUER
 from tests.api.sign_ins import BOTH, FLOWS, begin, finish
 from tests.support.proxies import PASSWORD, Api, a_token, code_of
@@ -150,7 +150,7 @@ def test_what_ends_a_user_ends_sessions_of_two_factors_at_the_gate(app, alice, a
 
 @pytest.mark.parametrize("moment", ["use_code", "succeeded"])
 def test_a_user_who_is_deleted_after_their_code_was_right_gets_no_session(app, alice, monkeypatch, moment):
-    challenge, place = begin(), second_factor if moment == "use_code" else throttling.Attempt
+    challenge, place = begin(), methods if moment == "use_code" else throttling.Attempt
     real = getattr(place, moment)
 
     def delete_then(*arguments, **more):

@@ -6,7 +6,7 @@ from tests.api.test_who_may import LINKS, MANAGED, NO_PUT, PUBLIC, ROUTES, TOTP,
 from tests.support.proxies import an_api_token, with_api_token
 
 NO_PUT_OF = {(name, "PUT") for name in NO_PUT}
-OF_USERS = ("users", "licenses", "git-tokens", "sessions", "identity-providers")
+OF_USERS = ("users", "licenses", "git-tokens", "passkeys", "sessions", "identity-providers")
 POLICY = tuple(name for name in MANAGED if name not in {*OF_USERS, "webhooks"})
 
 SCOPES = {
@@ -39,7 +39,7 @@ SCOPES = {
     "users:write": {
         *((f"{name}-list", "POST") for name in ("users", "licenses", "git-tokens", "identity-providers")),
         *((f"{name}-detail", "DELETE") for name in OF_USERS),
-        *((f"{name}-detail", "PUT") for name in ("users", "licenses", "identity-providers")),
+        *((f"{name}-detail", "PUT") for name in ("users", "licenses", "passkeys", "identity-providers")),
         *((name, "POST") for name in (*TOTP, *LINKS, "totp-unlock")),
         *(("totp", "DELETE"), ("password", "PUT")),
     },

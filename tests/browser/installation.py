@@ -135,7 +135,7 @@ def find_chromium() -> str | None:
 
 def launch(playwright: Playwright, executable: str) -> Browser:
     """Start the browser; every name of the installation is this machine, and nothing else can be reached."""
-    rules = "--host-resolver-rules=MAP *.test 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+    rules = "--host-resolver-rules=MAP *.test 127.0.0.1, MAP *.localhost 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []  # chromium refuses to run as root with one
     return playwright.chromium.launch(executable_path=executable, args=[rules, *sandbox], timeout=1000 * PATIENCE)
 

@@ -11,7 +11,8 @@ from datetime import timedelta
 from django.utils import timezone
 from accounts import services as accounts
 from accounts.identity_providers import services as providers
-from accounts.models import ExternalIdentity, IdentityProvider, ApiToken, Session, TotpDevice, RecoveryCode, User
+from accounts.models import ApiToken, Passkey, RecoveryCode, Session, TotpDevice, User
+from accounts.models import ExternalIdentity, IdentityProvider
 from audit.models import SecurityEvent
 from licensing import services as licensing
 from licensing.models import GitToken, License
@@ -42,6 +43,8 @@ stays = User.objects.get(username="stays")
 factor = User.objects.get(username="factor")
 TotpDevice.objects.create(user=factor, sealed_secret="", created_at=timezone.now(), confirmed_at=timezone.now())
 RecoveryCode.objects.bulk_create([RecoveryCode(user=factor, digest=digest) for digest in ("used", "unused")])
+for name in ("removed", "kept"):
+    Passkey.objects.create(user=factor, name=name, credential_id=name, rp_id="example.com", sign_count=1)
 block_network(actor="cast", network="203.0.113.1"); block_network(actor="cast", network="203.0.113.2")
 allow_network(actor="cast", network="192.0.2.1")
 webhook = Webhook.objects.create(name="pager", url="https://pager.example/")
@@ -83,6 +86,8 @@ create_group(actor="cast", name="gone", authorized_domains=domains)
 factor = User.objects.get(username="factor")
 TotpDevice.objects.update(last_step=77)
 RecoveryCode.objects.filter(digest="used").delete()
+Passkey.objects.filter(name="removed").delete()
+Passkey.objects.filter(name="kept").update(sign_count=9)
 licensing.revoke(GitToken.objects.get(name="git revoked"), actor="cast")
 licensing.revoke(License.objects.get(name="license deleted"), actor="cast")
 ApiToken.objects.get(name="api revoked").delete()
@@ -111,6 +116,7 @@ out = {
     },
     "step": TotpDevice.objects.get().last_step,
     "codes": list(RecoveryCode.objects.values_list("digest", flat=True)),
+    "passkeys": list(Passkey.objects.values_list("name", "sign_count")),
     "tokens": sorted(GitToken.objects.values_list("name", flat=True)),
     "providers": list(IdentityProvider.objects.values_list("slug", "enabled", "group_map_gives_admin").order_by("id")),
     "identities": sorted(f"{each.provider.slug} {each.subject}" for each in ExternalIdentity.objects.all()),
@@ -181,6 +187,7 @@ def test_what_was_revoked_after_the_backup_stays_revoked(database, tmp_path, cre
     assert (found["all_domains"], found["scope"]) == (False, ["a.example"])
     assert found["groups"] == {"narrow": [False, "a.example"], "wide": [False]}
     assert (found["step"], found["codes"]) == (77, ["unused"])
+    assert found["passkeys"] == [["kept", 9]]
     assert (found["tokens"], found["licenses"]) == (["git kept"], ["license kept"])
     assert found["api_tokens"] == ["api kept"]
     assert found["deliveries"] == found["mails"] == [["failed", None]]

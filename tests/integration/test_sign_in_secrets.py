@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from accounts.models import Challenge, RecoveryCode, TotpDevice
-from accounts.sign_in import second_factor
+from accounts.sign_in import totp
 from tests.support.proxies import PASSWORD, Api, a_token, enter_admin_site
 from tests.support.second_factor import an_app
 
@@ -139,4 +139,4 @@ def test_no_row_shows_a_secret_as_text(app):
     shown = "".join(f"{row!r} {row}" for row in rows)
 
     assert [secret for secret in secrets_of(app, challenge) if secret in shown] == []
-    assert second_factor._secret(rows[0]) == app.secret
+    assert totp._secret(rows[0]) == app.secret

@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from accounts import hashers
 from accounts.models import Challenge, FailureCount, RecoveryCode, Session, TotpDevice, WrongCodes
-from accounts.sign_in import login, recovery_codes, throttling, totp, totp_codes, wrong_codes
+from accounts.sign_in import password as passwords
+from accounts.sign_in import recovery_codes, throttling, totp, totp_codes, wrong_codes
 from gatewall.policy import system_settings
 from tests.support.concurrency import at_once
 from tests.support.processes import PATIENCE
@@ -65,7 +66,7 @@ def _long_delay(transactional_db, monkeypatch):
 def checks(tmp_path, monkeypatch):
     """Return a function that counts the passwords that were looked at, by whichever process."""
     path = Path(tmp_path / "checks")
-    real = login.check_password
+    real = passwords.check_password
 
     def counted(*arguments):
         with path.open("ab", buffering=0) as file:
@@ -73,7 +74,7 @@ def checks(tmp_path, monkeypatch):
         return real(*arguments)
 
     path.touch()
-    monkeypatch.setattr(login, "check_password", counted)
+    monkeypatch.setattr(passwords, "check_password", counted)
     return lambda: path.stat().st_size
 
 

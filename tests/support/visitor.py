@@ -59,7 +59,7 @@ class Visitor:
 
 
 def looked_at(response: object) -> HttpResponse:
-    """Assert what holds for every page: small, not cached, strict CSP, no scripts."""
+    """Assert what holds for every page: small, not cached, strict CSP, no script but the one of passkeys."""
     assert isinstance(response, HttpResponse)
     headers = response.headers
     assert headers["Cache-Control"] == "no-store"
@@ -72,7 +72,9 @@ def looked_at(response: object) -> HttpResponse:
     assert "*" not in policy
     assert len(response.content) < MAX_BYTES
     tags = Tags(text)
-    assert not tags.names & {"script", "style", "iframe", "object", "embed", "base"}
+    assert not tags.names & {"style", "iframe", "object", "embed", "base"}
+    assert re.findall("<script[^<]*", text) == tags.scripts
+    assert ("connect-src 'self'" in policy) is bool(tags.scripts)
     assert [name for name, _ in tags.attributes if name == "style" or name.startswith("on")] == []
     assert [value for _, value in tags.attributes if value and value.lower().startswith("javascript:")] == []
     assert re.search(r'<html lang="(en|zh-hans)">', text)
@@ -87,11 +89,15 @@ class Tags(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__()
         self.names: set[str] = set()
+        self.scripts: list[str | None] = []
         self.attributes: list[tuple[str, str | None]] = []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.names.add(tag)
+        if tag == "script":
+            assert dict(attrs) == {"src": "/wall/static/portal/passkey.js", "defer": None}
+            self.scripts.append(self.get_starttag_text())
         self.attributes += attrs
 
 

@@ -26,6 +26,7 @@ _COPIES = {
     "present_totp": "SELECT * FROM accounts_totpdevice",
     "present_code": "SELECT user_id, digest FROM accounts_recoverycode",
     "present_wrong": "SELECT * FROM accounts_wrongcodes",
+    "present_passkey": "SELECT * FROM accounts_passkey",
     "present_gittoken": "SELECT digest, name FROM licensing_gittoken",
     "present_apitoken": "SELECT digest, name FROM accounts_apitoken",
     "present_license": "SELECT id, digest, name, is_active, all_domains, expires_at FROM licensing_license",
@@ -209,10 +210,15 @@ _FORGET_KNOWN = "DELETE FROM {table} WHERE user_id IN (SELECT id FROM present_us
 _TAKE_PRESENT = (
     "INSERT INTO {table} ({columns}) SELECT {columns} FROM {present} WHERE user_id IN (SELECT id FROM accounts_user)"
 )
+_PASSKEY_COLUMNS = (
+    "user_id, created_at, created_by, name, credential_id, public_key, user_handle, rp_id, sign_count, transports,"
+    " backup_eligible, backed_up, last_used_at"
+)
 _SECOND_FACTORS = (
     ("accounts_totpdevice", "user_id, sealed_secret, created_at, confirmed_at, last_step", "present_totp"),
     ("accounts_recoverycode", "user_id, digest", "present_code"),
     ("accounts_wrongcodes", "user_id, number, blocked_until", "present_wrong"),
+    ("accounts_passkey", _PASSKEY_COLUMNS, "present_passkey"),
 )
 
 

@@ -1,0 +1,1 @@
+"""Passkeys of users: registration, names, removal."""

@@ -1,0 +1,46 @@
+"""Serializers of passkeys. They never contain a key."""
+
+from rest_framework import serializers
+
+from accounts.models import Passkey
+from accounts.sign_in.serializers import CredentialField
+from gatewall.api.fresh_sign_in import FreshInput
+from gatewall.api.serializers import ShapedField, StrictInput, TextField
+
+
+class BeginInput(FreshInput):
+    """The user's password or a code, unless the sign-in is fresh."""
+
+
+class PasskeyInput(StrictInput):
+    """The name of a passkey."""
+
+    name = TextField(max_length=100)
+
+
+class RegistrationInput(PasskeyInput):
+    """A new passkey: its name, and ``credential.toJSON()`` of the browser."""
+
+    credential = CredentialField()
+
+
+class PasskeyOutput(serializers.ModelSerializer[Passkey]):
+    """A passkey, without its key."""
+
+    transports = ShapedField({"type": "array", "items": {"type": "string"}})
+
+    class Meta:
+        model = Passkey
+        fields = ("id", "created_at", "created_by", "name", "last_used_at", "transports", "backed_up", "rp_id")
+        read_only_fields = fields
+
+
+class RegisteredOutput(PasskeyOutput):
+    """A new passkey, and the recovery codes if it is the user's first second factor."""
+
+    recovery_codes = serializers.ListField(child=serializers.CharField(), required=False)
+
+    class Meta:
+        model = Passkey
+        fields = (*PasskeyOutput.Meta.fields, "recovery_codes")
+        read_only_fields = fields

@@ -1,0 +1,60 @@
+"""Challenges of passkey ceremonies: random, bound to a browser and a purpose, valid for five minutes, accepted once.
+
+Without a row: a challenge is its expiry and a random number with a keyed digest over these, the purpose and the secret
+cookie of the browser. So a stranger's request for one stores nothing. A row is written when it is answered.
+"""
+
+import hashlib
+import hmac
+import secrets
+from datetime import UTC, datetime, timedelta
+
+from django.db import IntegrityError, transaction
+from django.utils.crypto import salted_hmac
+
+from accounts.models import UsedPasskeyChallenge
+from accounts.sign_in.passkey_refusals import PasskeyRefused, Why
+
+LIFETIME = timedelta(minutes=5)
+_SALT = "accounts.sign_in.passkey_challenges"
+_TIME, _RANDOM = 8, 24
+_PRUNED_AT_ONCE = 1000
+
+
+def new_browser_secret() -> str:
+    """Return the value of the cookie that binds a challenge to a browser."""
+    return secrets.token_urlsafe(32)
+
+
+def begin(purpose: str, browser_secret: str, *, at: datetime) -> bytes:
+    """Return a new challenge for a purpose, for the browser with this cookie."""
+    expires_at = int((at + LIFETIME).timestamp())
+    head = expires_at.to_bytes(_TIME, "big") + secrets.token_bytes(_RANDOM)
+    return head + _digest(head, purpose, browser_secret)
+
+
+def use_up(challenge: bytes, purpose: str, browser_secret: str, *, at: datetime) -> None:
+    """Accept a challenge once. Raises PasskeyRefused: it is not ours, of another browser or purpose, late, or used."""
+    head, digest = challenge[: _TIME + _RANDOM], challenge[_TIME + _RANDOM :]
+    if not browser_secret or not hmac.compare_digest(digest, _digest(head, purpose, browser_secret)):
+        raise PasskeyRefused(Why.OTHER_CHALLENGE)
+    expires_at = datetime.fromtimestamp(int.from_bytes(head[:_TIME], "big"), tz=UTC)
+    if not at < expires_at:
+        raise PasskeyRefused(Why.LATE)
+    try:
+        with transaction.atomic():
+            UsedPasskeyChallenge(digest=hashlib.sha256(challenge).hexdigest(), expires_at=expires_at).save(
+                force_insert=True
+            )
+    except IntegrityError:
+        raise PasskeyRefused(Why.REPLAYED) from None
+
+
+def prune(at: datetime) -> int:
+    """Delete used challenges that have expired, at most 1,000; return how many."""
+    over = UsedPasskeyChallenge.objects.filter(expires_at__lte=at).order_by("expires_at").values_list("pk", flat=True)
+    return UsedPasskeyChallenge.objects.filter(pk__in=list(over[:_PRUNED_AT_ONCE])).delete()[0]
+
+
+def _digest(head: bytes, purpose: str, browser_secret: str) -> bytes:
+    return salted_hmac(_SALT, head + f"|{purpose}|{browser_secret}".encode(), algorithm="sha256").digest()
