@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
-from django.db.models import F, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
@@ -16,7 +16,8 @@ from accounts.identity_providers import selectors as identity_providers
 from accounts.identity_providers.admin import IdentityProviderAdmin
 from accounts.links.admin import LinksAdmin, offer_to
 from accounts.links.requests import Offer
-from accounts.models import LinkPurpose, Session, User
+from accounts.models import LinkPurpose, Passkey, Session, User
+from accounts.passkeys.admin import PasskeyAdmin
 from accounts.sign_in import code_entry, reauthentication, recovery
 from gatewall.api.request_notes import REFUSAL, RequestNote
 from gatewall.api.service_admin import (
@@ -30,7 +31,7 @@ from gatewall.api.service_admin import (
 )
 from gatewall.kernel.refusals import Refusal
 
-__all__ = ["ApiTokenAdmin", "IdentityProviderAdmin", "UserAdmin"]
+__all__ = ["ApiTokenAdmin", "IdentityProviderAdmin", "PasskeyAdmin", "UserAdmin"]
 _REVOKE = ("revoke_git_tokens", "revoke_api_tokens")
 _CHANGE_ONLY = (*_REVOKE, "forget_second_factor", "unlock_code_entry", *CREDENTIALS)
 _SECOND_FACTOR_FIELDS = ("forget_second_factor", "unlock_code_entry")
@@ -54,7 +55,7 @@ class UserForm(ServiceForm):
     )
     forget_second_factor = forms.BooleanField(
         required=False,
-        help_text="For a user who has lost it: deletes the secret and the recovery codes, and ends every session.",
+        help_text="For a user who has lost it: deletes app, passkeys and recovery codes, and ends every session.",
     )
     unlock_code_entry = forms.BooleanField(
         required=False,
@@ -172,10 +173,13 @@ class UserAdmin(LinksAdmin):
     @admin.display(boolean=True)
     def second_factor(self, user: User) -> bool:
         device = getattr(user, "totp", None)
-        return device is not None and device.confirmed_at is not None
+        has_passkey: bool = getattr(user, "has_passkey", False)
+        return has_passkey or (device is not None and device.confirmed_at is not None)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
-        return super().get_queryset(request).select_related("totp")
+        has_passkey = Exists(Passkey.objects.filter(user=OuterRef("pk")))
+        rows: QuerySet[User] = super().get_queryset(request).select_related("totp").annotate(has_passkey=has_passkey)
+        return rows
 
     def create_row(self, request: HttpRequest, **values: Any) -> User:
         is_invited, password = values.pop("invite", False), values.pop("new_password")

@@ -60,7 +60,9 @@ class GatewallAdminSite(admin.AdminSite):
         self.login_form = AdminLoginForm
         if refused := _refused_as_cross_site(request):
             return refused
-        response = super().login(request, {**(extra_context or {}), "home": _home_elsewhere(request)})
+        response = super().login(
+            request, {**(extra_context or {}), "home": _home_elsewhere(request), "guard": f"{settings.ROOT_PATH}/"}
+        )
         if proof := PROOF.get(request):
             with suppress(Gone):  # the user was deleted: without a row the session grants no access
                 visitor, now = browser.visitor(request), timezone.now()
