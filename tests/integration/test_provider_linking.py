@@ -81,7 +81,7 @@ def test_the_last_way_in_stays(corp, set_up):
 
     answer = visitor.send("/account/identities/unlink", id=str(ExternalIdentity.objects.get().pk))
     assert answer.status_code == 409
-    assert "Without it you could not sign in" in words(answer)
+    assert "You could not sign in without this." in words(answer)
 
 
 def test_nobody_unlinks_the_identity_of_another(corp, set_up, bob):
