@@ -9,6 +9,8 @@ from django.utils import timezone
 from accounts import services
 from accounts.models import User
 from accounts.sign_in import second_factor, wrong_codes
+from audit.event_kinds import EventKind
+from audit.events.recording import Event, record_event
 from gatewall.policy import system_settings
 from tests.support.mail_server import PUBLIC_URL, kinds, send_due
 from tests.support.mailbox import body_of
@@ -57,6 +59,13 @@ def test_a_second_factor_that_comes_and_goes_is_told(mailbox, bob):
 
     assert mailbox.subjects() == ["Second factor added", "Second factor removed"]
     assert "Address: 203.0.113.7." in mailbox.texts()[1]
+
+
+def test_passkeys_that_come_and_go_are_told_too(mailbox, bob):
+    for kind in (EventKind.PASSKEY_ADDED, EventKind.PASSKEY_REMOVED):
+        record_event(Event(kind, client_ip="203.0.113.7", user=bob, detail={"passkey": "laptop"}))
+
+    assert kinds() == [MailKind.FACTOR_ADDED, MailKind.FACTOR_REMOVED]
 
 
 def test_ten_wrong_codes_are_told_once(mailbox, bob, clock):
