@@ -234,9 +234,12 @@ def test_a_backup_of_an_earlier_release_is_migrated(site, tmp_path, database):
     site.ok("backup", tmp_path / "backup")
     content = Content.read(tmp_path / "backup").without_column("accounts_user", "is_auditor")
     for table, column in (
+        ("accounts_challenge", "amr"),
         ("gatewall_pendingconfirmation", "problem_message"),
         ("gatewall_pendingconfirmation", "cause"),
         ("gatewall_systemsettings", "shadow_cpu_percent"),
+        ("gatewall_systemsettings", "account_notices"),
+        ("gatewall_systemsettings", "mail_language"),
         ("policies_authorizeddomain", "waf_monitor_until"),
         ("policies_authorizeddomain", "waf_monitor_reported"),
     ):
