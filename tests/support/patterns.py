@@ -1,8 +1,9 @@
 """Compile the built-in WAF patterns once for all tests of this checkout."""
 
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 
+from gatewall.engine.waf import vector
 from gatewall.engine.waf.builtin_matcher import PATTERNS, TEXT_PATTERNS
 from gatewall.engine.waf.vector import AVAILABLE, VectorScanner
 from gatewall.kernel.env import Config
@@ -13,6 +14,7 @@ from gatewall.snapshot.pattern_cache import PatternCache, name_of
 SHARED = Path(__file__).resolve().parents[2] / ".pytest_cache" / "patterns"
 _KEY = b"the tests of this checkout"
 _compile = pattern_cache._compiled
+_compiled = vector._compiled
 
 
 def put_compiled(config: Config) -> None:
@@ -30,10 +32,9 @@ def compile_here(patterns: tuple[bytes, ...]) -> bytes:
     return _builtin(patterns) if patterns in {PATTERNS, TEXT_PATTERNS} else VectorScanner.compiled(patterns).dumped()
 
 
-@lru_cache(maxsize=4)
 def scanner_of(patterns: tuple[bytes, ...]) -> VectorScanner:
     """Return a scanner for ``vector._compiled``; that of the built-in patterns is loaded: to compile it takes 5 s."""
-    return _builtin_scanner(patterns) if patterns in {PATTERNS, TEXT_PATTERNS} else VectorScanner.compiled(patterns)
+    return _builtin_scanner(patterns) if patterns in {PATTERNS, TEXT_PATTERNS} else _compiled(patterns)
 
 
 @cache
