@@ -132,9 +132,8 @@ def _path(values: Values, path: str) -> None:
 
 def _arguments(values: Values, target: Region, query: str, request: AccessRequest | None = None) -> None:
     """Add the arguments of a query or form; ``request`` if they are its own."""
-    if "+" in query:
-        query = query.replace("+", " ")
-    parts, rest = _separate(values, target, query)
+    query = query.replace("+", " ")
+    parts, rest = _separate(values, target, query) if query.count("&") >= MAX_OF_MANY else (query.split("&"), "")
     names = _ARG_NAMES if target is _ARGS else target
     encoded = "%" in query
     for part in parts:
@@ -149,7 +148,9 @@ def _arguments(values: Values, target: Region, query: str, request: AccessReques
         if not name.isidentifier() or "__" in name or len(name) >= _LONG_NAME:
             add(values, names, label, name)
         if value:
-            _, value, region, _ = values.judged(BodyText(None, value, target, target is _BODY))
+            region = target
+            if target is _BODY:
+                _, value, region, _ = values.judged(BodyText(None, value, target, is_field=True))
             add(values, region, label, value)
             if request and (value[:4] == "http" or value[:2] == "//") and name.lower() in REDIRECTS:
                 add_redirect(values, target, label, value, request)

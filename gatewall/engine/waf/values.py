@@ -157,9 +157,9 @@ class Values(list[Value]):
 def add(values: Values, target: Region, name: Name | None, text: str, *, base64: bool = True, depth: int = 0) -> None:
     """Add a value and its further forms."""
     unusual = text[:_BEGINNING].encode("latin-1").translate(None, _FORMLESS)
-    if len(text) > _BEGINNING and not unusual.translate(None, _NOT_TRIGGERS):
+    if text[_BEGINNING:] and not unusual.translate(None, _NOT_TRIGGERS):
         unusual = text.encode("latin-1").translate(None, _FORMLESS)
-    is_plain = not unusual.translate(None, _LINE_BREAKS)
+    is_plain = not (unusual and unusual.translate(None, _LINE_BREAKS))
     if "\n" in text and is_plain:
         text = text.replace("\n", "\r")
     if base64 and is_plain and len(text) >= MIN_BASE64:
