@@ -19,7 +19,7 @@ settings.register_profile(
 )
 settings.load_profile("unit")
 # Before the modules are imported: some make a matcher for all their tests.
-vector._compiled = scanner_of
+vector._compiled = scanner_of  # type: ignore[assignment] # patterns from a file stand in for a cache of compiled ones
 
 
 def pytest_addoption(parser, pluginmanager):
