@@ -3,6 +3,7 @@
 import errno
 import os
 import sys
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple, NoReturn
@@ -35,6 +36,7 @@ def require_free_auth_address(config: env.Config) -> None:
         launcher.require_free(launcher.Port(config.bind, config.auth_port, "GATEWALL_AUTH_PORT"))
 
 
+_RELEASE_SECONDS = 1.0
 PLANES = {
     "control_plane": Plane(
         "gunicorn.conf.py",
@@ -65,7 +67,7 @@ def become_plane(name: str, base: Path) -> NoReturn:
     if not os.access(config.home, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, "no write access", str(config.home))
     try:
-        plane.require_free_address(config)
+        _wait_for_address(plane, config)
     except launcher.PortTakenError as taken:
         print(taken, file=sys.stderr)  # noqa: T201 - the one line
         sys.exit(2)
@@ -73,3 +75,20 @@ def become_plane(name: str, base: Path) -> NoReturn:
     configuration = f"deploy/{plane.configuration}"
     command = [sys.executable, "-m", "gatewall.server.master", "-c", configuration, plane.application]
     os.execve(command[0], command, {**plane.environment, **os.environ})  # noqa: S606 - our own interpreter
+
+
+def _wait_for_address(plane: Plane, config: env.Config) -> None:
+    """Wait for a second until the address is free: workers that died with a killed master may still hold it.
+
+    Raises launcher.PortTakenError.
+    """
+    until = time.monotonic() + _RELEASE_SECONDS
+    while True:
+        try:
+            plane.require_free_address(config)
+        except launcher.PortTakenError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(_RELEASE_SECONDS / 50)
+        else:
+            return
