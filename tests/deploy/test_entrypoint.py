@@ -29,7 +29,7 @@ def ours():
     with image() as made:
         for role in ("keys", "migrate"):
             run = made.run(role)
-            assert run.returncode == 0, run.stdout + run.stderr
+            assert (run.returncode, run.stderr) == (0, ""), run.stdout
         made.put_patterns()
         yield made
 
@@ -167,7 +167,6 @@ def test_a_volume_of_a_newer_release_is_one_line_that_says_what_to_do(ours):
         "The database is of a newer release (audit.9999_later): only the release directly before"
     )
     assert run.stderr.count("\n") == 1
-    assert not ours.run("migrate").stderr
 
 
 @pytest.mark.parametrize("role", ["all", "keys", "data-plane"])
@@ -188,7 +187,7 @@ def test_a_volume_that_cannot_be_written_is_one_line_and_code_2(role):
 
 @pytest.mark.parametrize("role", ROLES)
 def test_sigterm_ends_a_role_in_time_with_code_0(ours, role, planes):
-    changes = {"GATEWALL_PORT": str(free_port()), "GATEWALL_AUTH_PORT": str(free_port())}
+    changes = {"GATEWALL_PORT": str(free_port()), "GATEWALL_AUTH_PORT": str(free_port()), "GATEWALL_WORKERS": "1"}
     if role == "agent":  # a host has one that leads
         database = f"sqlite:///{ours.state / 'gatewall.sqlite3'}"
         changes |= {"GATEWALL_HOME": str(ours.state / "second"), "DATABASE_URL": database, **secrets(ours)}

@@ -135,6 +135,7 @@ def test_port_has_one_owner_after_the_master_was_killed_and_started_again(instal
     with Load(port, right) as load:
         process.kill()
         process.wait()
+        wait_until(lambda: not is_listening(port), what="the orphans to die")
         with data_plane(installation.home, port) as second:
             load.wait_for_more()
             family = {second.pid, *workers(second.pid)}

@@ -12,6 +12,7 @@ from gatewall.install.launcher import free_port
 from tests.servers.changes import NEW_ZEALAND, POLICY, REVOCATIONS, Site, settings
 from tests.support.children import workers
 from tests.support.mmdb import write_mmdb
+from tests.support.openid_provider import providing
 from tests.support.processes import PATIENCE, agent, control_plane, data_plane, prepare, wait_until
 from tests.support.servers import OFFICE, SESSION_VALID, Admin, Load, Verdict, about, tell
 
@@ -80,7 +81,7 @@ def a_site(home):
         pinned = Pinned(auth, process)
         stack.callback(pinned.close)
         key = (home / "secrets" / "admin-recovery-key").read_text().strip()
-        yield Site(admin, control, auth, key, count(1)), pinned
+        yield Site(admin, control, auth, key, count(1), stack.enter_context(providing())), pinned
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,12 @@ def workers(master: Process) -> set[int]:
 
 
 def is_alive(process: psutil.Process) -> bool:
-    """Return whether a process runs. A zombie does not: who waits for it depends on the machine's first process."""
+    """Return whether a process runs, and with it its sockets are open.
+
+    A zombie does not run: who waits for it depends on the machine's first process. One that still has other threads is
+    ending: the last of them closes the files.
+    """
     with suppress(psutil.NoSuchProcess):
-        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+        is_zombie = process.status() == psutil.STATUS_ZOMBIE
+        return bool(process.is_running() and (not is_zombie or process.num_threads() > 1))
     return False
