@@ -133,7 +133,7 @@ def _path(values: Values, path: str) -> None:
 def _arguments(values: Values, target: Region, query: str, request: AccessRequest | None = None) -> None:
     """Add the arguments of a query or form; ``request`` if they are its own."""
     query = query.replace("+", " ")
-    parts, rest = _separate(values, target, query) if query.count("&") >= MAX_OF_MANY else (query.split("&"), "")
+    parts, rest = _first_of(values, target, query) if query.count("&") >= MAX_SEPARATE else (query.split("&"), "")
     names = _ARG_NAMES if target is _ARGS else target
     encoded = "%" in query
     for part in parts:
@@ -159,12 +159,9 @@ def _arguments(values: Values, target: Region, query: str, request: AccessReques
         add(values, region, None, percent_decoded(rest.replace("&", "\f")), base64=False)
 
 
-def _separate(values: Values, target: Region, query: str) -> tuple[list[str], str]:
-    """Return the arguments that are matched one by one, and the others, which are noted."""
-    most = MAX_OF_MANY if query.count("&") > _MANY else MAX_SEPARATE
-    parts = query.split("&", most)
-    if len(parts) <= most:
-        return parts, ""
+def _first_of(values: Values, target: Region, query: str) -> tuple[list[str], str]:
+    """Return the arguments of a long query that are matched one by one, and the others, which are noted."""
+    parts = query.split("&", MAX_OF_MANY if query.count("&") > _MANY else MAX_SEPARATE)
     values.note(target, "arguments")
     values.limit_forms()
     return parts, parts.pop()
