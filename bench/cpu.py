@@ -1,6 +1,7 @@
 """CPU time, run-queue wait and memory of a process tree, from /proc (Linux)."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
@@ -36,7 +37,8 @@ def _tree(root: int) -> list[int]:
     pids = [root]
     for pid in pids:
         for children in Path(f"/proc/{pid}/task").glob("*/children"):
-            pids.extend(int(child) for child in children.read_text().split())
+            with suppress(FileNotFoundError):  # the thread has ended
+                pids.extend(int(child) for child in children.read_text().split())
     return pids
 
 
