@@ -101,7 +101,8 @@ class PatternCache:
         else:
             with suppress(ValueError):
                 self._failed.remove(name)
-            ready(scanner)
+            with _Engine.lock:  # who wants a scanner tries it on the canaries
+                ready(scanner)
 
     def scanner(self, name: str, patterns: tuple[bytes, ...]) -> Scanner:
         """Load or compile the scanner with this name; blocks. DatabaseRefused, OSError, subprocess.SubprocessError."""
