@@ -9,6 +9,7 @@ from itertools import chain
 from django.db import DataError, IntegrityError, OperationalError, connection, transaction
 from django.utils import timezone
 
+from accounts.models import User
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 from audit.storage import partitions
@@ -17,7 +18,7 @@ from gatewall.install.backup import revoked, schema
 from gatewall.install.backup.archive import Archive, BackupRefused, Manifest
 from gatewall.install.backup.data_keys import number_that_no_key_opens
 from gatewall.install.backup.differences import Report, differences, finding
-from gatewall.install.backup.values import write_rows
+from gatewall.install.backup.values import table_of, write_rows
 from gatewall.models import PolicyHead
 from gatewall.policy import revisions
 from gatewall.publication.announcement import published_by_caller
@@ -47,7 +48,7 @@ def restore_backup(archive: Archive, files: PolicyFiles) -> Report:
     with published_by_caller(), _one_transaction(), locking_index_builds():
         compared = revoked.is_later_state_of(manifest)
         # Tokens name users by id: no new user may get the id of one who is not in the backup.
-        last_user = revoked.last_user_id() if compared else revoked.unused_number()
+        last_user = schema.sequence_of(table_of(User)) if compared else revoked.unused_number()
         parent = _parent_epoch(files)
         report = Report(compared=compared, undone=_number_undone(manifest) if compared else 0)
         if compared:

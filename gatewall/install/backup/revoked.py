@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 
 from django.db import connection
 
-from accounts.models import User
 from gatewall.install.backup import schema
 from gatewall.install.backup.archive import Manifest
-from gatewall.install.backup.values import table_of
 from gatewall.kernel.changes import Action, Change, Resource
 from gatewall.models import PolicyHead, PolicyRevision
 
@@ -298,8 +296,3 @@ def end_all_sessions(*, compared: bool) -> None:
 def unused_number() -> int:
     """Return the seconds since 2020: more than any session version or user id that was ever given."""
     return int(time.time()) - _SINCE
-
-
-def last_user_id() -> int:
-    """Return the last user id that this database gave."""
-    return schema.sequence_of(table_of(User))
