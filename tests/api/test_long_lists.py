@@ -54,6 +54,7 @@ SHORT = {
     "/geo-block-rules": "as many as there are countries",
     "/list-subscriptions": "typed by hand",
     "/identity-providers": "at most 20",
+    "/users/{bob}/passkeys": "registered by hand, by one user",
     "/webhooks": "typed by hand",
     "/webhooks/{bob}/deliveries": "of one webhook, and deleted when they are old (webhooks/outbox.py)",
     "/policy/backtest": "asked for by hand",

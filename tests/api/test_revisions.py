@@ -53,6 +53,7 @@ def test_creating_is_recorded_with_every_field(admin, kind):
     assert change["before"] == {}
     not_recorded = {
         "id",
+        "has_client_secret",
         "totp_enabled",
         "code_entry_locked",
         "country_name",

@@ -55,7 +55,7 @@ SCOPES = {
 }
 """The operations that each scope of an API token permits."""
 SESSION_ONLY = {
-    *(("session", "GET"), ("logout", "POST")),
+    *(("session", "GET"), ("logout", "POST"), ("passkey-begin", "POST"), ("passkey-finish", "POST")),
     *((f"api-tokens-{part}", verb) for part, verb in (("list", "GET"), ("list", "POST"))),
     *((f"api-tokens-{part}", verb) for part, verb in (("detail", "GET"), ("detail", "DELETE"))),
 }
