@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 from django.http import Http404
 from django.utils import timezone
 from rest_framework import status
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -29,7 +30,7 @@ from gatewall.api.caller import django_request
 from gatewall.api.operations import operation
 from gatewall.api.permissions import IsAdminOrSelf
 from gatewall.api.resources import Resource
-from gatewall.api.scopes import SESSION_ONLY, USERS, SessionRequired
+from gatewall.api.scopes import SESSION_ONLY, USERS
 from gatewall.api.views import ApiView
 
 
@@ -70,10 +71,10 @@ class _RegistrationView(ApiView):
 
     @property
     def user(self) -> User:
-        """The caller, who is the user of the path. Raises SessionRequired."""
+        """The caller, who is the user of the path. Raises PermissionDenied."""
         user = signed_in_user(self.request)
         if str(user.pk) != str(int(self.kwargs["user_id"])):
-            raise SessionRequired("a passkey is registered by its user, in their own browser")
+            raise PermissionDenied("a passkey is registered by its user, in their own browser")
         return user
 
     @property

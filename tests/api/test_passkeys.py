@@ -106,7 +106,7 @@ def test_an_authenticator_is_registered_once(alice, bob, key):
 def test_nobody_registers_for_somebody_else(admin, bob, key):
     begun = admin.post(f"/users/{bob.pk}/passkeys/register/begin", {})
 
-    assert code_of(begun) == (403, "session-required")
+    assert code_of(begun) == (403, "not-allowed")
     assert admin.get(f"/users/{bob.pk}/passkeys").json()["count"] == 1
 
 

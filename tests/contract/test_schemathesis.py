@@ -22,6 +22,7 @@ from schemathesis.core.parameters import ParameterLocation
 from schemathesis.generation import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
+from accounts.passkey_models import Passkey
 from audit.storage.ingest import ship
 from gatewall.api import rate
 from tests.api.resources import KINDS, make
@@ -169,6 +170,11 @@ def row(wall, admin, bob, monkeypatch, tmp_path):
         **{f"{kind.path}/{{id}}": lambda kind=kind: make(admin, kind)[0]["id"] for kind in KINDS},
         "/users/{user_id}": lambda: bob.pk,
         "/users/{user_id}/git-tokens/{id}": lambda: admin.post(f"{own}/git-tokens", {"name": "laptop"}).json()["id"],
+        "/users/{user_id}/passkeys/{id}": lambda: (
+            Passkey.objects.create(
+                user=bob, name="laptop", credential_id="id", public_key="key", user_handle="handle", rp_id="example.com"
+            ).pk
+        ),
         "/api-tokens/{id}": lambda: admin.post("/api-tokens", {"name": "ci", "scopes": ["logs:read"]}).json()["id"],
         "/users/{user_id}/sessions/{jti}": session,
         "/policy/revisions/{id}": revision,
