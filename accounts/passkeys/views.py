@@ -40,7 +40,7 @@ class Passkeys(Resource):
     area = USERS
     input, output = PasskeyInput, PasskeyOutput
     permission_classes = [IsAdminOrSelf]
-    volatile = ("last_used_at", "backed_up")
+    volatile = ("last_used_at",)
     filterset_class = PasskeyFilters
     ordering_fields = ("id", "created_at", "name", "last_used_at")
     search_fields = ("name",)
