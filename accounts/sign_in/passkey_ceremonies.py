@@ -6,7 +6,8 @@ checked before it, on its parsed values. User verification is required, attestat
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,22 +129,31 @@ def sign_in_options(party: RelyingParty, challenge: bytes, *, known: Iterable[Kn
     return options_to_json_dict(options)
 
 
+@contextmanager
+def _refused_as(why: Why) -> Iterator[None]:
+    """Refuse what the library cannot read or does not accept. Raises PasskeyRefused.
+
+    It raises its own errors, those of CBOR and of cryptography, and for some bytes those of Python: none may let an
+    answer through, or become an error of ours.
+    """
+    try:
+        yield
+    except Exception as error:
+        raise PasskeyRefused(why) from error
+
+
 def challenge_of_registration(answer: object) -> bytes:
     """Return the challenge that a registration answers, unverified. Raises PasskeyRefused."""
-    try:
+    with _refused_as(Why.MALFORMED):
         response = parse_registration_credential_json(_object(answer)).response
         return parse_client_data_json(response.client_data_json).challenge
-    except Exception as error:
-        raise PasskeyRefused(Why.MALFORMED) from error
 
 
 def parse_assertion(answer: object) -> Assertion:
     """Parse the answer to a sign-in. Raises PasskeyRefused."""
-    try:
+    with _refused_as(Why.MALFORMED):
         credential = parse_authentication_credential_json(_object(answer))
         challenge = parse_client_data_json(credential.response.client_data_json).challenge
-    except Exception as error:
-        raise PasskeyRefused(Why.MALFORMED) from error
     handle = credential.response.user_handle
     return Assertion(
         credential,
@@ -155,14 +165,12 @@ def parse_assertion(answer: object) -> Assertion:
 
 def verify_registration(answer: object, party: RelyingParty, challenge: bytes) -> NewPasskey:
     """Verify a registration, whose challenge was accepted. Raises PasskeyRefused."""
-    try:
+    with _refused_as(Why.MALFORMED):
         credential = parse_registration_credential_json(_object(answer))
         client = parse_client_data_json(credential.response.client_data_json)
         data = parse_attestation_object(credential.response.attestation_object).auth_data
-    except Exception as error:
-        raise PasskeyRefused(Why.MALFORMED) from error
     _refuse(client, data, party)
-    try:
+    with _refused_as(Why.WRONG_SIGNATURE):
         verified = verify_registration_response(
             credential=credential,
             expected_challenge=challenge,
@@ -171,8 +179,6 @@ def verify_registration(answer: object, party: RelyingParty, challenge: bytes) -
             require_user_verification=True,
             supported_pub_key_algs=_ALGORITHMS,
         )
-    except Exception as error:
-        raise PasskeyRefused(Why.WRONG_SIGNATURE) from error
     return NewPasskey(
         credential_id=bytes_to_base64url(verified.credential_id),
         public_key=bytes_to_base64url(verified.credential_public_key),
@@ -185,17 +191,15 @@ def verify_registration(answer: object, party: RelyingParty, challenge: bytes) -
 
 def refuse_elsewhere(assertion: Assertion, party: RelyingParty) -> None:
     """Raise PasskeyRefused if the answer to a sign-in is of another origin or domain, or of an unverified user."""
-    try:
+    with _refused_as(Why.MALFORMED):
         client = parse_client_data_json(assertion.credential.response.client_data_json)
         data = parse_authenticator_data(assertion.credential.response.authenticator_data)
-    except Exception as error:
-        raise PasskeyRefused(Why.MALFORMED) from error
     _refuse(client, data, party)
 
 
 def verify_assertion(assertion: Assertion, party: RelyingParty, public_key: str) -> Verified:
     """Verify the answer to a sign-in with the passkey's key; the caller compares the counter. Raises PasskeyRefused."""
-    try:
+    with _refused_as(Why.WRONG_SIGNATURE):
         verified = verify_authentication_response(
             credential=assertion.credential,
             expected_challenge=assertion.challenge,
@@ -205,8 +209,6 @@ def verify_assertion(assertion: Assertion, party: RelyingParty, public_key: str)
             credential_current_sign_count=_UNCOUNTED,
             require_user_verification=True,
         )
-    except Exception as error:
-        raise PasskeyRefused(Why.WRONG_SIGNATURE) from error
     return Verified(verified.new_sign_count, verified.credential_backed_up)
 
 
