@@ -153,7 +153,7 @@ class UserAdmin(LinksAdmin):
             try:  # before the page's transaction, whose rollback would undo the failure count
                 if row is not None and row.pk == request.user.pk:
                     _reauthenticate(request, row)
-                elif object_id is None or (row is not None and _gives_access(request, row)):
+                elif object_id is None or (row is not None and _opens_account(request, row)):
                     _reauthenticate_for_another(request)
             except Refusal as refusal:
                 REFUSAL.set(request, refusal)
@@ -222,8 +222,10 @@ class UserAdmin(LinksAdmin):
         services.delete_user(row, actor=actor(request))
 
 
-def _gives_access(request: HttpRequest, user: User) -> bool:
-    """Return whether the form gives the user a password, or the rights of an admin or auditor."""
+def _opens_account(request: HttpRequest, user: User) -> bool:
+    """Return whether the form gives a password or the rights of an admin or auditor, or weakens the second factor."""
+    if any(request.POST.get(name) for name in _SECOND_FACTOR_FIELDS):
+        return True
     given = {name: bool(request.POST.get(name)) and not getattr(user, name) for name in ("is_admin", "is_auditor")}
     return fresh_sign_in.gives_access({**given, "password": request.POST.get("new_password") or None})
 

@@ -124,13 +124,15 @@ class _UserView(ApiView):
     def is_own(self) -> bool:
         return int(self.kwargs["user_id"]) == self.request.user.pk
 
-    @property
-    def must_prove(self) -> bool:
-        """Whether the caller changes their own account with a sign-in that is not fresh."""
-        return self.is_own and not fresh_sign_in.is_fresh(self.request)
-
     def require_password(self, user: User, password: str | None) -> None:
         reauthentication.require_password(user, password, visitor=browser.visitor(self.request), at=timezone.now())
+
+    def require_fresh(self, body: Mapping[str, Any]) -> None:
+        """Re-authenticate the caller by their own password or, where the body may have one, a code. Raises a Refusal.
+
+        A fresh sign-in is asked for nothing.
+        """
+        fresh_sign_in.require(self.request, password=body.get("password"), code=body.get("code"))
 
 
 class TotpSetup(_UserView):
@@ -139,8 +141,7 @@ class TotpSetup(_UserView):
     @operation(body=ReauthenticationInput, answer=TotpSetupOutput, refuses=(409,))
     def post(self, request: Request, user_id: str) -> Response:
         body, user = self.body(ReauthenticationInput), self.user
-        if self.must_prove:
-            self.require_password(user, body.get("password"))
+        self.require_fresh(body)
         setup = totp.begin_setup(user, at=timezone.now())
         uri = setup.otpauth_uri
         images = {"qr_code": totp_codes.qr_png(uri), "qr_svg": totp_codes.qr_svg(uri)}
@@ -168,9 +169,7 @@ class Totp(_UserView):
     @operation(body=SwitchOffInput)
     def delete(self, request: Request, user_id: str) -> Response:
         body, user, visitor = self.body(SwitchOffInput), self.user, browser.visitor(request)
-        if self.must_prove:
-            sent = {name: body.get(name) for name in ("password", "code")}
-            reauthentication.require_password_or_code(user, **sent, visitor=visitor, at=timezone.now())
+        self.require_fresh(body)
         second_factor.switch_off_app(user, actor=str(request.user), client_ip=visitor.client_ip)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
@@ -193,8 +192,7 @@ class TotpUnlock(_UserView):
     @operation(body=ReauthenticationInput)
     def post(self, request: Request, user_id: str) -> Response:
         body, user = self.body(ReauthenticationInput), self.user
-        if self.must_prove:
-            self.require_password(user, body.get("password"))
+        self.require_fresh(body)
         code_entry.unlock(user, actor=str(request.user), client_ip=browser.visitor(request).client_ip)
         return Response(status=status.HTTP_204_NO_CONTENT)
 

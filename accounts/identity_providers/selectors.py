@@ -1,7 +1,7 @@
 """Queries of identity providers and linked identities. Read-only."""
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from accounts.models import User
 from accounts.openid.settings import ProviderSettings
@@ -89,3 +89,9 @@ def has_identity(user: User, *, besides: int | None = None) -> bool:
     """Return whether a user can sign in at a provider, with another identity than ``besides``."""
     found = ExternalIdentity.objects.filter(user=user, provider__enabled=True)
     return (found if besides is None else found.exclude(pk=besides)).exists()
+
+
+def has_privileged_users(provider: IdentityProvider) -> bool:
+    """Return whether an admin or auditor is linked to the provider."""
+    privileged = Q(user__is_admin=True) | Q(user__is_auditor=True)
+    return provider.identities.filter(privileged).exists()

@@ -5,13 +5,15 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from accounts.identity_providers import services, validators
+from accounts.identity_providers import selectors, services, validators
 from accounts.identity_providers.filters import IdentityProviderFilters
 from accounts.identity_providers.serializers import IdentityProviderInput, IdentityProviderOutput
 from accounts.provider_models import IdentityProvider
 from gatewall.api.fresh_sign_in import require_fresh_sign_in
 from gatewall.api.resources import Resource
 from gatewall.api.scopes import USERS, ScopedAccess, SessionRequired
+
+_MAKES_ADMINS = "an API token may not set up a provider that makes administrators: sign in"
 
 
 class IdentityProviders(Resource):
@@ -33,6 +35,7 @@ class IdentityProviders(Resource):
         return services.change_provider(row, actor=self.actor, **self._allowed(values, row))
 
     def delete_row(self, row: IdentityProvider) -> None:
+        self._refuse_token_of_lesser_rights(row)
         services.delete_provider(row, actor=self.actor)
 
     def _allowed(self, values: Mapping[str, Any], row: IdentityProvider | None = None) -> dict[str, Any]:
@@ -43,11 +46,21 @@ class IdentityProviders(Resource):
         columns = dict(values)
         password, code = columns.pop("current_password", None), columns.pop("code", None)
         require_fresh_sign_in(self.request, password=password, code=code)
-        gives_admin = columns.get("group_map_gives_admin") or (row is not None and row.group_map_gives_admin)
-        if isinstance(self.request.auth, ScopedAccess) and gives_admin:
-            raise SessionRequired("an API token may not set up a provider that makes administrators: sign in")
+        if isinstance(self.request.auth, ScopedAccess) and columns.get("group_map_gives_admin"):
+            raise SessionRequired(_MAKES_ADMINS)
+        if row is not None:
+            self._refuse_token_of_lesser_rights(row)
         if "group_map" in columns:
             columns["mapped_groups"] = validators.mapped_groups(columns.pop("group_map"))
         if "domains" in columns:
             columns["domains"] = [domain.name for domain in columns["domains"]]
         return columns
+
+    def _refuse_token_of_lesser_rights(self, row: IdentityProvider) -> None:
+        """Raise SessionRequired if an API token would change how admins or auditors sign in, or who becomes one."""
+        if not isinstance(self.request.auth, ScopedAccess):
+            return
+        if row.group_map_gives_admin:
+            raise SessionRequired(_MAKES_ADMINS)
+        if selectors.has_privileged_users(row):
+            raise SessionRequired("an API token may not change a provider that admins or auditors sign in at: sign in")

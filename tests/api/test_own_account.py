@@ -191,11 +191,12 @@ def test_a_setup_that_waits_is_not_on(fresh, bob, call):
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_an_admin_is_not_asked_for_anything_of_another(clock, alice, bob, call):
+def test_an_admin_is_asked_for_the_own_password_where_the_second_factor_is_anothers(clock, alice, bob, call):
     prepared(call, bob)
     admin = Api(a_token(alice, at=MOMENT - timedelta(hours=2)))
 
-    assert CALLS[call](admin, bob, {}).status_code in {200, 204}
+    assert code_of(CALLS[call](admin, bob, {})) == (403, "reauthentication-required")
+    assert CALLS[call](admin, bob, {"password": PASSWORD}).status_code in {200, 204}
 
 
 @pytest.mark.parametrize("call", CALLS)
