@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from gatewall.gate.shadow import CallLater
 from gatewall.server.answer_bytes import Answer
 
 _OK = Answer(200, ())
@@ -13,6 +14,9 @@ class BareApplication:
     def __call__(self, *request: Any) -> Answer:
         """Return the answer."""
         return _OK
+
+    def work_after_answers(self, call_later: CallLater) -> None:
+        """Do nothing: there is no shadow policy to evaluate."""
 
     def close(self) -> None:
         """Do nothing: there is nothing to flush."""
