@@ -162,12 +162,12 @@ def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
         *([] if chosen else [COVERED]),
         tests.stage("Unit tests without coverage", COMPUTING, *UNMEASURED),
         tests.stage("API, gate, pages, services and documents, on SQLite", COMPUTING, *IN_PROCESS),
-        tests.stage("Every answer is as the OpenAPI document says", 0, CONTRACT),
         tests.stage("What the database decides again, on PostgreSQL", COMPUTING, *again, postgresql=True),
     ]
     waiting = [
         *STATIC,
         tests.stage("Planes, processes, faults, packages, proxies, pages", WAITING, *BY_MODULE, *with_processes),
+        tests.stage("Every answer is as the OpenAPI document says", 0, CONTRACT),
         tests.stage("A full disk", 0, DISK),
         tests.stage("Crowds at the sign-in again, on PostgreSQL", 0, CROWDS, postgresql=True),
     ]
