@@ -13,7 +13,10 @@ local NOT_ASKED = {
     "content-length", "accept-encoding",
 }
 local IDENTITY = {
-    "remote-user", "remote-email", "remote-groups", "x-gatewall-subject-kind", "x-gatewall-decision-id",
+    "remote-user", "remote-email", "remote-groups", "x-forwarded-user", "x-forwarded-email", "x-forwarded-groups",
+    "x-webauth-user", "x-webauth-email", "x-webauth-groups", "x-remote-user", "x-remote-email", "x-remote-groups",
+    "x-auth-request-user", "x-auth-request-email", "x-auth-request-groups", "x-gatewall-identity",
+    "x-gatewall-subject-kind", "x-gatewall-decision-id",
 }
 local CREDENTIALS = { "service-authorization", "service-git-token", "service-license" }
 local FOR_THE_VISITOR = {

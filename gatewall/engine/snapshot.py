@@ -63,6 +63,14 @@ class StalePolicy(StrEnum):
     STRICT = "strict"
 
 
+class SignedIdentity(StrEnum):
+    """Whether the site gets a signed identity token, and the algorithm of its signature (RFC 7518, RFC 8037)."""
+
+    OFF = "off"
+    EDDSA = "EdDSA"
+    ES256 = "ES256"
+
+
 class QueryStrings(StrEnum):
     """Whether the access log keeps query strings, masked."""
 
@@ -84,6 +92,7 @@ class PolicySettings:
     log_query_strings: QueryStrings = QueryStrings.MASKED
     stale_policy: StalePolicy = StalePolicy.STATIC
     stale_policy_seconds: int = 60
+    signed_identity: SignedIdentity = SignedIdentity.OFF
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,8 @@ class AuthApplication:
         raw_target = origin_form(target.decode("latin-1"))
         route = routes.find(self._root_path, raw_target)
         if route is None:
+            if routes.is_key_set(self._root_path, raw_target):
+                return self._gate.key_set(method)
             return self._health(raw_target.partition("?")[0], peer, lines)
         if not route.allows(method):
             return not_allowed()

@@ -4,6 +4,7 @@ import time
 
 from audit.spool.writer import SpoolWriter
 from gatewall.credentials.check import PolicyCredentials, VerifiedTokens
+from gatewall.credentials.identity_keys import IdentityKeys
 from gatewall.credentials.sessions import GATE_AUDIENCE, ISSUER, SessionVerifier
 from gatewall.engine.ports import Ports
 from gatewall.gate.countries import Countries
@@ -11,6 +12,7 @@ from gatewall.gate.future_sessions import FutureSessions
 from gatewall.gate.gate import ConfirmedPolicies, Gate
 from gatewall.gate.responses import GuardPage
 from gatewall.gate.shadow import Shadow
+from gatewall.gate.signed_identity import SignedIdentities
 from gatewall.gate.untrusted import FOLDER, UntrustedPeers
 from gatewall.kernel.env import Config
 from gatewall.kernel.request_rate import ReadOnlyRequestRate, RequestRateView, SharedRequestRate
@@ -41,6 +43,7 @@ def build_gate(config: Config, policies: ConfirmedPolicies, countries: Countries
         peers=UntrustedPeers(run_folder(config.home) / FOLDER, config.trusted_proxies),
         age=policies.age,
     )
+    gate.identities = SignedIdentities(IdentityKeys(config.jwt_keys), config.public_url)
     gate.shadow = Shadow(ports, read_only, spool)
     return gate
 

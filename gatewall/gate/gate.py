@@ -9,17 +9,19 @@ from audit.spool.records import AccessRecord
 from gatewall.engine.evaluate import CANNOT_DECIDE, evaluate
 from gatewall.engine.model import AccessRequest, Decision, Effect
 from gatewall.engine.ports import Ports
-from gatewall.engine.snapshot import AuditMode, PolicySnapshot, StalePolicy
+from gatewall.engine.snapshot import AuditMode, PolicySnapshot, SignedIdentity, StalePolicy
 from gatewall.gate.credentials import site_headers
 from gatewall.gate.record import new_decision_id, record_of
-from gatewall.gate.responses import GuardPage, answer, for_browser
+from gatewall.gate.responses import GuardPage, answer, for_browser, plain
 from gatewall.gate.shadow import Shadow
+from gatewall.gate.signed_identity import SignedIdentities
 from gatewall.gate.subrequest import Subrequest
 from gatewall.kernel.clientip import TrustedProxies, peer_or_unknown
 from gatewall.server.answer_bytes import Answer
 from gatewall.snapshot.confirmed import PolicyAge
 
 logger = logging.getLogger(__name__)
+_LET_IN = Effect.ALLOW.status
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,8 @@ class Gate:
         self._age = PolicyAge() if age is None else age
         self.shadow: Shadow | None = None
         """Evaluates a shadow policy after the answers, if this process has one."""
+        self.identities: SignedIdentities | None = None
+        """Signs identities for sites, if this process can."""
 
     def check(self, dialect: Dialect, subrequest: Subrequest) -> Answer:
         """Answer a subrequest of this dialect: 200, 401, 403, or 503 for "cannot decide".
@@ -116,8 +120,9 @@ class Gate:
             given = answer(decision, request, policy, self._guard, decision_id)
             if dialect.answers_browsers:
                 given = for_browser(given, request, decision_id)
-            if dialect.cuts_credentials and given.status == Effect.ALLOW.status:
-                given = replace(given, headers=(*given.headers, *site_headers(subrequest.headers)))
+            signs = policy is not None and policy.settings.signed_identity is not SignedIdentity.OFF
+            if (signs or dialect.cuts_credentials) and given.status == _LET_IN:
+                given = self._for_site(given, dialect, subrequest, request, decision, policy)
             kept = self._record(request, decision, policy, decision_id, given.status)
             if not kept and _must_be_kept(policy):
                 given = self._undecided(dialect, subrequest, request, decision_id)
@@ -132,6 +137,27 @@ class Gate:
         if shadow is not None and watch is not None:
             shadow.answered(watch)
         return given
+
+    def _for_site(
+        self,
+        given: Answer,
+        dialect: Dialect,
+        subrequest: Subrequest,
+        request: AccessRequest,
+        decision: Decision,
+        policy: PolicySnapshot | None,
+    ) -> Answer:
+        """Add the signed identity, and Cookie and Authorization without our credentials."""
+        headers = given.headers
+        if self.identities is not None and policy is not None:
+            headers += self.identities.headers(decision, request, policy)
+        if dialect.cuts_credentials:
+            headers += site_headers(subrequest.headers)
+        return replace(given, headers=headers)
+
+    def key_set(self, method: str) -> Answer:
+        """Return the public keys of signed identities (JWKS)."""
+        return plain(404) if self.identities is None else self.identities.key_set(method)
 
     def _undecided(self, dialect: Dialect, subrequest: Subrequest, request: AccessRequest, decision_id: str) -> Answer:
         given = answer(CANNOT_DECIDE, None, None, self._guard, decision_id)

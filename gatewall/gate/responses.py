@@ -4,17 +4,16 @@ import uuid
 from dataclasses import dataclass, replace
 from urllib.parse import quote_from_bytes
 
-from gatewall.engine.groups import ADMINS
 from gatewall.engine.hosts import Host
-from gatewall.engine.model import AccessRequest, CredentialKind, Decision, Effect, Reason, Subject, SubjectKind
+from gatewall.engine.model import AccessRequest, CredentialKind, Decision, Effect
 from gatewall.engine.snapshot import PolicySnapshot
+from gatewall.gate.identity import identity_headers
 from gatewall.kernel.cookie_domain import guard_url
 from gatewall.server.answer_bytes import Answer
 
 _GIT_SERVICES = ("/info/refs?service=git-upload-pack", "/info/refs?service=git-receive-pack")
 _GIT_ENDPOINTS = ("/git-upload-pack", "/git-receive-pack")
 _ALWAYS = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
-_PUBLIC = (Reason.HOST_PUBLIC, Reason.PATH_PUBLIC)
 _MAX_WAY_BACK = 2_000
 """Proxies buffer response headers: nginx 4 KiB or 8 KiB by default."""
 _PAGE = """<!doctype html>
@@ -97,7 +96,7 @@ def answer(
     ]
     match decision.effect:
         case Effect.ALLOW:
-            headers += _identity(decision)
+            headers += identity_headers(decision)
         case Effect.CHALLENGE if request is not None and policy is not None:
             scheme = "Basic" if _is_git(request) else "Gatewall"  # RFC 9110 section 11.6.1; git prompts for Basic
             headers.append(("WWW-Authenticate", f'{scheme} realm="Gatewall"'))
@@ -139,36 +138,6 @@ def is_navigation(request: AccessRequest) -> bool:
     if request.header("upgrade") or request.header("sec-websocket-key"):  # many proxies drop Upgrade
         return False
     return "text/html" in request.header("accept").lower()
-
-
-def _identity(decision: Decision) -> list[tuple[str, str]]:
-    """Return all identity headers, empty where unknown, so that no copy sent by the client survives.
-
-    Licenses get no name: an operator could name one after a user.
-    """
-    subject = decision.subject
-    if subject is None:
-        kind = "public" if decision.reason in _PUBLIC else "client"
-        return [("Remote-User", ""), ("Remote-Email", ""), ("Remote-Groups", ""), ("X-Gatewall-Subject-Kind", kind)]
-    is_person = subject.kind is not SubjectKind.LICENSE
-    return [
-        ("Remote-User", _wire(subject.name) if is_person else ""),
-        ("Remote-Email", _wire(subject.email) if is_person else ""),
-        ("Remote-Groups", _groups(subject) if is_person and (subject.groups or subject.is_admin) else ""),
-        ("X-Gatewall-Subject-Kind", str(subject.kind)),
-    ]
-
-
-def _groups(subject: Subject) -> str:
-    """Return the groups of a subject, sorted; ``admins`` among them if it is one."""
-    return ",".join(sorted((ADMINS, *subject.groups)) if subject.is_admin else subject.groups)
-
-
-def _wire(text: str) -> str:
-    """Encode UTF-8 text for a header (an e-mail address may have an IDN); "" if not printable: servers refuse that."""
-    if not text.isprintable():
-        return ""
-    return text if text.isascii() else text.encode("utf-8").decode("latin-1")
 
 
 def _is_git(request: AccessRequest) -> bool:

@@ -7,6 +7,7 @@ from gatewall.gate.gate import Dialect
 
 _READ_ONLY = frozenset({"GET", "HEAD"})
 _ENVOY = "/auth/envoy"
+_KEY_SET = "/.well-known/jwks.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +43,8 @@ def find(root_path: str, raw_target: str) -> Route | None:
         # Drop an empty query: sites treat it as none.
         return Route(_ENVOY_DIALECT, (path or "/") + (f"?{query}" if query else ""), methods=None)
     return _EXACT.get(below.partition("?")[0])
+
+
+def is_key_set(root_path: str, raw_target: str) -> bool:
+    """True for the path of the public keys of signed identities."""
+    return raw_target.partition("?")[0] == root_path + _KEY_SET

@@ -42,10 +42,12 @@ class AuthShim:
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         route = routes.find(self._root_path, _raw_target(environ))
-        if route is None:
-            return self._application(environ, start_response)
         method = environ["REQUEST_METHOD"]
-        if route.allows(method):
+        if route is None:
+            if not routes.is_key_set(self._root_path, _raw_target(environ)):
+                return self._application(environ, start_response)
+            answer = self._gate.key_set(method)
+        elif route.allows(method):
             self._before_decision()
             answer = self._gate.check(route.dialect, _subrequest(environ, route))
         else:

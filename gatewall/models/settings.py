@@ -89,6 +89,12 @@ class SettingsColumns(models.Model):
         "Requests that one client (an IPv4 address or an IPv6 /64) may make in a sliding minute, counted on "
         "each host; 0 is off.",
     )
+    signed_identity = one_of(
+        _POLICY.signed_identity,
+        "Whether sites get the identity of a visitor as a signed token in `X-Gatewall-Identity`, and by which "
+        "algorithm: `EdDSA` (Ed25519) or `ES256`; `off` sends none. The public keys are at `/.well-known/jwks.json`.",
+        db_default=_POLICY.signed_identity.value,
+    )
     session_hours = small(24, 1, 8760, "How long new sessions last, in hours.")
     login_failures_per_account_and_network = number(
         10, 1, 1_000, "Failed sign-ins to one account from one network before further attempts must wait."

@@ -25,6 +25,7 @@ DEFAULTS = {
     "access_log_retention_days": 30,
     "access_log_max_bytes": 5 * 1024**3,
     "shadow_cpu_percent": 25,
+    "signed_identity": "off",
     "event_retention_days": 90,
     "auto_ban_mode": "block",
     "auto_ban_minutes": 60,

@@ -238,6 +238,7 @@ def test_a_backup_of_an_earlier_release_is_migrated(site, tmp_path, database):
         ("gatewall_pendingconfirmation", "problem_message"),
         ("gatewall_pendingconfirmation", "cause"),
         ("gatewall_systemsettings", "shadow_cpu_percent"),
+        ("gatewall_systemsettings", "signed_identity"),
         ("gatewall_systemsettings", "account_notices"),
         ("gatewall_systemsettings", "mail_language"),
         ("policies_authorizeddomain", "waf_monitor_until"),

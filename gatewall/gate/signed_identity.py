@@ -1,0 +1,94 @@
+"""The signed identity: a short-lived token in ``X-Gatewall-Identity``, and the key set that verifies it. No I/O.
+
+A site that verifies it need not trust plain headers: requests that go around the proxy have no valid one.
+"""
+
+from typing import Any
+
+from gatewall.credentials.identity_keys import IdentityKeys
+from gatewall.engine.hosts import Authority
+from gatewall.engine.model import AccessRequest, Decision, Subject, SubjectKind
+from gatewall.engine.snapshot import PolicySnapshot, SignedIdentity
+from gatewall.gate.identity import groups_of
+from gatewall.gate.responses import not_allowed
+from gatewall.server.answer_bytes import Answer
+
+HEADER = "X-Gatewall-Identity"
+LIFETIME_SECONDS = 120
+REUSE_SECONDS = 30
+"""A token is sent again for this long; a site has at least the rest of the lifetime to verify it."""
+_REMEMBERED = 4096
+_KEY_SET_SECONDS = 300
+"""How long a key set may be cached. A key is in it for a day before it signs (``RESTART_GRACE``)."""
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_NO_HEADER: tuple[tuple[str, str], ...] = ()
+
+_Key = tuple[Subject, str, Authority, SignedIdentity]
+
+
+class SignedIdentities:
+    """Signs the identity of subjects, at most once per subject, host and 30 seconds. Thread-safe.
+
+    The cache key is all that a token says, so a change of a user or a group is in the next token.
+    """
+
+    def __init__(self, keys: IdentityKeys, issuer: str | None = None) -> None:
+        """``issuer``: the public URL; without one the address of the site, where the guard page is then."""
+        self._keys = keys
+        self._issuer = issuer
+        self._tokens: dict[_Key, tuple[float, str]] = {}
+
+    def headers(
+        self, decision: Decision, request: AccessRequest, policy: PolicySnapshot
+    ) -> tuple[tuple[str, str], ...]:
+        """Return the header of a decision that lets in; none if it is off, or subject or host is unknown."""
+        subject, authority, algorithm = decision.subject, request.authority, policy.settings.signed_identity
+        if algorithm is SignedIdentity.OFF or subject is None or authority is None:
+            return _NO_HEADER
+        key = (subject, request.scheme, authority, algorithm)
+        signed_at, token = self._tokens.get(key, (0.0, ""))
+        if not 0 <= request.at - signed_at < REUSE_SECONDS:
+            token = self._keys.sign(self._claims(subject, request.scheme, authority, request.at), algorithm.value)
+            if len(self._tokens) >= _REMEMBERED:
+                self._tokens.clear()
+            self._tokens[key] = (request.at, token)
+        return ((HEADER, token),)
+
+    def _claims(self, subject: Subject, scheme: str, authority: Authority, at: float) -> dict[str, Any]:
+        site = _origin(scheme, authority)
+        issued_at = int(at)
+        times = {"iat": issued_at, "exp": issued_at + LIFETIME_SECONDS}
+        return {"iss": self._issuer or site, "aud": site, **times, **_who(subject)}
+
+    def key_set(self, method: str) -> Answer:
+        """Return the response with the public keys."""
+        if method not in {"GET", "HEAD"}:
+            return not_allowed()
+        headers = (
+            ("Content-Type", "application/json"),
+            ("Cache-Control", f"public, max-age={_KEY_SET_SECONDS}"),
+            ("X-Content-Type-Options", "nosniff"),
+        )
+        return Answer(200, headers, self._keys.key_set)
+
+
+def _who(subject: Subject) -> dict[str, Any]:
+    """Return the claims about a subject. A git token is its user; a license has no name, as in ``Remote-User``."""
+    kind = str(subject.kind)
+    if subject.kind is SubjectKind.LICENSE:
+        return {"sub": f"license:{subject.id}", "subject_kind": kind}
+    return {
+        "sub": str(subject.user_id),
+        "preferred_username": subject.name,
+        **({"email": subject.email} if subject.email else {}),
+        "groups": list(groups_of(subject)),
+        "amr": list(subject.amr),
+        "subject_kind": kind,
+    }
+
+
+def _origin(scheme: str, authority: Authority) -> str:
+    """Return the origin of the site, without a default port (RFC 6454 section 6.2)."""
+    if authority.port == _DEFAULT_PORTS.get(scheme):
+        return f"{scheme}://{authority.host.name}"
+    return f"{scheme}://{authority}"

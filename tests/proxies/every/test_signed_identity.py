@@ -1,0 +1,67 @@
+"""The signed identity arrives at the site through each proxy, and no copy of the visitor's does."""
+
+import json
+from urllib.request import urlopen
+
+import pytest
+from joserfc import jwt
+from joserfc.errors import ExpiredTokenError, InvalidClaimError
+from joserfc.jwk import KeySet
+
+from tests.support.processes import request, send, token_of, wait_until
+
+HEADER = "X-Gatewall-Identity"
+ALIASES = [
+    f"{prefix}-{what}"
+    for prefix in ("Remote", "X-Forwarded", "X-Webauth", "X-Remote", "X-Auth-Request")
+    for what in ("User", "Email", "Groups")
+]
+"""The names that a gate may give an identity; each sample copies them from its answer."""
+
+
+@pytest.fixture(scope="module")
+def signed(wall):
+    """Have the gate sign identities for the tests of this module."""
+    control = wall.behind.control
+    token = token_of(control)
+    send(control, token, "PUT", "/system/settings", {"signed_identity": "ES256"})
+    yield
+    send(control, token, "PUT", "/system/settings", {"signed_identity": "off"})
+
+
+def test_site_verifies_the_identity_from_the_keys_at_the_public_address(front, signed, cookie):
+    def arrived():
+        assert request(front.port, "/", {"Cookie": cookie, HEADER: "forged"}).status == 200
+        return front.site.last.get_all(HEADER)
+
+    wait_until(arrived, what="the signed identity")
+    (token,) = arrived()
+
+    with urlopen(f"http://127.0.0.1:{front.port}/wall/.well-known/jwks.json") as answer:
+        keys = KeySet.import_key_set(json.load(answer))
+    claims = jwt.decode(token, keys, algorithms=["ES256"]).claims
+    site = f"http://127.0.0.1:{front.port}"
+    assert (claims["preferred_username"], claims["aud"]) == ("admin", site)
+    jwt.JWTClaimsRegistry(now=claims["iat"], aud={"value": site}).validate(claims)
+    with pytest.raises(ExpiredTokenError):
+        jwt.JWTClaimsRegistry(now=claims["iat"] + 121, aud={"value": site}).validate(claims)
+    with pytest.raises(InvalidClaimError):
+        jwt.JWTClaimsRegistry(now=claims["iat"], aud={"value": "http://other.example"}).validate(claims)
+
+
+def test_identity_of_a_stranger_does_not_arrive(front, signed):
+    answer = request(front.port, "/", {"Host": "public.example", HEADER: "forged"})
+
+    assert answer.status == 200
+    assert front.site.last.get_all(HEADER) in (None, [""])
+
+
+@pytest.mark.parametrize("sent", [{}, {"Connection": ", ".join([HEADER, *ALIASES])}], ids=["plain", "hop-by-hop"])
+def test_identity_of_any_name_arrives_from_the_gate_alone(stub, sent):
+    said = dict.fromkeys((HEADER, *ALIASES), "the-gate")
+    stub.gate.headers = {**stub.gate.headers, **said}
+
+    status = request(stub.port, "/", {**sent, **dict.fromkeys(said, "forged")}).status
+
+    if status != 400:  # Envoy serves nobody who names forwarding headers in Connection
+        assert {name: stub.site.last.get_all(name) for name in said} == {name: ["the-gate"] for name in said}
