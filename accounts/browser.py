@@ -7,12 +7,13 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from rest_framework.request import Request
 
-from accounts import known_browsers
+from accounts import known_browsers, remembered_cookie
 from accounts.authentication import COOKIE_NAME
 from accounts.visitor import Visitor
 from gatewall.engine.addresses import parse_address
 from gatewall.engine.hosts import Authority
 from gatewall.kernel.clientip import client_of_environ
+from gatewall.policy import system_settings
 from policies import cookie_reach
 
 _LOOPBACK_NAMES = frozenset({"localhost", "[::1]"})
@@ -28,6 +29,7 @@ def visitor(request: HttpRequest | Request) -> Visitor:
         user_agent,
         is_at_this_machine=is_at_this_machine(request),
         known_browser_of=known_browsers.users_of(request),
+        remembered=remembered_cookie.held_by(request),
     )
 
 
@@ -71,6 +73,12 @@ def set_session(response: HttpResponse, request: HttpRequest | Request, token: s
 def remember(response: HttpResponse, request: HttpRequest | Request, user_id: int) -> None:
     """Set the cookie by which the browser is known at this user's next sign-in."""
     known_browsers.remember(response, request, user_id, secure=must_be_secure(request))
+
+
+def hold_remembered(response: HttpResponse, request: HttpRequest | Request, user_id: int, secret: str) -> None:
+    """Set the cookie by which this user is not asked for the second factor here."""
+    days, secure = system_settings.current().remember_device_days, must_be_secure(request)
+    remembered_cookie.hold(response, request, user_id, secret, days=days, secure=secure)
 
 
 def clear_session(response: HttpResponse, request: HttpRequest | Request) -> None:

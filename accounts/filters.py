@@ -14,11 +14,12 @@ from policies.validators import canonical_domain
 _LONGEST_NAME = 64
 
 
-def _address(spelling: str) -> str:
-    address = parse_address(spelling)
-    if address is None:
+def address(spelling: str) -> str:
+    """Return the canonical form of an IP address. Raises ValidationError."""
+    found = parse_address(spelling)
+    if found is None:
         raise ValidationError("an IP address", "invalid")
-    return str(address)
+    return str(found)
 
 
 class _NameFilter(ValueFilter):
@@ -49,6 +50,6 @@ class UserFilters(ListFilters):
 class SessionFilters(Filters):
     """Filters of a user's sessions."""
 
-    client_ip = text("client_ip", max_length=64, parse=_address)
+    client_ip = text("client_ip", max_length=64, parse=address)
     issued_at_after, issued_at_before = at_or_after("issued_at"), before("issued_at")
     expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")

@@ -17,6 +17,7 @@ from accounts.provider_models import (
     ProviderSignIn,
     UsedLogoutToken,
 )
+from accounts.remembered_models import RememberedDevice
 from gatewall.kernel.changes import Recorded, Resource, api_fields
 from gatewall.models import Record
 
@@ -32,6 +33,7 @@ __all__ = [
     "ProviderSession",
     "ProviderSignIn",
     "RecoveryCode",
+    "RememberedDevice",
     "Session",
     "TotpDevice",
     "UsedLogoutToken",

@@ -8,6 +8,7 @@ from accounts.api_tokens.views import ApiTokens
 from accounts.identity_providers.views import IdentityProviders
 from accounts.links import views as link_views
 from accounts.passkeys.views import PasskeyBegin, PasskeyFinish, Passkeys
+from accounts.remembered_devices.views import RememberedDevices
 from accounts.sign_in import views as sign_in_views
 from accounts.sign_in.login import ADMIN_LOGIN
 
@@ -17,6 +18,7 @@ router.register("users", views.Users, basename="users")
 router.register("api-tokens", ApiTokens, basename="api-tokens")
 router.register("identity-providers", IdentityProviders, basename="identity-providers")
 router.register(rf"{_USER}/passkeys", Passkeys, basename="passkeys")
+router.register(rf"{_USER}/remembered-devices", RememberedDevices, basename="remembered-devices")
 router.register(rf"{_USER}/sessions", views.Sessions, basename="sessions")
 
 urlpatterns = [

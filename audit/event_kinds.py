@@ -31,6 +31,8 @@ class EventKind(StrEnum):
     TWO_FACTOR_ENABLED = "two-factor.enabled", EventSeverity.INFO
     TWO_FACTOR_DISABLED = "two-factor.disabled", EventSeverity.MEDIUM
     TWO_FACTOR_RECOVERED = "two-factor.recovered", EventSeverity.HIGH
+    DEVICE_REMEMBERED = "device.remembered", EventSeverity.INFO
+    DEVICE_FORGOTTEN = "device.forgotten", EventSeverity.INFO
     PASSKEY_ADDED = "passkey.added", EventSeverity.INFO
     PASSKEY_REMOVED = "passkey.removed", EventSeverity.MEDIUM
     PASSKEY_REFUSED = "passkey.refused", EventSeverity.MEDIUM

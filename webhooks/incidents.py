@@ -30,6 +30,8 @@ SINGLE = frozenset(
         EventKind.TWO_FACTOR_ENABLED,
         EventKind.TWO_FACTOR_DISABLED,
         EventKind.TWO_FACTOR_RECOVERED,
+        EventKind.DEVICE_REMEMBERED,
+        EventKind.DEVICE_FORGOTTEN,
         EventKind.PASSKEY_ADDED,
         EventKind.PASSKEY_REMOVED,
         EventKind.SESSION_REVOKED,

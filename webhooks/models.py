@@ -140,6 +140,9 @@ class MailKind(models.TextChoices):
     FACTOR_REMOVED = "factor-removed", "factor removed"
     PASSWORD_CHANGED = "password-changed", "password changed"
     WRONG_CODES = "wrong-codes", "wrong codes"
+    DEVICE_REMEMBERED = "device-remembered", "device remembered"
+    IDENTITY_LINKED = "identity-linked", "identity linked"
+    IDENTITY_UNLINKED = "identity-unlinked", "identity unlinked"
 
 
 class Mail(Queued):

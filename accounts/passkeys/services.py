@@ -11,6 +11,7 @@ from django.utils.crypto import salted_hmac
 
 from accounts import selectors
 from accounts.models import Passkey, User
+from accounts.remembered_devices import services as remembered_devices
 from accounts.sign_in import (
     events,
     methods,
@@ -119,6 +120,7 @@ def _save_new(row: Passkey, visitor: Visitor, at: datetime) -> Registered:
     except IntegrityError:
         raise PasskeyRefused(Why.REGISTERED) from None
     codes = recovery_codes.replace(user) if is_first else []
+    remembered_devices.forget_all(user)
     detail = {"passkey": row.name, "backed_up": row.backed_up}
     record_event(Event(EventKind.PASSKEY_ADDED, at, visitor.client_ip, user, detail=detail))
     return Registered(row, codes)

@@ -64,12 +64,16 @@ def recovery_refused(username: str, client_ip: str, at: datetime, *, why: str) -
     _count(EventKind.RECOVERY_REFUSED, username, client_ip, at, {"why": why}, key=why)
 
 
-def succeeded(user: User, visitor: Visitor, at: datetime, *, flow: str, amr: tuple[str, ...]) -> None:
+def succeeded(
+    user: User, visitor: Visitor, at: datetime, *, flow: str, amr: tuple[str, ...], is_remembered: bool = False
+) -> None:
     """Record a completed sign-in, in the transaction of its session; ``user`` as before it."""
     detail: dict[str, object] = {"flow": flow, "amr": list(amr)}
     detail["user_agent"] = storable(masked_text(visitor.user_agent), _LONGEST_AGENT)
     if known_browsers.is_new(user, visitor, at):
         detail["new_device"] = True
+    if is_remembered:
+        detail["remembered_device"] = True
     record_event(Event(EventKind.LOGIN_SUCCEEDED, at, visitor.client_ip, user, detail=detail))
 
 

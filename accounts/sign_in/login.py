@@ -1,7 +1,7 @@
 """Sign in with username, password and second factor; open the session."""
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
@@ -12,6 +12,7 @@ from accounts import selectors, services, tokens
 from accounts.hashers import limit_concurrency
 from accounts.identity_providers import sessions
 from accounts.models import User
+from accounts.remembered_devices import services as remembered_devices
 from accounts.sign_in import challenges, code_entry, events, methods, passkey
 from accounts.sign_in import password as passwords
 from accounts.sign_in.challenges import Challenged, InvalidChallenge
@@ -46,16 +47,20 @@ class AdminRequired(Forbidden):
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A sign-in flow: name, audiences of its tokens, and whether it is for admins and auditors only."""
+    """A sign-in flow: name, audiences of its tokens, and whether it is for admins and auditors only.
+
+    ``knows_devices``: a remembered device is not asked for the second factor.
+    """
 
     name: str
     audiences: tuple[str, ...]
     admins_only: bool = False
+    knows_devices: bool = False
 
 
 LOGIN = Flow("login", (GATE, API))
 ADMIN_LOGIN = Flow("admin-login", (GATE, API), admins_only=True)
-GUARD = Flow("guard", (GATE,))
+GUARD = Flow("guard", (GATE,), knows_devices=True)
 ADMIN_SITE = Flow("admin-site", (), admins_only=True)
 """The Django admin, which opens its own session."""
 
@@ -77,6 +82,8 @@ class Proven:
     amr: tuple[str, ...]
     challenge: uuid.UUID | None = None
     """The challenge that a second factor answered."""
+    is_remembered: bool = False
+    """Whether a remembered device stood in for the second factor, which it does not prove."""
 
 
 def sign_in(username: str, password: str, *, flow: Flow, visitor: Visitor, at: datetime) -> SignedIn | Challenged:
@@ -161,6 +168,9 @@ def ask_for_second_factor(proof: Proven, *, flow: Flow, visitor: Visitor, at: da
         raise AdminRequired(_("only admins may sign in here"))
     if not auth_methods.SECOND_FACTORS.isdisjoint(proof.amr) or not selectors.has_second_factor(user):
         return proof
+    may_skip = flow.knows_devices and auth_methods.PASSWORD in proof.amr
+    if may_skip and remembered_devices.recognize(user, visitor.remembered, at=at):
+        return replace(proof, is_remembered=True)
     try:
         return challenges.begin(user, flow.name, amr=proof.amr, at=at)
     except Gone:
@@ -209,7 +219,7 @@ def open_session(proof: Proven, *, flow: Flow, visitor: Visitor, at: datetime) -
 
 def record_success(proof: Proven, *, flow: Flow, visitor: Visitor, at: datetime) -> None:
     """Record the sign-in as a security event."""
-    events.succeeded(proof.user, visitor, at, flow=flow.name, amr=proof.amr)
+    events.succeeded(proof.user, visitor, at, flow=flow.name, amr=proof.amr, is_remembered=proof.is_remembered)
 
 
 def start_session(

@@ -4,6 +4,7 @@ from django.db import transaction
 
 from accounts import selectors
 from accounts.models import User
+from accounts.remembered_devices import services as remembered_devices
 from accounts.sign_in import passkey, recovery_codes, totp, wrong_codes
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
@@ -21,8 +22,9 @@ def switch_off_app(user: User, *, actor: str, client_ip: str | None = None) -> N
 
 
 def forget_stand_ins(user: User) -> None:
-    """Reset the count of wrong codes; delete the recovery codes unless a second factor is left."""
+    """Reset the count of wrong codes and forget devices; delete the recovery codes unless a second factor is left."""
     wrong_codes.forget(user)
+    remembered_devices.forget_all(user)
     if not selectors.has_second_factor(user):
         recovery_codes.remove(user)
 
@@ -33,3 +35,4 @@ def forget(user: User) -> None:
     passkey.remove_all(user)
     recovery_codes.remove(user)
     wrong_codes.forget(user)
+    remembered_devices.forget_all(user)

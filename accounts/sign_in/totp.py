@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import transaction
 
 from accounts.models import TotpDevice, User
+from accounts.remembered_devices import services as remembered_devices
 from accounts.sign_in import recovery_codes, totp_codes
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
@@ -80,6 +81,7 @@ def confirm_setup(user: User, code: str, *, at: datetime, client_ip: str | None 
     if step is None:
         raise WrongSetupCode("this is not the code that the app shows now")
     TotpDevice.objects.filter(user=user).update(confirmed_at=at, last_step=step)
+    remembered_devices.forget_all(user)
     record_event(Event(EventKind.TWO_FACTOR_ENABLED, at, client_ip, user))
     return recovery_codes.replace(user)
 

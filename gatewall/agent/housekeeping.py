@@ -9,6 +9,7 @@ from django.conf import settings
 from accounts import services
 from accounts.identity_providers import sessions as provider_sessions
 from accounts.links import links
+from accounts.remembered_devices import services as remembered_devices
 from accounts.sign_in import challenges, hand_off, oidc, passkey_challenges, throttling, wrong_codes
 from audit.figures import rollups
 from gatewall.publication import nodes
@@ -32,6 +33,7 @@ _PRUNES: tuple[Callable[[datetime], int], ...] = (
     challenges.prune,
     hand_off.prune,
     passkey_challenges.prune,
+    remembered_devices.prune,
     throttling.prune,
     wrong_codes.follow_the_clock,
     services.prune_sessions,

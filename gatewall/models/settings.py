@@ -96,6 +96,14 @@ class SettingsColumns(models.Model):
         db_default=_POLICY.signed_identity.value,
     )
     session_hours = small(24, 1, 8760, "How long new sessions last, in hours.")
+    remember_device_days = small(
+        0,
+        0,
+        365,
+        "How long a browser may be remembered, in which its user is not asked for the second factor after the "
+        "password; 0 is off. Sites that ask for two factors ask for it all the same.",
+        db_default=0,
+    )
     login_failures_per_account_and_network = number(
         10, 1, 1_000, "Failed sign-ins to one account from one network before further attempts must wait."
     )
@@ -171,7 +179,8 @@ class SettingsColumns(models.Model):
         default=True,
         db_default=True,
         help_text="Whether users get a mail about a sign-in from a new device, a second factor that was added or "
-        "removed, a changed password, and many wrong codes, if mail is configured and they have an e-mail address.",
+        "removed, a remembered browser, a linked account, a changed password, and many wrong codes, if mail is "
+        "configured and they have an e-mail address.",
     )
     mail_language = one_of(
         MailLanguage.ENGLISH, "The language of mails to users.", db_default=MailLanguage.ENGLISH.value

@@ -12,6 +12,8 @@ from accounts import browser, selectors, services
 from accounts.identity_providers import selectors as identity_providers
 from accounts.models import User
 from accounts.passkeys import services as passkeys
+from accounts.remembered_devices import selectors as remembered
+from accounts.remembered_devices import services as remembered_devices
 from accounts.sign_in import passkey_browser, reauthentication, second_factor, totp
 from gatewall.kernel.devices import name_of
 from gatewall.kernel.refusals import Gone
@@ -27,6 +29,7 @@ _DONE = {
     "password": _("Your password is changed. Your other devices are signed out."),
     "second-factor-off": _("The second factor is off."),
     "session": _("That session is ended."),
+    "device-forgotten": _("That browser asks for the second factor again."),
     "git-token": _("The git token is deleted."),
     "identity-linked": _("Linked. You can sign in with it from now on."),
     "identity-unlinked": _("Unlinked."),
@@ -143,6 +146,18 @@ class EndAllSessions(AccountForm):
         return response
 
 
+class ForgetDevice(AccountForm):
+    """Forget one of the visitor's remembered browsers."""
+
+    def send(self, request: HttpRequest) -> HttpResponse:
+        user, visitor = self.caller.user, browser.visitor(request)
+        row = remembered.live_devices(user.pk, pages.now()).filter(pk=_number(request)).first()
+        if row is None:
+            raise Gone("there is no such browser")
+        remembered_devices.forget(row, actor=user.username, client_ip=visitor.client_ip)
+        return see_other(pages.account_url(done="device-forgotten"))
+
+
 class IssueGitToken(AccountForm):
     """Create a git token, and show it once."""
 
@@ -160,9 +175,7 @@ class RevokeGitToken(AccountForm):
     """Delete one of the visitor's git tokens."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
-        text = request.POST.get("id", "")
-        number = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
-        row = licensing_selectors.git_tokens_of(self.caller.user.pk).filter(pk=number).first()
+        row = licensing_selectors.git_tokens_of(self.caller.user.pk).filter(pk=_number(request)).first()
         if row is None:
             raise Gone("there is no such token")
         licensing.revoke(row, actor=self.caller.user.username)
@@ -174,6 +187,9 @@ def overview(request: HttpRequest, caller: Caller, status: int = 200, **words: o
     user, at, party = caller.user, pages.now(), passkey_browser.party_of(request)
     sessions = selectors.live_sessions(user.pk, at).order_by("-issued_at", "jti")
     git_tokens = licensing_selectors.git_tokens_of(user.pk).order_by("-pk")
+    known = Paginator(remembered.live_devices(user.pk, at).order_by("-pk"), _PASSKEYS).get_page(
+        request.GET.get("remembered")
+    )
     session_page = Paginator(sessions, _ROWS).get_page(request.GET.get("sessions"))
     context = {
         "user": user,
@@ -182,6 +198,8 @@ def overview(request: HttpRequest, caller: Caller, status: int = 200, **words: o
         "passkey_domain": party.id if party else "",
         "sessions": session_page,
         "devices": [(row, name_of(row.user_agent), str(row.pk) == caller.token["jti"]) for row in session_page],
+        "remembered": known,
+        "remembered_devices": [(row, name_of(row.user_agent)) for row in known],
         "git_tokens": Paginator(git_tokens, _ROWS).get_page(request.GET.get("tokens")),
         "token_days": _TOKEN_DAYS,
         **_identities(user),
@@ -189,6 +207,12 @@ def overview(request: HttpRequest, caller: Caller, status: int = 200, **words: o
         **words,
     }
     return pages.page(request, "account", context, status=status, scripts_call_us=party is not None)
+
+
+def _number(request: HttpRequest) -> int:
+    """Return the id in the form, 0 for none: no row has it."""
+    text = request.POST.get("id", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
 
 def _name(request: HttpRequest) -> str:

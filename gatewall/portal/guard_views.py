@@ -1,6 +1,7 @@
 """Guard pages: sign in, enter a code, sign out. No JavaScript."""
 
 import uuid
+from contextlib import suppress
 from http import HTTPStatus
 
 from django.conf import settings
@@ -13,10 +14,14 @@ from django.views.decorators.csrf import csrf_exempt
 from accounts import browser, services
 from accounts.authentication import holders
 from accounts.identity_providers import sessions
+from accounts.remembered_devices import services as remembered_devices
 from accounts.sign_in import challenges, login, methods, passkey, passkey_browser
 from accounts.sign_in.challenges import Challenged, InvalidChallenge
+from accounts.sign_in.login import SignedIn
 from gatewall.api.own_origins import public_urls
+from gatewall.engine.auth_methods import PASSWORD
 from gatewall.engine.model import Reason
+from gatewall.kernel.refusals import Gone
 from gatewall.policy import system_settings
 from gatewall.portal import hand_off_views, notices, pages, passkey_views, probe_cookies, provider_links, step_up_views
 from gatewall.portal.pages import Form, see_other
@@ -69,7 +74,7 @@ class SecondFactor(Form):
             result = login.finish_sign_in(challenge, code, flow=login.GUARD, visitor=visitor, at=pages.now())
         except InvalidChallenge as refusal:
             return _sign_in(request, refusal_text(refusal), 401)
-        return pages.enter(request, result.token, pages.return_url_of(request))
+        return _enter_and_remember(request, result)
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
         return second_factor_page(request, request.POST.get("challenge", ""), error, status)
@@ -91,7 +96,7 @@ class PasskeySignIn(Form):
             result = login.sign_in_with_passkey(answer, token, page, flow=login.GUARD, visitor=visitor, at=at)
         except InvalidChallenge as refusal:
             return _sign_in(request, refusal_text(refusal), 401)
-        return pages.enter(request, result.token, pages.return_url_of(request))
+        return _enter_and_remember(request, result)
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
         challenge = request.POST.get("challenge", "")
@@ -158,6 +163,18 @@ def _sign_in(request: HttpRequest, error: str = "", status: int = 200) -> HttpRe
     return response
 
 
+def _enter_and_remember(request: HttpRequest, result: SignedIn) -> HttpResponse:
+    """Enter after a second factor, and remember the browser if the visitor has ticked that."""
+    response = pages.enter(request, result.token, pages.return_url_of(request))
+    if request.POST.get("remember") != "on":
+        return response
+    with suppress(Gone):  # their sessions have ended in the meantime
+        secret = remembered_devices.remember(result.user, visitor=browser.visitor(request), at=pages.now())
+        if secret:
+            browser.hold_remembered(response, request, result.user.pk, secret)
+    return response
+
+
 def _lost_cookies() -> str:
     return _(
         "Your browser sent no cookie back, so you would not stay signed in. Allow cookies for this page and open it "
@@ -169,11 +186,13 @@ def second_factor_page(
     request: HttpRequest, challenge: str, error: str = "", status: int = 200, *, return_url: str | None = None
 ) -> HttpResponse:
     """Ask for a second factor; ``return_url`` as for ``page()``, by default that of the request."""
-    try:
-        user = challenges.find(challenge, login.GUARD.name, at=pages.now()).user
-    except InvalidChallenge:
-        user = None
+    user, days = None, 0
+    with suppress(InvalidChallenge):
+        begun = challenges.find(challenge, login.GUARD.name, at=pages.now())
+        user = begun.user
+        if PASSWORD in challenges.proved(begun):  # a remembered device is recognized after the password alone
+            days = system_settings.current().remember_device_days
     asked = passkey_views.proof_fields(request, user, begin="passkey/begin", action="passkey")
-    words = {**asked, "challenge": challenge, "error": error, "action": "second-factor"}
+    words = {**asked, "challenge": challenge, "error": error, "action": "second-factor", "remember_days": days}
     options = {"status": status, "scripts_call_us": asked["has_passkey"]}
     return pages.page(request, "second_factor", words, return_url=return_url or pages.return_url_of(request), **options)

@@ -38,6 +38,7 @@ urlpatterns = [
     path("account/passkeys/remove", account_views.RemovePasskey.as_view(), name="account-passkey-remove"),
     path("account/sessions/end", account_views.EndSession.as_view(), name="account-session-end"),
     path("account/sessions/end-all", account_views.EndAllSessions.as_view(), name="account-session-end-all"),
+    path("account/remembered/forget", account_views.ForgetDevice.as_view(), name="account-remembered-forget"),
     path("account/git-tokens", account_views.IssueGitToken.as_view(), name="account-git-token"),
     path("account/git-tokens/delete", account_views.RevokeGitToken.as_view(), name="account-git-token-delete"),
     path("account/identities/link", identity_views.LinkIdentity.as_view(), name="account-identity-link"),

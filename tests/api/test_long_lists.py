@@ -55,6 +55,7 @@ SHORT = {
     "/list-subscriptions": "typed by hand",
     "/identity-providers": "at most 20",
     "/users/{bob}/passkeys": "registered by hand, by one user",
+    "/users/{bob}/remembered-devices": "at most 20 of one user",
     "/webhooks": "typed by hand",
     "/webhooks/{bob}/deliveries": "of one webhook, and deleted when they are old (webhooks/outbox.py)",
     "/policy/backtest": "asked for by hand",

@@ -63,7 +63,14 @@ def credentials_of(user):
 
 def test_what_users_write_permits_on_a_user_is_known():
     assert {name for name, _ in ON_A_USER} == {
-        *("users-detail", "git-tokens-list", "git-tokens-detail", "passkeys-detail", "sessions-detail"),
+        *(
+            "users-detail",
+            "git-tokens-list",
+            "git-tokens-detail",
+            "passkeys-detail",
+            "sessions-detail",
+            "remembered-devices-detail",
+        ),
         *("totp", "totp-setup", "totp-confirm", "totp-disable", "totp-unlock"),
         *("password", "invitation", "user-password-reset"),
     }

@@ -6,7 +6,10 @@ from tests.api.test_who_may import LINKS, MANAGED, NO_PUT, PUBLIC, ROUTES, TOTP,
 from tests.support.proxies import an_api_token, with_api_token
 
 NO_PUT_OF = {(name, "PUT") for name in NO_PUT}
-OF_USERS = ("users", "licenses", "git-tokens", "passkeys", "sessions", "identity-providers")
+OF_USERS = (
+    *("users", "licenses", "git-tokens", "passkeys", "sessions", "remembered-devices"),
+    "identity-providers",
+)
 POLICY = tuple(name for name in MANAGED if name not in {*OF_USERS, "webhooks"})
 
 SCOPES = {

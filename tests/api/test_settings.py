@@ -16,6 +16,7 @@ DEFAULTS = {
     "unknown_country": "allow",
     "request_rate_per_minute": 0,
     "session_hours": 24,
+    "remember_device_days": 0,
     "login_failures_per_account_and_network": 10,
     "login_failures_per_network": 100,
     "login_failures_per_account": 1000,

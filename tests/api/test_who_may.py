@@ -36,6 +36,7 @@ DOORS = (
     *("admin-login-passkey-begin", "admin-login-passkey-finish", "admin-recover-2fa"),
 )
 PASSKEY, LINKS = ("passkey-begin", "passkey-finish"), ("invitation", "user-password-reset")
+OWN = ("git-tokens", "passkeys", "remembered-devices")
 TOTP = ("totp-setup", "totp-confirm", "totp-disable")
 
 WHO = {
@@ -94,13 +95,11 @@ WHO = {
     ("webhook-deliveries-detail", "GET"): ADMIN,
     ("webhook-deliveries-resend", "POST"): ADMIN,
     ("users-detail", "GET"): SELF,
-    **{("git-tokens-list", verb): SELF for verb in ("GET", "POST")},
-    **{("git-tokens-detail", verb): SELF for verb in ("GET", "DELETE")},
-    ("passkeys-list", "GET"): SELF,
-    **{("passkeys-detail", verb): SELF for verb in ("GET", "PUT", "DELETE")},
+    **{(f"{name}-list", "GET"): SELF for name in (*OWN, "sessions")},
+    **{(f"{name}-detail", verb): SELF for name in (*OWN, "sessions") for verb in ("GET", "DELETE")},
+    ("git-tokens-list", "POST"): SELF,
+    ("passkeys-detail", "PUT"): SELF,
     **{(name, "POST"): SELF for name in PASSKEY},
-    ("sessions-list", "GET"): SELF,
-    **{("sessions-detail", verb): SELF for verb in ("GET", "DELETE")},
     **{(name, "POST"): SELF for name in TOTP},
     ("totp", "DELETE"): SELF,
     ("totp-unlock", "POST"): ADMIN,
@@ -114,6 +113,7 @@ PAGES = {
     *("hand-off-grant", "hand-off-enter"),
     *("account", "account-password", "account-second-factor-off", "account-session-end", "account-session-end-all"),
     *("account-git-token", "account-git-token-delete", "administration", "first-admin", "denied", "origin"),
+    "account-remembered-forget",
     *("account-identity-link", "account-identity-unlink", "provider-start", "provider-callback"),
     *("provider-sign-out", "provider-logout"),
     *("password-forgot", "password-new", "accept-invitation"),
@@ -153,13 +153,14 @@ def path_of(name, user_id):
     of_a_user = {"user_id": user_id}
     arguments = {
         "users-detail": {"pk": user_id},
-        **{name: {**of_a_user, "pk": 999_999} for name in ("git-tokens-detail", "passkeys-detail")},
+        **{f"{name}-detail": {**of_a_user, "pk": 999_999} for name in OWN},
         "sessions-detail": {**of_a_user, "jti": "00000000-0000-4000-8000-000000000000"},
         "app-profile": {"name": "jellyfin"},
         "app-profile-apply": {"name": "jellyfin"},
         "app-profile-remove": {"name": "jellyfin"},
         "access-log": {"decision_id": "019cebab-8748-7000-8000-000000000000"},
-        **dict.fromkeys(("git-tokens-list", "passkeys-list", "sessions-list", "password", "totp"), of_a_user),
+        **dict.fromkeys((f"{name}-list" for name in (*OWN, "sessions")), of_a_user),
+        **dict.fromkeys(("password", "totp"), of_a_user),
         **dict.fromkeys(("totp-unlock", *TOTP, *LINKS, *PASSKEY), of_a_user),
     }
     if name.startswith("webhook-deliveries"):

@@ -65,6 +65,7 @@ def _second_visit(wall: Wall, page: Page, name: str, app: App) -> Iterator[str]:
     page.click("button")
     yield "second-factor-wrong"
     page.fill("#code", app.recovery_codes[0])
+    page.check("[name=remember]")
     page.click("button")
     page.goto(wall.page())
     yield "signed-in"

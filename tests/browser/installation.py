@@ -18,7 +18,17 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, P
 
 from gatewall.install.launcher import free_port
 from tests.support.mailbox import Mailbox, mail_server
-from tests.support.processes import PASSWORD, PATIENCE, api, control_plane, environment, prepare, running, wait_until
+from tests.support.processes import (
+    PASSWORD,
+    PATIENCE,
+    api,
+    control_plane,
+    environment,
+    prepare,
+    running,
+    send,
+    wait_until,
+)
 
 SUFFIX, OTHER, WITHOUT_GUARD = "gate.test", "other.test", "third.test"
 """Parent domains: of the first guard page, of the second, and one without a guard page."""
@@ -111,6 +121,7 @@ def installation(home: Path) -> Iterator[Wall]:
         for host in (f"app.{OTHER}", f"tv.{OTHER}", f"app.{WITHOUT_GUARD}"):
             api(wall.control, "/authorized-domains", name=host)
         token = api(wall.control, "/login", username="admin", password=PASSWORD)["token"]
+        send(wall.control, token, "PUT", "/system/settings", {"remember_device_days": 30})
         yield replace(wall, token=token, mailbox=mailbox)
 
 

@@ -240,6 +240,7 @@ def test_a_backup_of_an_earlier_release_is_migrated(site, tmp_path, database):
         ("gatewall_systemsettings", "shadow_cpu_percent"),
         ("gatewall_systemsettings", "signed_identity"),
         ("gatewall_systemsettings", "account_notices"),
+        ("gatewall_systemsettings", "remember_device_days"),
         ("gatewall_systemsettings", "mail_language"),
         ("policies_authorizeddomain", "waf_monitor_until"),
         ("policies_authorizeddomain", "waf_monitor_reported"),

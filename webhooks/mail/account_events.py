@@ -12,7 +12,7 @@ from webhooks.models import Mail, MailKind
 
 BY_HAND = "by_hand"
 """Field of an event's detail: an admin hands the link over."""
-_TOLD = frozenset({"actor", "choose_username", "user_agent", "wrong_codes"})
+_TOLD = frozenset({"actor", "choose_username", "user_agent", "wrong_codes", "provider", "days"})
 """Fields of an event's detail that the mail uses."""
 _LINKS = frozenset({MailKind.INVITATION, MailKind.PASSWORD_RESET})
 
@@ -44,6 +44,9 @@ KINDS: Mapping[EventKind, Callable[[Event], MailKind | None]] = {
     EventKind.TWO_FACTOR_RECOVERED: lambda _: MailKind.FACTOR_REMOVED,
     EventKind.PASSKEY_ADDED: lambda _: MailKind.FACTOR_ADDED,
     EventKind.PASSKEY_REMOVED: lambda _: MailKind.FACTOR_REMOVED,
+    EventKind.DEVICE_REMEMBERED: lambda _: MailKind.DEVICE_REMEMBERED,
+    EventKind.IDENTITY_LINKED: lambda _: MailKind.IDENTITY_LINKED,
+    EventKind.IDENTITY_UNLINKED: lambda _: MailKind.IDENTITY_UNLINKED,
     EventKind.CLIENT_SUSPECTED: _if_wrong_codes,
 }
 """The mail of each kind of event, by a function of the event; None for no mail."""

@@ -40,6 +40,8 @@ class _Facts:
     device: str
     codes: int
     may_choose_name: bool
+    provider: str
+    days: int
 
     @property
     def where(self) -> str:
@@ -95,6 +97,8 @@ def _facts(mail: Mail) -> _Facts:
         device=recognized(str(detail.get("user_agent") or "")),
         codes=int(detail.get("wrong_codes") or 0),
         may_choose_name=bool(detail.get("choose_username")),
+        provider=str(detail.get("provider") or ""),
+        days=int(detail.get("days") or 0),
     )
 
 
@@ -184,6 +188,27 @@ def _wrong_codes(facts: _Facts) -> Letter:
     return _notice(_("Many wrong codes for your account"), what % values, facts)
 
 
+def _device_remembered(facts: _Facts) -> Letter:
+    what = _(
+        "A browser is remembered for your account %(user)s at %(host)s: for %(days)d days it is asked for the "
+        "password, but not for the second factor."
+    )
+    values = {"user": facts.user, "host": facts.host, "days": facts.days}
+    return _notice(_("A browser is remembered for your account"), what % values, facts)
+
+
+def _identity_linked(facts: _Facts) -> Letter:
+    what = _("An account at %(provider)s was linked to your account %(user)s at %(host)s: it can sign in now.")
+    values = {"user": facts.user, "host": facts.host, "provider": facts.provider}
+    return _notice(_("Account linked"), what % values, facts)
+
+
+def _identity_unlinked(facts: _Facts) -> Letter:
+    what = _("An account at %(provider)s was unlinked from your account %(user)s at %(host)s.")
+    values = {"user": facts.user, "host": facts.host, "provider": facts.provider}
+    return _notice(_("Account unlinked"), what % values, facts)
+
+
 _TEXTS: Mapping[MailKind, Callable[[_Facts], Letter]] = {
     MailKind.INVITATION: _invitation,
     MailKind.PASSWORD_RESET: _password_reset,
@@ -192,4 +217,7 @@ _TEXTS: Mapping[MailKind, Callable[[_Facts], Letter]] = {
     MailKind.FACTOR_REMOVED: _factor_removed,
     MailKind.PASSWORD_CHANGED: _password_changed,
     MailKind.WRONG_CODES: _wrong_codes,
+    MailKind.DEVICE_REMEMBERED: _device_remembered,
+    MailKind.IDENTITY_LINKED: _identity_linked,
+    MailKind.IDENTITY_UNLINKED: _identity_unlinked,
 }
