@@ -214,7 +214,8 @@ class UserAdmin(LinksAdmin):
         if password is None and not values:
             return
         values |= {name: password is not None and is_ticked for name, is_ticked in revoked.items()}
-        user = services.change_user(row, actor=actor(request), password=password, **values)
+        where = browser.visitor(request).client_ip
+        user = services.change_user(row, actor=actor(request), password=password, client_ip=where, **values)
         if is_own and password is not None:  # users who change their own password stay signed in
             admin_session.keep_signed_in(request, user, visitor=browser.visitor(request), at=timezone.now())
 

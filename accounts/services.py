@@ -103,6 +103,7 @@ def change_user(
     revoke_api_tokens: bool = False,
     authorized_domains: Iterable[AuthorizedDomain] | None = None,
     groups: Iterable[Group] | None = None,
+    client_ip: str | None = None,
     **values: Any,
 ) -> User:
     """Change a user. A new password, demotion and disabling end all their sessions; their tokens stay by default.
@@ -117,10 +118,10 @@ def change_user(
         values,
         actor=actor,
         password=encoded,
-        revoke_git_tokens=revoke_git_tokens,
-        revoke_api_tokens=revoke_api_tokens,
+        revoke=(revoke_git_tokens, revoke_api_tokens),
         authorized_domains=authorized_domains,
         groups=groups,
+        client_ip=client_ip,
     )
 
 
@@ -131,13 +132,13 @@ def _change(
     *,
     actor: str,
     password: str | None,
-    revoke_git_tokens: bool,
-    revoke_api_tokens: bool,
+    revoke: tuple[bool, bool],
     authorized_domains: Iterable[AuthorizedDomain] | None,
     groups: Iterable[Group] | None,
+    client_ip: str | None,
 ) -> User:
     user = revisions.as_it_is_now(user)
-    before = describe(user)
+    before, (revoke_git_tokens, revoke_api_tokens) = describe(user), revoke
     was_admin, was_auditor, was_active = user.is_admin, user.is_auditor, user.is_active
     for name, value in values.items():
         setattr(user, name, value)
@@ -162,7 +163,7 @@ def _change(
         user.api_tokens.all().delete()
     revisions.advance(shard_of_user(user.pk), *shards, actor=actor, changes=[changed, *gone])
     if password is not None:
-        record_event(Event(EventKind.PASSWORD_CHANGED, user=user, detail={"actor": actor}))
+        record_event(Event(EventKind.PASSWORD_CHANGED, client_ip=client_ip, user=user, detail={"actor": actor}))
     return user
 
 

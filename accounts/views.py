@@ -89,7 +89,7 @@ class Users(Resource):
             # Otherwise a stolen session could set a password and sign in with it.
             raise reauthentication.ReauthenticationRequired("change your own password with PUT /users/:id/password")
         self._reauthenticate(values)
-        return services.change_user(row, actor=self.actor, **values)
+        return services.change_user(row, actor=self.actor, client_ip=browser.visitor(self.request).client_ip, **values)
 
     def delete_row(self, row: User) -> None:
         services.delete_user(row, actor=self.actor)
@@ -212,7 +212,8 @@ class Password(_UserView):
         else:
             fresh_sign_in.require(request, password=body.get("current_password"), code=None)
         revoked = {name: body[name] for name in ("revoke_git_tokens", "revoke_api_tokens")}
-        user = services.change_user(user, actor=str(request.user), password=body["new_password"], **revoked)
+        new, where = body["new_password"], visitor.client_ip
+        user = services.change_user(user, actor=str(request.user), password=new, client_ip=where, **revoked)
         if not self.is_own:
             return Response(UserOutput(selectors.users(now).get(pk=user.pk)).data)
         return self._keep_signed_in(request, user, visitor, now)

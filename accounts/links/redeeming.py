@@ -37,7 +37,7 @@ def redeem(
     if needs_code(link.user):
         _prove(link.user, code, visitor, at)
     new_name = username if link.may_rename and username else link.user.username
-    return _set_password(link, encoded, new_name, revoke_tokens=revoke_tokens)
+    return _set_password(link, encoded, new_name, revoke_tokens=revoke_tokens, client_ip=visitor.client_ip)
 
 
 def _prove(user: User, code: str, visitor: Visitor, at: datetime) -> None:
@@ -46,7 +46,9 @@ def _prove(user: User, code: str, visitor: Visitor, at: datetime) -> None:
 
 
 @revisions.one_at_a_time
-def _set_password(link: AccountLink, encoded: EncodedPassword, username: str, *, revoke_tokens: bool) -> User:
+def _set_password(
+    link: AccountLink, encoded: EncodedPassword, username: str, *, revoke_tokens: bool, client_ip: str
+) -> User:
     links.spend(link)
     renamed: dict[str, Any] = {} if username == link.user.username else {"username": username}
     return services.change_user(
@@ -55,5 +57,6 @@ def _set_password(link: AccountLink, encoded: EncodedPassword, username: str, *,
         password=encoded,
         revoke_git_tokens=revoke_tokens,
         revoke_api_tokens=revoke_tokens,
+        client_ip=client_ip,
         **renamed,
     )

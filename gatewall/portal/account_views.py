@@ -15,6 +15,8 @@ from accounts.passkeys import services as passkeys
 from accounts.remembered_devices import selectors as remembered
 from accounts.remembered_devices import services as remembered_devices
 from accounts.sign_in import passkey_browser, reauthentication, second_factor, totp
+from audit.figures.used_resources import note_uses
+from gatewall.engine.model import SubjectKind
 from gatewall.kernel.devices import name_of
 from gatewall.kernel.refusals import Gone
 from gatewall.portal import pages, passkey_views, probe_cookies
@@ -76,7 +78,12 @@ class ChangePassword(AccountForm):
         git, api = (request.POST.get(name) == "on" for name in ("revoke_git_tokens", "revoke_api_tokens"))
         new = request.POST.get("new", "")
         user = services.change_user(
-            user, actor=user.username, password=new, revoke_git_tokens=git, revoke_api_tokens=api
+            user,
+            actor=user.username,
+            password=new,
+            revoke_git_tokens=git,
+            revoke_api_tokens=api,
+            client_ip=visitor.client_ip,
         )
         caller = Caller(user, self.caller.token)
         token = pages.replace_session(request, caller, amr=tuple(caller.token["amr"]))
@@ -190,6 +197,9 @@ def overview(request: HttpRequest, caller: Caller, status: int = 200, **words: o
     known = Paginator(remembered.live_devices(user.pk, at).order_by("-pk"), _PASSKEYS).get_page(
         request.GET.get("remembered")
     )
+    token_page = Paginator(git_tokens, _ROWS).get_page(request.GET.get("tokens"))
+    token_page.object_list = list(token_page.object_list)
+    note_uses(SubjectKind.GIT_TOKEN.value, token_page.object_list)
     session_page = Paginator(sessions, _ROWS).get_page(request.GET.get("sessions"))
     context = {
         "user": user,
@@ -200,7 +210,7 @@ def overview(request: HttpRequest, caller: Caller, status: int = 200, **words: o
         "devices": [(row, name_of(row.user_agent), str(row.pk) == caller.token["jti"]) for row in session_page],
         "remembered": known,
         "remembered_devices": [(row, name_of(row.user_agent)) for row in known],
-        "git_tokens": Paginator(git_tokens, _ROWS).get_page(request.GET.get("tokens")),
+        "git_tokens": token_page,
         "token_days": _TOKEN_DAYS,
         **_identities(user),
         "ask_password": not reauthentication.is_fresh(caller.signed_in_at, at),

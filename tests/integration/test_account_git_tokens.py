@@ -1,13 +1,14 @@
 """Git tokens of the own account."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.utils import timezone
 
 from accounts import services
 from accounts.models import ApiToken
+from audit.models import UseCount
 from licensing.models import GitToken
 from tests.support.proxies import PASSWORD, a_git_token, a_token, an_api_token
 from tests.support.visitor import FORM, Visitor, words
@@ -71,6 +72,15 @@ def test_a_git_token_of_ones_own_can_be_deleted(visitor, bob, auth):
 
     assert visitor.send("/account/git-tokens/delete", id=str(GitToken.objects.get().pk)).status_code == 303
     assert auth(service_git_token=f"Bob:{token}").status == 401
+
+
+def test_the_last_use_of_a_git_token_is_shown(visitor, bob):
+    a_git_token(bob)
+    assert "not used yet" in words(visitor.get("/account"))
+
+    at = datetime(2026, 3, 1, tzinfo=UTC)
+    UseCount.objects.create(kind="git-token", row_id=GitToken.objects.get().pk, count=1, last_at=at)
+    assert "last used March 1, 2026" in words(visitor.get("/account"))
 
 
 @pytest.mark.parametrize("text", ["{theirs}", "999999", "-1", "x", "1" * 30, "", "\uff11"])

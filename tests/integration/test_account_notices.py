@@ -14,7 +14,7 @@ from audit.events.recording import Event, record_event
 from gatewall.policy import system_settings
 from tests.support.mail_server import PUBLIC_URL, kinds, send_due
 from tests.support.mailbox import body_of
-from tests.support.proxies import PASSWORD, Api
+from tests.support.proxies import PASSWORD, Api, a_token
 from tests.support.second_factor import an_app
 from tests.support.visitor import Visitor
 from webhooks.mail import queue
@@ -25,8 +25,9 @@ FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.
 
 
 def test_a_changed_password_is_told_to_its_owner_with_what_to_do(mailbox, bob):
-    Visitor().sign_in()
-    services.change_user(User.objects.get(pk=bob.pk), actor="alice", password=f"{PASSWORD} new")
+    visitor = Visitor()
+    visitor.sign_in()
+    visitor.send("/account/password", {"X-Forwarded-For": "203.0.113.7"}, current=PASSWORD, new=f"{PASSWORD} new")
     send_due()
 
     [mail] = mailbox.mails
@@ -36,6 +37,7 @@ def test_a_changed_password_is_told_to_its_owner_with_what_to_do(mailbox, bob):
     assert mail["Auto-Submitted"] == "auto-generated"
     for words in (text, page):
         assert "The password of your account Bob at wall.office.example was changed." in words
+        assert "Address: 203.0.113.7." in words
         assert "Was this you?" in words
         assert f"{PUBLIC_URL}/wall/account" in words
 
@@ -66,6 +68,31 @@ def test_passkeys_that_come_and_go_are_told_too(mailbox, bob):
         record_event(Event(kind, client_ip="203.0.113.7", user=bob, detail={"passkey": "laptop"}))
 
     assert kinds() == [MailKind.FACTOR_ADDED, MailKind.FACTOR_REMOVED]
+
+
+@pytest.mark.parametrize(
+    ("kind", "subject"),
+    [(EventKind.IDENTITY_LINKED, "Account linked"), (EventKind.IDENTITY_UNLINKED, "Account unlinked")],
+)
+def test_accounts_at_providers_that_come_and_go_are_told(mailbox, bob, kind, subject):
+    record_event(Event(kind, client_ip="203.0.113.7", user=bob, detail={"provider": "corp"}))
+    send_due()
+
+    assert mailbox.subjects() == [subject]
+    assert "An account at corp was " in mailbox.texts()[0]
+    assert "Address: 203.0.113.7." in mailbox.texts()[0]
+
+
+@pytest.mark.parametrize("by_admin", [True, False])
+def test_a_changed_password_is_told_with_the_address_wherever_it_was_changed(mailbox, bob, alice, by_admin):
+    Visitor().sign_in()
+    bob = User.objects.get(pk=bob.pk)
+    client = Api(a_token(alice if by_admin else bob), **{"X-Forwarded-For": "203.0.113.7"})
+    body = {"new_password": f"{PASSWORD} new", "current_password": PASSWORD}
+    assert client.put(f"/users/{bob.pk}/password", body).status_code == 200
+    send_due()
+
+    assert "Address: 203.0.113.7." in mailbox.texts()[-1]
 
 
 def test_ten_wrong_codes_are_told_once(mailbox, bob, clock):
