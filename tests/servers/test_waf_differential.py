@@ -95,7 +95,8 @@ def corpora():
     yield from mixed.sample(8_000)
     for row in rows():
         body = row.body.decode("latin-1")
-        yield {"id": row.name, "method": "POST", "uri": "/", "headers": {"Content-Type": row.kind}, "body": body}
+        if not row.coding:  # in this process nothing unpacks it
+            yield {"id": row.name, "method": "POST", "uri": "/", "headers": {"Content-Type": row.kind}, "body": body}
 
 
 def sent_of(item):

@@ -155,3 +155,12 @@ def test_invalid_utf_8_in_every_part_hides_no_attack():
 
     assert "xss-script-tag" in names(request)
     assert is_bounded(request)
+
+
+@pytest.mark.parametrize("encoding", ["x-unknown", "", "idna", "zlib_codec", "shift_jis", "x" * 2_000, "utf-8\x00"])
+@pytest.mark.parametrize("wide", [False, True])
+def test_xml_in_any_encoding_is_decided_and_read_raw(encoding, wide):
+    text = f'<?xml version="1.0" encoding="{encoding}"?><r>{ATTACK.replace("<", "&lt;")}</r>'
+    body = text.encode("utf-16") if wide else text.encode("latin-1")
+
+    assert all(judge.refusing(sent("/", body, "application/xml")) for judge in JUDGES)

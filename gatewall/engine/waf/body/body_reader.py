@@ -50,6 +50,8 @@ class Body:
             self._read(media_type)
         if len(kinds) > 1:
             self.texts += (multipart.raw if len(kinds) <= _MAX_TYPES else multipart.raw_text)(everything)
+        elif len(self._types) > 1:  # the same one with other parameters
+            self.texts += multipart.raw(self._text)
         self.is_limited = _MARK in self.texts
         """More values are there than are read one by one, or they cannot be told apart."""
         if not self._is_whole:
@@ -58,19 +60,28 @@ class Body:
     def _read(self, media_type: HeaderValue) -> None:
         text, kind = self._text, media_type.value
         charset = media_type.parameters.get("charset", "")
-        if charset and not kind.startswith("multipart/"):
+        if charset:
             begin = text[:_MAX_RECODED]
             decoded = charsets.decoded(begin, charset)
             if decoded is None or (decoded != begin and not _is_xml(kind)):
                 self._other_charset(charset)
-        if kind == FORM:
+        if kind.startswith(FORM):  # PHP ignores what is behind a blank
             self._form(text)
         elif kind.startswith("multipart/"):
             self.texts += multipart.read(text, media_type)
         elif _is_xml(kind) or xml_reader.is_wide(text) or (kind not in _FILES and xml_reader.looks_like_xml(text)):
             self._xml(text, kind)
         elif not self._json(text, kind):
+            if kind in _FILES and not self._is_file:
+                self._data(text)
             self._other(text, kind)
+
+    def _data(self, text: str) -> None:
+        """Read JSON or XML under the type of a page, script or image, of which a site may ignore the type."""
+        if text[:64].removeprefix(_BOM).lstrip().startswith(_JSON_STARTS):
+            self.texts += json_reader.read(text) or ()
+        elif xml_reader.looks_like_xml(text):
+            self.texts += xml_reader.read(text, is_declared=False) or ()
 
     def _other_charset(self, charset: str) -> None:
         """Read the body once more in its charset, decoded before and after."""
@@ -153,9 +164,11 @@ def _is_xml(kind: str) -> bool:
 
 
 def _wide_decoded(text: str) -> str:
-    """Decode UTF-16 or UTF-32 with or without a byte order mark, as JSON and XML parsers do."""
+    """Decode EBCDIC, UTF-16 or UTF-32 with or without a byte order mark, as JSON and XML parsers do."""
     data = text.encode("latin-1")
-    if data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
+    if text.startswith(xml_reader.EBCDIC):
+        coding = "cp037"
+    elif data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
         coding = "utf-16"
     elif data[:3] == b"\x00\x00\x00":
         coding = "utf-32-be"

@@ -1,16 +1,27 @@
 """Character sets in which ASCII does not look like ASCII, so that patterns would not match. No I/O."""
 
+from encodings.aliases import aliases
+
 from gatewall.engine.waf.body.texts import as_wire
 
 _LIKE_ASCII = ("utf-8", "utf8", "us-ascii", "ascii", "iso-8859-", "iso8859", "latin", "windows-125", "cp125", "gb",
                "big5", "euc-", "shift_jis", "shift-jis", "sjis", "koi8", "tis-620", "macroman")  # fmt: skip
 _OTHERS = frozenset(
     {
-        "utf-7", "utf7", "utf-16", "utf16", "utf-16le", "utf-16be", "utf-32", "utf-32le", "utf-32be", "ibm037", "cp037",
-        "ibm500", "cp500", "ibm1026", "cp1026", "ibm1140", "cp1140", "ibm273", "cp273", "ibm424", "cp424", "cp875",
-        "hz", "hz-gb-2312", "iso-2022-jp", "iso-2022-kr",
+        "utf_7", "utf_16", "utf_16_le", "utf_16_be", "utf_32", "utf_32_le", "utf_32_be", "cp037", "cp273", "cp424",
+        "cp500", "cp875", "cp1026", "cp1140", "hz", "iso2022_jp", "iso2022_jp_1", "iso2022_jp_2", "iso2022_jp_3",
+        "iso2022_jp_ext", "iso2022_kr",
     }
 )  # fmt: skip
+
+
+_NAMES = frozenset({*aliases, *aliases.values(), "utf_8", "ascii"})
+_MAX_NAME = 32
+
+
+def is_known(charset: str) -> bool:
+    """True if Python has a codec of this name, without a look-up: codecs keep every name that is asked for."""
+    return len(charset) <= _MAX_NAME and charset.strip().lower().replace("-", "_") in _NAMES
 
 
 def decoded(text: str, charset: str) -> str | None:
@@ -21,6 +32,8 @@ def decoded(text: str, charset: str) -> str | None:
     charset = charset.strip().lower()
     if not charset or charset.startswith(_LIKE_ASCII):
         return text
-    if charset not in _OTHERS:
+    name = charset.replace("-", "_")
+    name = aliases.get(name, name)  # not a look-up of codecs, which imports, and keeps each name that is asked for
+    if name not in _OTHERS:
         return None
-    return as_wire(text.encode("latin-1").decode(charset.replace("ibm", "cp"), "replace"))
+    return as_wire(text.encode("latin-1").decode(name, "replace"))

@@ -33,7 +33,17 @@ def parse(text: str) -> HeaderValue:
         if name in parameters or not equals or "*" in name.rstrip("*"):
             is_ambiguous = True  # a repetition, or a continuation by RFC 2231
         parameters.setdefault(name, _unquoted(content.strip()))
-    return HeaderValue(value.strip().lower(), parameters, is_ambiguous)
+    return HeaderValue(value.strip().lower(), parameters, is_ambiguous or _names_two_boundaries(text))
+
+
+def _names_two_boundaries(text: str) -> bool:
+    """True if parsers may take different boundaries: PHP takes what follows the first "boundary", wherever it is."""
+    lower = text.lower()
+    return sum([lower.count(spelling) for spelling in _BOUNDARIES]) > 1
+
+
+_BOUNDARIES = ("boundary=", "boundary*", "boundary ", "boundary;")
+"""A browser's boundary itself contains the word."""
 
 
 def media_types(text: str) -> list[HeaderValue]:

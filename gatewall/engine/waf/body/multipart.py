@@ -59,7 +59,7 @@ def _usual_part(part: str) -> list[BodyText] | None:
     head, _, content = part.partition("\r\n\r\n")
     line, _, media_type = head.partition("\r\n")
     pieces = line.split('"')
-    is_file = len(pieces) == 5 and pieces[2] == "; filename="
+    is_file = len(pieces) == 5 and pieces[2] == "; filename=" and bool(pieces[3])
     if (
         pieces[0] != _FIELD
         or pieces[-1]
@@ -89,6 +89,9 @@ def _part(part: str) -> list[BodyText]:
     name = _name(head, disposition)
     found = [BodyText(name, _plain(line)) for line in head.splitlines() if not _is_usual(line)]
     is_file = not disposition.is_ambiguous and bool({"filename", "filename*"} & parameters.keys())
+    if is_file and not _is_surely_file(head, parameters):
+        is_file = False
+        found.append(_MARK)
     if disposition.is_ambiguous:
         found.append(_MARK)
     coding = headers.get("content-transfer-encoding", "").strip().lower()
@@ -101,6 +104,13 @@ def _part(part: str) -> list[BodyText]:
         elif decoded != content:
             found.append(_content(name, decoded, is_file=is_file))
     return [*found, _content(name, content, is_file=is_file)]
+
+
+def _is_surely_file(head: str, parameters: dict[str, str]) -> bool:
+    """True if all sites read a file: an empty or an encoded name alone is none to some, or a field of two heads."""
+    lower = head.lower()
+    is_named_once = lower.count("content-disposition") == 1 and "filename=" in lower and "='" not in head
+    return is_named_once and bool(parameters.get("filename"))
 
 
 def _name(head: str, disposition: HeaderValue) -> PartName | None:

@@ -6,6 +6,7 @@ Expat parses; entities are not expanded: a document that declares one is read as
 from typing import Any
 from xml.parsers import expat
 
+from gatewall.engine.waf.body import charsets
 from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, as_wire, field
 from gatewall.engine.waf.decoding import MIN_BASE64
 from gatewall.engine.waf.exclusions import Part
@@ -19,13 +20,16 @@ _MANY = 1_024  # tags
 _MAX_ELEMENTS = 256
 _MAX_REFERENCES = 4_096
 _MAX_TRIES = 2
+_MAX_DECLARATION = 512
 _MARKS = tuple([bytes([each]) for each in range(255, 127, -1)])
 MAX_PATH = 128
 """Characters of a path; of a longer one, its end."""
 _MAX_DEPTH = 256
 _KNOWN_DTDS = ("http://www.apple.com/DTDs/", "http://www.w3.org/")
 """Document types of property lists and XHTML: named in each such file."""
-_WIDE = ("\xff\xfe<\x00", "\xfe\xff\x00<", "<\x00?\x00", "\x00<\x00?")
+EBCDIC = "\x4c\x6f\xa7\x94"
+"""How XML in EBCDIC begins."""
+_WIDE = ("\xff\xfe<\x00", "\xfe\xff\x00<", "<\x00?\x00", "\x00<\x00?", EBCDIC)
 
 
 _SCRIPTS = frozenset({"script", "iframe", "embed", "applet", "svg"})
@@ -49,7 +53,7 @@ def looks_like_xml(text: str) -> bool:
 
 
 def is_wide(text: str) -> bool:
-    """True if a text (latin-1) begins like XML in UTF-16."""
+    """True if a text (latin-1) begins like XML in UTF-16 or EBCDIC."""
     return text.startswith(_WIDE)
 
 
@@ -71,10 +75,12 @@ def read(
     data = text.encode("latin-1")
     if data.count(b"<") > _MANY:
         reader.most = MAX_OF_MANY
+    if not charsets.is_known(_encoding(data)):
+        return None
     is_limited = False
     try:
         reader.parser.Parse(data, is_whole)
-    except (expat.ExpatError, _Forbidden, ValueError):
+    except (expat.ExpatError, _Forbidden, ValueError, LookupError):
         return None
     except _Enough:
         is_limited = True
@@ -82,6 +88,15 @@ def read(
     if is_limited or not is_whole:
         found.append(BodyText(None, _unescaped(data[reader.parser.CurrentByteIndex :]), BodyRegion.TEXT))
     return [*found, BodyText(None, BODY_MARK)] if is_limited else found
+
+
+def _encoding(data: bytes) -> str:
+    """Return the encoding that a declaration names, in any width; UTF-8 without one."""
+    head = data[:_MAX_DECLARATION].replace(b"\0", b"").removeprefix(b"\xef\xbb\xbf").lstrip(b"\xff\xfe")
+    declaration = head.partition(b"?>")[0].decode("latin-1") if head.startswith(b"<?xml") else ""
+    _, equals, value = declaration.partition("encoding")[2].partition("=")
+    value = value.lstrip()
+    return value[1:].partition(value[:1])[0] if equals and value else "utf-8"
 
 
 def _unescaped(data: bytes) -> str:
