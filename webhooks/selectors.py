@@ -3,10 +3,11 @@
 from datetime import datetime
 
 from django.conf import settings
+from django.db.models import Count, Q
 
 from audit.event_kinds import EventKind, EventSeverity
 from gatewall.credentials.sealing import SealBroken, Sealer
-from webhooks.models import Delivery, DeliveryStatus, Webhook
+from webhooks.models import Delivery, DeliveryStatus, Mail, Webhook
 
 _RANKS = {severity: rank for rank, severity in enumerate(EventSeverity)}
 
@@ -19,6 +20,14 @@ def number_of_failed(start: datetime, end: datetime) -> int:
 def number_of_failing() -> int:
     """Return the number of enabled webhooks that currently fail."""
     return Webhook.objects.filter(enabled=True, failing_since__isnull=False).count()
+
+
+def number_of_unsent_mails(start: datetime, end: datetime) -> tuple[int, int]:
+    """Return how many mails of this period were given up, and how many wait after a failed attempt, in one query."""
+    given_up = Q(status=DeliveryStatus.FAILED, created_at__gte=start, created_at__lt=end)
+    waiting = Q(status=DeliveryStatus.WAITING) & ~Q(failure="")
+    found = Mail.objects.aggregate(failed=Count("pk", filter=given_up), waiting=Count("pk", filter=waiting))
+    return found["failed"], found["waiting"]
 
 
 def wants(webhook: Webhook, kind: EventKind) -> bool:

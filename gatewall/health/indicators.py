@@ -82,7 +82,7 @@ class LogIndicator:
 
 @dataclass(frozen=True, slots=True)
 class Indicators:
-    """All indicators; ``gaps`` by reason and ``failed`` webhook deliveries are of the window."""
+    """All indicators; ``gaps`` by reason, ``failed`` webhook deliveries and ``failed_mails`` are of the window."""
 
     revision: int
     nodes: Sequence[NodeIndicator]
@@ -95,6 +95,8 @@ class Indicators:
     geo_days: int
     failed: int
     failing: int
+    failed_mails: int
+    waiting_mails: int
 
     @property
     def policy_level(self) -> Level:
@@ -131,6 +133,11 @@ class Indicators:
         """Failed webhook deliveries, and webhooks that currently fail."""
         return Level.BAD if self.failed else Level.LOOK if self.failing else Level.GOOD
 
+    @property
+    def mail_level(self) -> Level:
+        """Mails to users that were given up in the window, and those that wait after a failed attempt."""
+        return Level.BAD if self.failed_mails else Level.LOOK if self.waiting_mails else Level.GOOD
+
 
 def signs(at: datetime, window: Window) -> Indicators:
     """Return the indicators at ``at``; counts are over the window."""
@@ -138,6 +145,7 @@ def signs(at: datetime, window: Window) -> Indicators:
     now = nodes.database_now()
     backlog = log_backlog(hosts, now)
     database = geo.describe(geo.in_use())
+    failed_mails, waiting_mails = webhooks.number_of_unsent_mails(window.start, window.end)
     return Indicators(
         revision=head.revision,
         nodes=[_node(node, head.revision, now) for node in hosts],
@@ -150,6 +158,8 @@ def signs(at: datetime, window: Window) -> Indicators:
         geo_days=max(0, (at - database.built_at).days) if database else 0,
         failed=webhooks.number_of_failed(window.start, window.end),
         failing=webhooks.number_of_failing(),
+        failed_mails=failed_mails,
+        waiting_mails=waiting_mails,
     )
 
 

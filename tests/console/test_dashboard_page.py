@@ -13,9 +13,12 @@ from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 from audit.figures import tallies
 from audit.models import GapKind, LogGap, SecurityEvent
+from gatewall.kernel.smtp import Sent
 from gatewall.models import Node
 from tests.console.conftest import ago, query_of
 from tests.support.proxies import Api, a_token
+from webhooks.mail import queue
+from webhooks.models import Mail
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("noon")]
 
@@ -197,6 +200,21 @@ def test_signs_of_health(pages, noon):
     assert (bad.policy_level, bad.lag_level, bad.gap_level, bad.gaps["dropped"]) == ("bad", "bad", "bad", 12)
     assert "no memory" in page.content.decode()
     assert "12 dropped" in page.content.decode()
+
+
+def test_mails_that_fail_are_shown_with_their_events(pages, noon, alice):
+    good = pages.get(PAGE).context["signs"]
+    mail = Mail.objects.create(kind="wrong-codes", user=alice, at=noon, created_at=noon, next_at=noon, failure="421")
+    waits = pages.get(PAGE)
+    queue.settle(mail, Sent(failure="550", is_final=True), noon)
+    page = pages.get(PAGE)
+    events = pages.client.get(page.context["mail_link"]).context["cl"].queryset
+
+    levels = [good.mail_level, waits.context["signs"].mail_level, page.context["signs"].mail_level]
+    assert levels == ["good", "look", "bad"]
+    assert "1 waits after a failed attempt" in waits.content.decode()
+    assert "1 mail given up" in page.content.decode()
+    assert [event.kind for event in events] == ["mail.failed"]
 
 
 def test_the_number_of_statements_does_not_grow(pages, log):

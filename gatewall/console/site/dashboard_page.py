@@ -52,6 +52,7 @@ class Dashboard(OperatorPage):
             "domains_warning": domains_warning(),
             "untrusted_link": links.events(board.window, [EventKind.PROXY_UNTRUSTED]),
             "shortened_link": links.events(board.window, [EventKind.LOG_SHORTENED]),
+            "mail_link": links.events(board.window, [EventKind.MAIL_FAILED]),
             "gap_link": links.events(board.window, [EventKind.LOG_GAP]),
         }
         return refreshed(self.render(request, **context), seconds)
