@@ -19,6 +19,7 @@ from accounts.links.requests import Offer
 from accounts.models import LinkPurpose, Passkey, Session, User
 from accounts.passkeys.admin import PasskeyAdmin
 from accounts.sign_in import code_entry, reauthentication, recovery
+from accounts.token_removal import kinds_to_revoke
 from gatewall.api.request_notes import REFUSAL, RequestNote
 from gatewall.api.service_admin import (
     CREDENTIALS,
@@ -32,7 +33,7 @@ from gatewall.api.service_admin import (
 from gatewall.kernel.refusals import Refusal
 
 __all__ = ["ApiTokenAdmin", "IdentityProviderAdmin", "PasskeyAdmin", "UserAdmin"]
-_REVOKE = ("revoke_git_tokens", "revoke_api_tokens")
+_REVOKE = ("revoke_git_tokens", "revoke_app_tokens", "revoke_api_tokens")
 _CHANGE_ONLY = (*_REVOKE, "forget_second_factor", "unlock_code_entry", *CREDENTIALS)
 _SECOND_FACTOR_FIELDS = ("forget_second_factor", "unlock_code_entry")
 
@@ -48,6 +49,10 @@ class UserForm(ServiceForm):
     revoke_git_tokens = forms.BooleanField(
         required=False,
         help_text="With a new password: also delete the git tokens of this user.",
+    )
+    revoke_app_tokens = forms.BooleanField(
+        required=False,
+        help_text="With a new password: also delete the app tokens of this user.",
     )
     revoke_api_tokens = forms.BooleanField(
         required=False,
@@ -202,7 +207,7 @@ class UserAdmin(LinksAdmin):
     def change_row(self, request: HttpRequest, row: User, **values: Any) -> None:
         for name in CREDENTIALS:
             values.pop(name, None)
-        password, revoked = values.pop("new_password", None), {name: values.pop(name, False) for name in _REVOKE}
+        password, flags = values.pop("new_password", None), {name: values.pop(name, False) for name in _REVOKE}
         forget, unlock = (values.pop(name, False) for name in _SECOND_FACTOR_FIELDS)
         is_own = row.pk == request.user.pk
         if is_own and (password is not None or forget or unlock) and not _REAUTHENTICATED.get(request):
@@ -213,9 +218,10 @@ class UserAdmin(LinksAdmin):
             code_entry.unlock(row, actor=actor(request), client_ip=browser.visitor(request).client_ip)
         if password is None and not values:
             return
-        values |= {name: password is not None and is_ticked for name, is_ticked in revoked.items()}
+        revoked = kinds_to_revoke(flags) if password is not None else ()
         where = browser.visitor(request).client_ip
-        user = services.change_user(row, actor=actor(request), password=password, client_ip=where, **values)
+        kept = {"client_ip": where, "revoke_tokens": revoked, **values}
+        user = services.change_user(row, actor=actor(request), password=password, **kept)
         if is_own and password is not None:  # users who change their own password stay signed in
             admin_session.keep_signed_in(request, user, visitor=browser.visitor(request), at=timezone.now())
 

@@ -105,4 +105,5 @@ class PasswordInput(StrictInput):
     current_password = password_field(required=False)
     new_password = password_field()
     revoke_git_tokens = FlagField(default=False)
+    revoke_app_tokens = FlagField(default=False)
     revoke_api_tokens = FlagField(default=False)

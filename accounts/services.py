@@ -1,7 +1,7 @@
 """Change users and sessions; advance the revision if access changes."""
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -13,11 +13,12 @@ from django.db.models import F
 
 from accounts import selectors
 from accounts.models import Session, User
+from accounts.token_removal import KINDS_OF_TOKENS, delete_tokens
 from accounts.visitor import Visitor
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 from gatewall.engine.messages import gettext_noop as _
-from gatewall.engine.segments import shard_of_git_token, shard_of_user
+from gatewall.engine.segments import shard_of_user
 from gatewall.kernel.changes import describe, difference
 from gatewall.kernel.refusals import Conflict, Gone
 from gatewall.policy import revisions
@@ -99,8 +100,7 @@ def change_user(
     *,
     actor: str,
     password: str | None = None,
-    revoke_git_tokens: bool = False,
-    revoke_api_tokens: bool = False,
+    revoke_tokens: Collection[str] = (),
     authorized_domains: Iterable[AuthorizedDomain] | None = None,
     groups: Iterable[Group] | None = None,
     client_ip: str | None = None,
@@ -108,7 +108,7 @@ def change_user(
 ) -> User:
     """Change a user. A new password, demotion and disabling end all their sessions; their tokens stay by default.
 
-    Demotion and disabling also delete their API tokens.
+    ``revoke_tokens``: kinds to delete, of ``KINDS_OF_TOKENS``. Demotion and disabling also delete their API tokens.
 
     Raises ValidationError, UsernameTaken, LastAdmin, DomainRemoved, GroupRemoved, Gone.
     """
@@ -118,7 +118,7 @@ def change_user(
         values,
         actor=actor,
         password=encoded,
-        revoke=(revoke_git_tokens, revoke_api_tokens),
+        revoke_tokens=revoke_tokens,
         authorized_domains=authorized_domains,
         groups=groups,
         client_ip=client_ip,
@@ -132,13 +132,13 @@ def _change(
     *,
     actor: str,
     password: str | None,
-    revoke: tuple[bool, bool],
+    revoke_tokens: Collection[str],
     authorized_domains: Iterable[AuthorizedDomain] | None,
     groups: Iterable[Group] | None,
     client_ip: str | None,
 ) -> User:
     user = revisions.as_it_is_now(user)
-    before, (revoke_git_tokens, revoke_api_tokens) = describe(user), revoke
+    before = describe(user)
     was_admin, was_auditor, was_active = user.is_admin, user.is_auditor, user.is_active
     for name, value in values.items():
         setattr(user, name, value)
@@ -155,12 +155,7 @@ def _change(
     user = User.objects.get(pk=user.pk)
     noted = {} if password is None else {"password": "changed"}
     changed = difference(before, describe(user), noted=noted)
-    shards, gone = _git_tokens_of(user) if revoke_git_tokens else (set(), [])
-    if revoke_git_tokens:
-        user.git_tokens.all().delete()
-    if revoke_api_tokens or loses_admin_right:
-        gone += _api_tokens_of(user)
-        user.api_tokens.all().delete()
+    shards, gone = delete_tokens(user, {*revoke_tokens, *(("api",) if loses_admin_right else ())})
     revisions.advance(shard_of_user(user.pk), *shards, actor=actor, changes=[changed, *gone])
     if password is not None:
         record_event(Event(EventKind.PASSWORD_CHANGED, client_ip=client_ip, user=user, detail={"actor": actor}))
@@ -176,8 +171,7 @@ def delete_user(user: User, *, actor: str) -> None:
     user = revisions.as_it_is_now(user)
     if user.is_staff:
         _refuse_last_admin(user)
-    shards, gone = _git_tokens_of(user)
-    gone += _api_tokens_of(user)
+    shards, gone = delete_tokens(user, KINDS_OF_TOKENS)
     gone.append(difference(describe(user), None))
     shard, rules = shard_of_user(user.pk), remove_from_rules("users", user)
     user.delete()
@@ -256,18 +250,6 @@ def _set_scope(
         user.authorized_domains.set(still_registered(authorized_domains))
     if groups is not None:
         user.groups.set(groups_of_a_user(groups))
-
-
-def _git_tokens_of(user: User) -> tuple[set[str], list[Any]]:
-    """Return the shards of a user's git tokens, and the changes that delete them."""
-    tokens = list(user.git_tokens.all())
-    gone = [difference(describe(token), None) for token in tokens]
-    return {shard_of_git_token(token.digest) for token in tokens}, gone
-
-
-def _api_tokens_of(user: User) -> list[Any]:
-    """Return the changes that delete a user's API tokens."""
-    return [difference(describe(token), None) for token in user.api_tokens.all()]
 
 
 def _refuse_last_admin(user: User) -> None:

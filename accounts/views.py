@@ -32,6 +32,7 @@ from accounts.sign_in.serializers import (
     TotpSetupOutput,
     signed_in,
 )
+from accounts.token_removal import kinds_to_revoke
 from accounts.visitor import Visitor
 from gatewall.api.caller import django_request
 from gatewall.api.operations import operation
@@ -200,7 +201,7 @@ class TotpUnlock(_UserView):
 class Password(_UserView):
     """Change a password; end all sessions of the user, and return a new one to the owner.
 
-    Git tokens are kept unless ``revoke_git_tokens`` is true, API tokens unless ``revoke_api_tokens`` is.
+    Tokens are kept unless ``revoke_git_tokens``, ``revoke_app_tokens`` or ``revoke_api_tokens`` is true.
     """
 
     @operation(body=PasswordInput, answer=(SignedInOutput, UserOutput))
@@ -211,9 +212,8 @@ class Password(_UserView):
             self.require_password(user, body.get("current_password"))
         else:
             fresh_sign_in.require(request, password=body.get("current_password"), code=None)
-        revoked = {name: body[name] for name in ("revoke_git_tokens", "revoke_api_tokens")}
-        new, where = body["new_password"], visitor.client_ip
-        user = services.change_user(user, actor=str(request.user), password=new, client_ip=where, **revoked)
+        changed = {"password": body["new_password"], "revoke_tokens": kinds_to_revoke(body)}
+        user = services.change_user(user, actor=str(request.user), client_ip=visitor.client_ip, **changed)
         if not self.is_own:
             return Response(UserOutput(selectors.users(now).get(pk=user.pk)).data)
         return self._keep_signed_in(request, user, visitor, now)

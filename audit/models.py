@@ -105,12 +105,13 @@ class SpanCount(models.Model):
 
 
 class UseCount(models.Model):
-    """Uses of a policy row or credential: number and time of the last one. Not part of that row."""
+    """Uses of a policy row or credential: number, time and program of the last one. Not part of that row."""
 
     kind = models.CharField(max_length=64)
     row_id = models.BigIntegerField()
     count = models.BigIntegerField()
     last_at = models.DateTimeField()
+    last_by = models.CharField(max_length=64, blank=True, default="", db_default="")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["kind", "row_id"], name="used_row_is_counted_once")]

@@ -34,7 +34,7 @@ class GatewallConfig(AppConfig):
         from gatewall.policy import revisions  # noqa: PLC0415
         from gatewall.publication.announcement import announce  # noqa: PLC0415
         from gatewall.publication.control_plane import sources_of  # noqa: PLC0415
-        from licensing.models import License  # noqa: PLC0415
+        from licensing.models import AppToken, License  # noqa: PLC0415
         from policies import geo, scopes  # noqa: PLC0415
         from policies.models import Group  # noqa: PLC0415
         from webhooks import incidents  # noqa: PLC0415
@@ -46,7 +46,7 @@ class GatewallConfig(AppConfig):
         register_check(fresh_sign_in)
         caller.find_amr_with(authentication.amr_of)
         geo.look_up_with(lambda: sources_of(settings.CONFIG)[1])
-        scopes.scoped_by(Group, User, License)
+        scopes.scoped_by(Group, User, AppToken, License)
         register_all()
         gc.freeze()  # what is loaded stays: no later collection looks at it
         gc.enable()  # off since ``settings.py``

@@ -1,1 +1,1 @@
-"""Machine credentials: licenses and git tokens."""
+"""Machine credentials: licenses, git tokens and app tokens."""

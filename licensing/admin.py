@@ -1,4 +1,4 @@
-"""Django admin pages of licenses and git tokens. A token is shown once; its digest never."""
+"""Django admin pages of licenses, git tokens and app tokens. A token is shown once; its digest never."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from gatewall.api.service_admin import FreshForm, ShownOnceAdmin, actor
 from gatewall.credentials.machine import MachineToken
 from licensing import services
-from licensing.models import GitToken, License
+from licensing.models import AppToken, GitToken, License
 
 _RECORD = ("prefix", "created_at", "created_by")
 
@@ -23,12 +23,12 @@ class MachineCredentialAdmin(ShownOnceAdmin):
     def issue(self, request: HttpRequest, **values: Any) -> tuple[Any, MachineToken]:
         raise NotImplementedError
 
-    def delete_row(self, request: HttpRequest, row: License | GitToken) -> None:
+    def delete_row(self, request: HttpRequest, row: License | GitToken | AppToken) -> None:
         services.revoke(row, actor=actor(request))
 
 
-class GitTokenForm(FreshForm):
-    """Form of a git token, with a default expiry."""
+class UserTokenForm(FreshForm):
+    """Form of a git token or app token, with a default expiry."""
 
     never_expires = forms.BooleanField(
         required=False, help_text="Without this and without a time it expires in 90 days."
@@ -57,19 +57,44 @@ class LicenseAdmin(MachineCredentialAdmin):
         services.change_license(row, actor=actor(request), **values)
 
 
-@admin.register(GitToken)
-class GitTokenAdmin(MachineCredentialAdmin):
-    list_display = ("name", "user", "prefix", "expires_at", "created_at", "created_by")
+class UserTokenAdmin(MachineCredentialAdmin):
+    """Admin of a user's tokens, which are only created and revoked, as in the API."""
+
     list_select_related = ("user",)
     search_fields = ("name", "prefix", "user__username")
-    form = GitTokenForm
+    form = UserTokenForm
     readonly_fields = _RECORD
-    fields = ("user", "name", "expires_at", "never_expires", *readonly_fields)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False  # as in the API: git tokens are only created and revoked
+        return False
 
-    def issue(self, request: HttpRequest, **values: Any) -> tuple[GitToken, MachineToken]:
+    def issue(self, request: HttpRequest, **values: Any) -> tuple[Any, MachineToken]:
         user, never, chosen = (values.pop(name) for name in ("user", "never_expires", "expires_at"))
-        end = None if never else chosen or services.usual_end_of_git_token()
-        return services.issue_git_token(actor=actor(request), user_id=user.pk, expires_at=end, **values)
+        end = None if never else chosen or services.usual_end_of_token()
+        return self.issue_token(actor=actor(request), user_id=user.pk, expires_at=end, **values)
+
+    def issue_token(self, **values: Any) -> tuple[Any, MachineToken]:
+        raise NotImplementedError
+
+
+@admin.register(GitToken)
+class GitTokenAdmin(UserTokenAdmin):
+    list_display = ("name", "user", "prefix", "expires_at", "created_at", "created_by")
+    fields = ("user", "name", "expires_at", "never_expires", *_RECORD)
+
+    def issue_token(self, **values: Any) -> tuple[GitToken, MachineToken]:
+        return services.issue_git_token(**values)
+
+
+@admin.register(AppToken)
+class AppTokenAdmin(UserTokenAdmin):
+    list_display = ("name", "user", "prefix", "all_domains", "expires_at", "created_at", "created_by")
+    list_filter = ("all_domains",)
+    filter_horizontal = ("authorized_domains",)
+    fields = (
+        *("user", "name", "expires_at", "never_expires", "all_domains", "authorized_domains", "path_prefixes"),
+        *_RECORD,
+    )
+
+    def issue_token(self, **values: Any) -> tuple[AppToken, MachineToken]:
+        return services.issue_app_token(**values)

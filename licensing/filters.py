@@ -13,8 +13,8 @@ class LicenseFilters(ListFilters):
     expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
 
 
-class GitTokenFilters(ListFilters):
-    """Filters of a user's git tokens."""
+class TokenFilters(ListFilters):
+    """Filters of a user's git tokens, and of their app tokens."""
 
     name, prefix = text("name", max_length=100), text("prefix", max_length=16)
     expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")

@@ -1,10 +1,11 @@
-"""Models of licenses and git tokens. Rows hold only digests of tokens."""
+"""Models of licenses, git tokens and app tokens. Rows hold only digests of tokens."""
 
 from django.conf import settings
 from django.db import models
 
 from gatewall.kernel.changes import Recorded, Resource, api_fields
 from gatewall.models import Record
+from policies.access_conditions import validate_path_prefixes
 
 
 class MachineCredential(Record):
@@ -50,3 +51,23 @@ class GitToken(MachineCredential):
     class Meta:
         ordering = ["id"]
         constraints = [models.UniqueConstraint(fields=["user", "name"], name="git_token_name_is_unique_per_user")]
+
+
+class AppToken(MachineCredential):
+    """A user's token for programs that cannot sign in, for some domains and paths of the user's scope."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="app_tokens")
+    all_domains = models.BooleanField(default=False)
+    authorized_domains = models.ManyToManyField("policies.AuthorizedDomain", blank=True, related_name="app_tokens")
+    path_prefixes: "models.JSONField[list[str], list[str]]" = models.JSONField(
+        default=list, blank=True, validators=[validate_path_prefixes]
+    )
+
+    recorded = Recorded(
+        Resource.APP_TOKENS,
+        api_fields("user_id", "name", "prefix", "expires_at", "all_domains", "authorized_domains", "path_prefixes"),
+    )
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["user", "name"], name="app_token_name_is_unique_per_user")]

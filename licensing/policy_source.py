@@ -5,14 +5,14 @@ from datetime import datetime
 
 from django.db.models import Q
 
-from gatewall.engine.segments import DIGEST_SHARDS, shard_of_git_token, shard_of_license
-from gatewall.engine.snapshot import GitTokenState, LicenseState
-from licensing.models import GitToken, License
+from gatewall.engine.segments import DIGEST_SHARDS, shard_of_app_token, shard_of_git_token, shard_of_license
+from gatewall.engine.snapshot import AppTokenState, GitTokenState, LicenseState
+from licensing.models import AppToken, GitToken, License
 
 
 def token_shards() -> list[str]:
-    """Return the shards of git tokens and licenses."""
-    kinds = ((GitToken, shard_of_git_token), (License, shard_of_license))
+    """Return the shards of git tokens, app tokens and licenses."""
+    kinds = ((GitToken, shard_of_git_token), (AppToken, shard_of_app_token), (License, shard_of_license))
     return [shard_of(letter) for model, shard_of in kinds if model.objects.exists() for letter in DIGEST_SHARDS]
 
 
@@ -22,17 +22,34 @@ def git_tokens(shard: str) -> tuple[GitTokenState, ...]:
     return tuple(GitTokenState(id_, user_id, digest, _seconds(end)) for id_, user_id, digest, end in rows)
 
 
+def app_tokens(shard: str) -> tuple[AppTokenState, ...]:
+    """Return the app tokens of a shard."""
+    domains = _domains_of(AppToken, "apptoken", shard)
+    columns = ("id", "user_id", "digest", "expires_at", "all_domains", "path_prefixes")
+    rows = AppToken.objects.filter(_is_in(shard)).values_list(*columns)
+    return tuple(
+        AppTokenState(id_, user_id, digest, _seconds(end), all_domains, frozenset(domains[id_]), tuple(paths))
+        for id_, user_id, digest, end, all_domains, paths in rows
+    )
+
+
 def licenses(shard: str) -> tuple[LicenseState, ...]:
     """Return the licenses of a shard."""
-    domains: defaultdict[int, set[str]] = defaultdict(set)
-    links = License.authorized_domains.through.objects.filter(_is_in(shard, "license__digest"))
-    for license_id, name in links.values_list("license_id", "authorizeddomain__name"):
-        domains[license_id].add(name)
+    domains = _domains_of(License, "license", shard)
     rows = License.objects.filter(_is_in(shard)).values_list("id", "digest", "is_active", "expires_at", "all_domains")
     return tuple(
         LicenseState(id_, digest, is_active, _seconds(end), all_domains, frozenset(domains[id_]))
         for id_, digest, is_active, end, all_domains in rows
     )
+
+
+def _domains_of(model: type[AppToken | License], name: str, shard: str) -> defaultdict[int, set[str]]:
+    """Return the domains that the scopes of a shard's rows list, by row."""
+    domains: defaultdict[int, set[str]] = defaultdict(set)
+    links = model.authorized_domains.through.objects.filter(_is_in(shard, f"{name}__digest"))
+    for id_, domain in links.values_list(f"{name}_id", "authorizeddomain__name"):
+        domains[id_].add(domain)
+    return domains
 
 
 def _is_in(shard: str, digest: str = "digest") -> Q:

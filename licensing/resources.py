@@ -1,11 +1,11 @@
-"""Policy resources of this app: licenses and git tokens."""
+"""Policy resources of this app: licenses, git tokens and app tokens."""
 
 from django.utils.translation import gettext_lazy as _
 
 from gatewall.engine.model import SubjectKind
 from gatewall.policy.resources import PolicyResource
 from licensing import selectors, services
-from licensing.models import GitToken, License
+from licensing.models import AppToken, GitToken, License
 from licensing.serializers import LicenseScopeInput
 
 RESOURCES = (
@@ -19,4 +19,5 @@ RESOURCES = (
         note="",
     ),
     PolicyResource(model=GitToken, title=_("git token"), subject=SubjectKind.GIT_TOKEN.value),
+    PolicyResource(model=AppToken, title=_("app token"), subject=SubjectKind.APP_TOKEN.value),
 )

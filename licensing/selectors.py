@@ -3,7 +3,7 @@
 from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
 
-from licensing.models import GitToken, License
+from licensing.models import AppToken, GitToken, License
 
 
 def licenses() -> QuerySet[License]:
@@ -19,6 +19,16 @@ def licenses_named(*, id: int | None = None, name: str = "") -> QuerySet[License
 def git_tokens_of(user_id: int) -> QuerySet[GitToken]:
     """Return the git tokens of a user."""
     return GitToken.objects.filter(user_id=user_id)
+
+
+def app_tokens_of(user_id: int) -> QuerySet[AppToken]:
+    """Return the app tokens of a user, with their domains."""
+    return AppToken.objects.filter(user_id=user_id).prefetch_related("authorized_domains")
+
+
+def app_tokens_with(*, id: int) -> QuerySet[AppToken]:  # noqa: A002 - the field's name
+    """Return the app token of this id, as a query set."""
+    return AppToken.objects.filter(pk=id)
 
 
 def user_exists(user_id: int) -> bool:

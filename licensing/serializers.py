@@ -4,11 +4,12 @@ from typing import Any
 
 from rest_framework import serializers
 
-from audit.figures.used_resources import LastUsedOutput, UsesOutput
+from audit.figures.used_resources import LastUsedOutput, ProgramOutput, UsesOutput
 from gatewall.api.fresh_sign_in import FreshInput
 from gatewall.api.serializers import FlagField, MomentField, TextField
 from licensing import services
-from licensing.models import GitToken, License
+from licensing.models import AppToken, GitToken, License
+from policies.access_conditions import MAX_PATH, MAX_PREFIXES, validate_path_prefixes
 from policies.serializers import RegisteredDomainsField, ScopeInput
 
 _SHOWN = ("id", "created_at", "created_by", "name", "prefix", "expires_at")
@@ -46,7 +47,7 @@ class GitTokenInput(FreshInput):
     """Input of a git token. It expires after 90 days by default; null means never."""
 
     name = TextField(max_length=100)
-    expires_at = MomentField(allow_null=True, default=services.usual_end_of_git_token)
+    expires_at = MomentField(allow_null=True, default=services.usual_end_of_token)
 
 
 class GitTokenOutput(LastUsedOutput, serializers.ModelSerializer[GitToken]):
@@ -55,3 +56,29 @@ class GitTokenOutput(LastUsedOutput, serializers.ModelSerializer[GitToken]):
     class Meta:
         model = GitToken
         fields = (*_SHOWN, "last_used_at")
+
+
+class AppTokenInput(FreshInput):
+    """Input of an app token, which needs domains or ``all_domains``. It expires after 90 days; null: never."""
+
+    name = TextField(max_length=100)
+    expires_at = MomentField(allow_null=True, default=services.usual_end_of_token)
+    all_domains = FlagField(required=False)
+    authorized_domains = RegisteredDomainsField(required=False)
+    path_prefixes = serializers.ListField(
+        child=TextField(max_length=MAX_PATH, trim_whitespace=False),
+        max_length=MAX_PREFIXES,
+        required=False,
+        validators=[validate_path_prefixes],
+    )
+
+
+class AppTokenOutput(ProgramOutput, serializers.ModelSerializer[AppToken]):
+    """An app token."""
+
+    authorized_domains = serializers.SlugRelatedField[Any](slug_field="name", many=True, read_only=True)
+    path_prefixes = serializers.ListField(child=serializers.CharField())
+
+    class Meta:
+        model = AppToken
+        fields = (*_SHOWN, "all_domains", "authorized_domains", "path_prefixes", "last_used_at", "last_used_by")

@@ -4,22 +4,33 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from gatewall.credentials.machine import GIT_TOKEN_PREFIX, LICENSE_PREFIX, MachineToken, new_token
+from gatewall.credentials.machine import APP_TOKEN_PREFIX, GIT_TOKEN_PREFIX, LICENSE_PREFIX, MachineToken, new_token
 from gatewall.engine.messages import gettext_noop as _
-from gatewall.engine.segments import shard_of_git_token, shard_of_license
+from gatewall.engine.segments import shard_of_app_token, shard_of_git_token, shard_of_license
 from gatewall.kernel.changes import describe, difference
 from gatewall.kernel.refusals import Conflict, Gone
 from gatewall.policy import revisions
 from licensing import selectors
-from licensing.models import GitToken, License, MachineCredential
+from licensing.models import AppToken, GitToken, License, MachineCredential
 from policies import rows
 from policies.models import AuthorizedDomain
 from policies.rows import still_registered
 
 MAX_GIT_TOKENS = 50
 """Git tokens per user, including expired ones: every worker holds all of them in memory."""
+
+
+MAX_APP_TOKENS = 50
+"""App tokens per user, for the same reason."""
+
+
+class TooManyAppTokens(Conflict):
+    """The user has the maximum number of app tokens."""
+
+    code = "too-many-app-tokens"
 
 
 class TooManyGitTokens(Conflict):
@@ -37,7 +48,7 @@ def issue_license(
     token = _save_new(license_, LICENSE_PREFIX)
     license_.authorized_domains.set(still_registered(authorized_domains))
     made = difference(None, describe(license_))
-    revisions.advance(_shard_of(license_), actor=actor, changes=[made])
+    revisions.advance(shard_of(license_), actor=actor, changes=[made])
     return license_, token
 
 
@@ -54,12 +65,12 @@ def change_license(
     if authorized_domains is not None:
         license_.authorized_domains.set(still_registered(authorized_domains))
     changed = difference(before, describe(license_))
-    revisions.advance(_shard_of(license_), actor=actor, changes=[changed])
+    revisions.advance(shard_of(license_), actor=actor, changes=[changed])
     return license_
 
 
-def usual_end_of_git_token() -> datetime:
-    """Return the default expiry of a git token created now."""
+def usual_end_of_token() -> datetime:
+    """Return the default expiry of a git token or app token created now."""
     return timezone.now() + timedelta(days=90)
 
 
@@ -77,17 +88,50 @@ def issue_git_token(
         raise TooManyGitTokens(f"a user has at most {MAX_GIT_TOKENS} git tokens: delete one that is not needed")
     row = GitToken(user_id=user_id, name=name, expires_at=expires_at, created_by=actor)
     token = _save_new(row, GIT_TOKEN_PREFIX)
-    revisions.advance(_shard_of(row), actor=actor, changes=[difference(None, describe(row))])
+    revisions.advance(shard_of(row), actor=actor, changes=[difference(None, describe(row))])
     return row, token
 
 
-def revoke(row: License | GitToken, *, actor: str) -> None:
-    """Revoke and delete a license or git token. Raises Gone."""
-    rows.delete(row, _shard_of(row), actor=actor)
+@revisions.one_at_a_time
+def issue_app_token(
+    *,
+    actor: str,
+    user_id: int,
+    name: str,
+    expires_at: datetime | None,
+    all_domains: bool = False,
+    authorized_domains: Iterable[AuthorizedDomain] = (),
+    path_prefixes: Iterable[str] = (),
+) -> tuple[AppToken, MachineToken]:
+    """Create an app token of a user; return it with its token. ``expires_at`` None: never.
+
+    Raises ValidationError, Duplicate, TooManyAppTokens, DomainRemoved, Gone.
+    """
+    domains, prefixes = list(authorized_domains), list(dict.fromkeys(path_prefixes))
+    if not domains and not all_domains:
+        raise ValidationError({"authorized_domains": _("name a domain, or choose all domains")})
+    if not selectors.user_exists(user_id):
+        raise Gone(_("the user was deleted in the meantime"))
+    if selectors.app_tokens_of(user_id).count() >= MAX_APP_TOKENS:
+        raise TooManyAppTokens(f"a user has at most {MAX_APP_TOKENS} app tokens: delete one that is not needed")
+    row = AppToken(user_id=user_id, name=name, expires_at=expires_at, created_by=actor)
+    row.all_domains, row.path_prefixes = all_domains, prefixes
+    token = _save_new(row, APP_TOKEN_PREFIX)
+    row.authorized_domains.set(still_registered(domains))
+    revisions.advance(shard_of(row), actor=actor, changes=[difference(None, describe(row))])
+    return row, token
 
 
-def _shard_of(row: License | GitToken) -> str:
-    return shard_of_license(row.digest) if isinstance(row, License) else shard_of_git_token(row.digest)
+def revoke(row: License | GitToken | AppToken, *, actor: str) -> None:
+    """Revoke and delete a license, git token or app token. Raises Gone."""
+    rows.delete(row, shard_of(row), actor=actor)
+
+
+def shard_of(row: MachineCredential) -> str:
+    """Return the shard of a machine credential."""
+    if isinstance(row, License):
+        return shard_of_license(row.digest)
+    return shard_of_git_token(row.digest) if isinstance(row, GitToken) else shard_of_app_token(row.digest)
 
 
 def _save_new(row: MachineCredential, prefix: str) -> MachineToken:

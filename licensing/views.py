@@ -1,4 +1,4 @@
-"""API: licenses and git tokens."""
+"""API: licenses, git tokens and app tokens."""
 
 from typing import Any
 
@@ -12,9 +12,16 @@ from gatewall.api.serializers import ShownOnce
 from gatewall.credentials.machine import MachineToken
 from gatewall.engine.model import SubjectKind
 from licensing import selectors, services
-from licensing.filters import GitTokenFilters, LicenseFilters
-from licensing.models import GitToken, License
-from licensing.serializers import GitTokenInput, GitTokenOutput, LicenseInput, LicenseOutput
+from licensing.filters import LicenseFilters, TokenFilters
+from licensing.models import AppToken, GitToken, License
+from licensing.serializers import (
+    AppTokenInput,
+    AppTokenOutput,
+    GitTokenInput,
+    GitTokenOutput,
+    LicenseInput,
+    LicenseOutput,
+)
 
 
 class _Tokens(UsedResource):
@@ -25,7 +32,7 @@ class _Tokens(UsedResource):
     def created(self, row: Model) -> dict[str, Any]:
         return {**super().created(row), "token": self._token.text}
 
-    def delete_row(self, row: License | GitToken) -> None:
+    def delete_row(self, row: License | GitToken | AppToken) -> None:
         services.revoke(row, actor=self.actor)
 
 
@@ -49,26 +56,60 @@ class Licenses(_Tokens):
         return services.change_license(row, actor=self.actor, **values)
 
 
-class GitTokens(_Tokens):
-    """Git tokens: tokens of a user for git, instead of the password."""
+class _TokensOfUser(_Tokens):
+    """Tokens of one user, which are only created and revoked."""
 
-    input, output = GitTokenInput, GitTokenOutput
-    use_kind, volatile = SubjectKind.GIT_TOKEN.value, ("last_used_at",)
-    filterset_class = GitTokenFilters
+    volatile: tuple[str, ...] = ("last_used_at",)
+    filterset_class = TokenFilters
     permission_classes = [IsAdminOrSelf]
     http_method_names = ["get", "head", "options", "post", "delete"]
 
-    def get_queryset(self) -> QuerySet[GitToken]:
+    def get_queryset(self) -> QuerySet[Any]:
         if not selectors.user_exists(self._user_id):
             raise Http404
-        return selectors.git_tokens_of(self._user_id)
+        return self.rows_of(self._user_id)
 
     def create_row(self, **values: Any) -> Model:
         if not selectors.user_exists(self._user_id):
             raise Http404
-        row, self._token = services.issue_git_token(actor=self.actor, user_id=self._user_id, **values)
+        row: Model
+        row, self._token = self.issue(actor=self.actor, user_id=self._user_id, **values)
         return row
+
+    def rows_of(self, user_id: int) -> QuerySet[Any]:
+        """Return the tokens of a user."""
+        raise NotImplementedError
+
+    def issue(self, **values: Any) -> tuple[Any, MachineToken]:
+        """Create a token."""
+        raise NotImplementedError
 
     @property
     def _user_id(self) -> int:
         return int(self.kwargs["user_id"])
+
+
+class GitTokens(_TokensOfUser):
+    """Git tokens: tokens of a user for git, instead of the password."""
+
+    input, output = GitTokenInput, GitTokenOutput
+    use_kind = SubjectKind.GIT_TOKEN.value
+
+    def rows_of(self, user_id: int) -> QuerySet[GitToken]:
+        return selectors.git_tokens_of(user_id)
+
+    def issue(self, **values: Any) -> tuple[GitToken, MachineToken]:
+        return services.issue_git_token(**values)
+
+
+class AppTokens(_TokensOfUser):
+    """App tokens: tokens of a user for programs that cannot sign in, for some domains and paths."""
+
+    input, output = AppTokenInput, AppTokenOutput
+    use_kind, volatile = SubjectKind.APP_TOKEN.value, ("last_used_at", "last_used_by")
+
+    def rows_of(self, user_id: int) -> QuerySet[AppToken]:
+        return selectors.app_tokens_of(user_id)
+
+    def issue(self, **values: Any) -> tuple[AppToken, MachineToken]:
+        return services.issue_app_token(**values)

@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from gatewall.engine.access_rules.rules import PathMatch, RuleCredential
+from gatewall.engine.access_rules.token_headers import is_header_of_tokens
 from policies.validators import require_spelling, validate_country_code, validate_network
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -19,6 +20,8 @@ WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 MAX_RULES = 1_000
 MAX_PATHS = 100
 MAX_PATH = 500
+MAX_PREFIXES = 20
+"""Path prefixes of an app token."""
 MAX_MEMBERS = 500
 """Of each other list of a rule: all rules together are one segment of bounded size."""
 MAX_ASN = 2**32 - 1
@@ -27,6 +30,7 @@ TIME_PATTERN = "^([01][0-9]|2[0-3]):[0-5][0-9]$"
 """A time of day, as a pattern of the OpenAPI document (ECMA 262)."""
 _TIME = re.compile(TIME_PATTERN.strip("^$"))
 _REGEX = re.compile(r"^\^|\.[*+]|\(\?|\[\^")
+_HEADER = re.compile(r"[a-z0-9-]{1,64}")
 _DECODING_ROUNDS = 3
 
 
@@ -80,6 +84,15 @@ def validate_paths(value: Any) -> None:
         validate_path(each["match"], each["value"])
 
 
+def validate_path_prefixes(value: Any) -> None:
+    """Raise ValidationError unless it is a list of path prefixes in canonical form."""
+    _validate_list(value, MAX_PREFIXES)
+    for each in value:
+        if not isinstance(each, str) or len(each) > MAX_PATH:
+            raise _refused(_("a path is a text of at most %(number)s characters"), number=MAX_PATH)
+        validate_path(PathMatch.PREFIX, each)
+
+
 def canonical_method(text: str) -> str:
     """Return a method in capital letters. Raises ValidationError."""
     method = text.upper()
@@ -119,6 +132,23 @@ def validate_weekdays(value: Any) -> None:
 def validate_credential_kinds(value: Any) -> None:
     """Raise ValidationError unless it is a list of kinds of credentials."""
     _validate_choices(value, [each.value for each in RuleCredential])
+
+
+def canonical_header(text: str) -> str:
+    """Return the name of a header for app tokens in lower case. Raises ValidationError."""
+    name = text.strip().lower()
+    if not name:
+        return ""
+    if not _HEADER.fullmatch(name):
+        raise _refused(_("%(text)s is not the name of a header"), text=repr(text[:32]))
+    if not is_header_of_tokens(name):
+        raise _refused(_("%(text)s has another use: name a header of the app, like x-emby-token"), text=repr(name))
+    return name
+
+
+def validate_token_header(text: str) -> None:
+    """Raise ValidationError unless it is the name of a header for app tokens in lower case."""
+    require_spelling(canonical_header(text), text)
 
 
 def validate_time(text: str) -> None:

@@ -147,6 +147,7 @@ class AccessRuleFilters(ListFilters):
     group = text("groups__name", max_length=64)
     user = text("users__username", max_length=64, lookup="iexact")
     rate_per_minute = whole_number("rate_per_minute", most=1_000_000)
+    app_token_header = text("app_token_header", max_length=64)
     time_zone = text("time_zone", max_length=64)
     expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
 

@@ -142,6 +142,7 @@ def engine_access_rule(row: AccessRuleRow) -> AccessRule:
         users=frozenset(user.pk for user in row.users.all()),
         credential_kinds=frozenset(row.credential_kinds),
         rate_per_minute=row.rate_per_minute,
+        app_token_header=row.app_token_header,
         expires_at=seconds(row.expires_at),
     )
 

@@ -1,4 +1,4 @@
-"""Update the scopes of users and licenses when domains change."""
+"""Update the scopes of users, groups, app tokens and licenses when domains change."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -16,7 +16,7 @@ def scoped_by(*models: Any) -> None:
 
 
 class Scopes:
-    """The users, groups and licenses whose scope names one of the domains, as they are now."""
+    """The users, groups, app tokens and licenses whose scope names one of the domains, as they are now."""
 
     def __init__(self, domains: Iterable[AuthorizedDomain], *, besides: Iterable[tuple[str, int]] = ()) -> None:
         """``besides``: resources and ids of rows whose scopes are written otherwise."""

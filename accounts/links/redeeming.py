@@ -8,6 +8,7 @@ from accounts.links import links
 from accounts.models import AccountLink, User
 from accounts.services import EncodedPassword
 from accounts.sign_in import login, reauthentication
+from accounts.token_removal import KINDS_OF_TOKENS
 from accounts.visitor import Visitor
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.policy import revisions
@@ -55,8 +56,7 @@ def _set_password(
         link.user,
         actor=link.user.username,
         password=encoded,
-        revoke_git_tokens=revoke_tokens,
-        revoke_api_tokens=revoke_tokens,
+        revoke_tokens=KINDS_OF_TOKENS if revoke_tokens else (),
         client_ip=client_ip,
         **renamed,
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from audit.counting.summaries import Summary
 from audit.spool.records import AccessRecord, storable
+from gatewall.kernel.devices import program_of
 
 MINUTE, TEN_MINUTES, HOUR, DAY = 60, 600, 3_600, 86_400
 KEYS = {MINUTE: 100, TEN_MINUTES: 100, HOUR: 200, DAY: 500}
@@ -26,6 +27,7 @@ OPEN_ENDED = frozenset({"client", "denied-client", "host", "path", "would-host",
 KINDS = EXACT | OPEN_ENDED
 WOULD_REFUSE = "waf"
 """The only key of the kind ``would-refuse``."""
+_MACHINES = frozenset({"git-token", "app-token", "license"})
 MAX_PATH = 255
 """Paths are truncated to this many characters."""
 _EXACT_BELOW_US = 100
@@ -37,14 +39,16 @@ Place = tuple[str, int, int]
 
 @dataclass(slots=True)
 class Uses:
-    """Uses of a row in a batch, and the last one."""
+    """Uses of a row in a batch, and the last one; of a machine's credential also the program."""
 
     count: int = 0
     last_at: float = 0.0
+    last_by: str = ""
 
-    def add(self, at: float) -> None:
+    def add(self, at: float, by: str = "") -> None:
         self.count += 1
-        self.last_at = max(self.last_at, at)
+        if at >= self.last_at:
+            self.last_at, self.last_by = at, by
 
 
 @dataclass(slots=True)
@@ -61,7 +65,7 @@ class Counts:
         for kind, key in _keys(record):
             kinds[kind].append(key)
         for row in _rows_used(record):
-            self.uses.setdefault(row, Uses()).add(record.at)
+            self.uses.setdefault(row, Uses()).add(record.at, _program(record, row[0]))
 
     def portions(self, minutes: int) -> Iterator[dict[Place, Summary]]:
         """Yield the sums for each span, for at most ``minutes`` minutes at once."""
@@ -148,6 +152,11 @@ def _would_keys(record: AccessRecord) -> list[tuple[str, str]]:
         ("would-client", record.client_ip),
         *(("would-rule", rule_key(rule["id"], str(rule.get("name", "")))) for rule in record.rules),
     ]
+
+
+def _program(record: AccessRecord, kind: str) -> str:
+    """Return the program that used a machine's credential, "" for rows of other kinds."""
+    return program_of(record.user_agent) if kind in _MACHINES else ""
 
 
 def _rows_used(record: AccessRecord) -> set[tuple[str, int]]:

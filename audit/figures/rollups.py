@@ -16,8 +16,10 @@ _MINUTES_AT_ONCE = 100
 _USES_AT_ONCE = 1_000
 _LOCK = 0x67_77_6C_6F_67  # "gwlog"
 _ADD_USE = (
-    "INSERT INTO audit_usecount (kind, row_id, count, last_at) VALUES (%s, %s, %s, %s) "
+    "INSERT INTO audit_usecount (kind, row_id, count, last_at, last_by) VALUES (%s, %s, %s, %s, %s) "
     "ON CONFLICT (kind, row_id) DO UPDATE SET count = audit_usecount.count + excluded.count, "
+    "last_by = CASE WHEN excluded.last_at > audit_usecount.last_at THEN excluded.last_by "
+    "ELSE audit_usecount.last_by END, "
     "last_at = CASE WHEN excluded.last_at > audit_usecount.last_at THEN excluded.last_at "
     "ELSE audit_usecount.last_at END"
 )
@@ -31,7 +33,7 @@ def add_counts(counts: Counts) -> None:
         _add_spans(spans)
     moment = connection.ops.adapt_datetimefield_value
     uses = [
-        (kind, row_id, used.count, moment(datetime.fromtimestamp(used.last_at, UTC)))
+        (kind, row_id, used.count, moment(datetime.fromtimestamp(used.last_at, UTC)), used.last_by)
         for (kind, row_id), used in sorted(counts.uses.items())
     ]
     if uses:

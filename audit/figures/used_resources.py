@@ -17,16 +17,17 @@ _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """The number of uses of a policy row or credential, and the last one."""
+    """The number of uses of a policy row or credential, and time and program of the last one."""
 
     count: int = 0
     last_at: datetime | None = None
+    last_by: str = ""
 
 
 def uses_of(kind: str, row_ids: Collection[int]) -> dict[int, Use]:
     """Return the uses of these rows, without unused rows, in one query."""
-    rows = UseCount.objects.filter(kind=kind, row_id__in=row_ids).values_list("row_id", "count", "last_at")
-    return {row_id: Use(count, last_at) for row_id, count, last_at in rows}
+    rows = UseCount.objects.filter(kind=kind, row_id__in=row_ids).values_list("row_id", "count", "last_at", "last_by")
+    return {row_id: Use(count, last_at, last_by) for row_id, count, last_at, last_by in rows}
 
 
 def hits_of(kind: str) -> Coalesce:
@@ -80,6 +81,12 @@ class LastUsedOutput(serializers.Serializer[Any]):
     """When the credential was last used."""
 
     last_used_at = serializers.DateTimeField(source="use.last_at", read_only=True, allow_null=True)
+
+
+class ProgramOutput(LastUsedOutput):
+    """When the credential was last used, and by which program."""
+
+    last_used_by = serializers.CharField(source="use.last_by", read_only=True)
 
 
 class UsesOutput(LastUsedOutput):

@@ -9,11 +9,12 @@ from collections import OrderedDict
 from collections.abc import Callable
 from threading import Lock
 
-from gatewall.credentials.machine import GIT_TOKEN_PREFIX, LICENSE_PREFIX, digest_of, is_well_formed
+from gatewall.credentials.machine import APP_TOKEN_PREFIX, GIT_TOKEN_PREFIX, LICENSE_PREFIX, digest_of, is_well_formed
 from gatewall.credentials.sessions import SessionClaims, SessionVerifier
 from gatewall.engine.expiry import is_live
 from gatewall.engine.model import Credential, CredentialKind, Subject, SubjectKind
-from gatewall.engine.snapshot import GitTokenState, LicenseState, PolicySnapshot, UserState
+from gatewall.engine.snapshot import AppTokenState, GitTokenState, LicenseState, PolicySnapshot, UserState
+from gatewall.engine.token_scope import TokenScope
 
 _MEMO_SIZE = 4096
 
@@ -61,6 +62,8 @@ class PolicyCredentials:
                 return self._session(credential.secret, policy, at)
             case CredentialKind.GIT_TOKEN | CredentialKind.GIT_BASIC:
                 return _git_token(credential, policy, at)
+            case CredentialKind.APP_BASIC | CredentialKind.APP_BEARER | CredentialKind.APP_HEADER:
+                return _app_token(credential, policy, at)
             case CredentialKind.LICENSE:  # pragma: no branch - the last kind; mypy checks exhaustiveness
                 return _license(credential.secret, policy, at)
 
@@ -91,10 +94,13 @@ def license_subject(state: LicenseState, at: float) -> Subject | None:
 
 def git_token_subject(state: GitTokenState, policy: PolicySnapshot, at: float) -> Subject | None:
     """Return the subject of a git token, None if it is expired or its user inactive."""
-    user = policy.users.get(state.user_id)
-    if user is None or not user.is_active or not is_live(state.expires_at, at):
-        return None
-    return _person(SubjectKind.GIT_TOKEN, state.id, user, policy, ())
+    return _owner(SubjectKind.GIT_TOKEN, state, policy, at)
+
+
+def app_token_subject(state: AppTokenState, policy: PolicySnapshot, at: float) -> Subject | None:
+    """Return the subject of an app token, None if it is expired or its user inactive."""
+    limits = TokenScope(state.all_domains, frozenset() if state.all_domains else state.domains, state.paths)
+    return _owner(SubjectKind.APP_TOKEN, state, policy, at, limits)
 
 
 def _git_token(credential: Credential, policy: PolicySnapshot, at: float) -> Subject | None:
@@ -107,6 +113,17 @@ def _git_token(credential: Credential, policy: PolicySnapshot, at: float) -> Sub
     return subject
 
 
+def _app_token(credential: Credential, policy: PolicySnapshot, at: float) -> Subject | None:
+    """Return the subject of an app token; only Basic authentication names a user, and must name its owner."""
+    if not is_well_formed(credential.secret, APP_TOKEN_PREFIX):
+        return None
+    token = policy.app_tokens.get(digest_of(credential.secret))
+    subject = app_token_subject(token, policy, at) if token is not None else None
+    if subject is None or credential.kind is not CredentialKind.APP_BASIC:
+        return subject
+    return subject if subject.name.lower() == credential.username.lower() else None
+
+
 def _license(token: str, policy: PolicySnapshot, at: float) -> Subject | None:
     if not is_well_formed(token, LICENSE_PREFIX):
         return None
@@ -114,8 +131,27 @@ def _license(token: str, policy: PolicySnapshot, at: float) -> Subject | None:
     return license_subject(state, at) if state is not None else None
 
 
+def _owner(
+    kind: SubjectKind,
+    state: GitTokenState | AppTokenState,
+    policy: PolicySnapshot,
+    at: float,
+    limits: TokenScope | None = None,
+) -> Subject | None:
+    """Return the user of a live token as its subject, None if the user is inactive."""
+    user = policy.users.get(state.user_id)
+    if user is None or not user.is_active or not is_live(state.expires_at, at):
+        return None
+    return _person(kind, state.id, user, policy, (), limits)
+
+
 def _person(
-    kind: SubjectKind, subject_id: int, user: UserState, policy: PolicySnapshot, amr: tuple[str, ...]
+    kind: SubjectKind,
+    subject_id: int,
+    user: UserState,
+    policy: PolicySnapshot,
+    amr: tuple[str, ...],
+    limits: TokenScope | None = None,
 ) -> Subject:
     scope = policy.groups.scope(user.groups, all_domains=user.all_domains, domains=user.domains)
     return Subject(
@@ -130,4 +166,5 @@ def _person(
         user_id=user.id,
         groups=scope.names,
         group_ids=scope.ids,
+        limits=limits,
     )

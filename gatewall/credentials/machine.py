@@ -6,6 +6,7 @@ import zlib
 from dataclasses import dataclass, field
 
 API_TOKEN_PREFIX = "gwa_"
+APP_TOKEN_PREFIX = "gwp_"
 GIT_TOKEN_PREFIX = "gwg_"
 LINK_PREFIX = "gwi_"
 LICENSE_PREFIX = "gwl_"

@@ -3,6 +3,7 @@
 Their places in the decision are in ``gatewall/engine/steps.py: STEPS``.
 """
 
+from gatewall.engine.access_rules.paths import covers
 from gatewall.engine.access_rules.rules import AccessRule
 from gatewall.engine.auth_methods import PHISHING_RESISTANT, SECOND_FACTORS
 from gatewall.engine.facts import Facts
@@ -15,6 +16,7 @@ from gatewall.engine.model import (
     SubjectKind,
     Verdict,
 )
+from gatewall.engine.token_scope import TokenScope
 
 
 def access_is_denied(facts: Facts) -> Verdict | None:
@@ -77,6 +79,17 @@ def phishing_resistance_is_missing(facts: Facts) -> Verdict | None:
     return Verdict(Effect.CHALLENGE, Reason.PHISHING_RESISTANT_REQUIRED, by_rule(access.rule) if access.rule else None)
 
 
+def path_is_in_scope(scope: TokenScope, facts: Facts) -> bool:
+    """Return whether every reading of the path is in the scope of an app token.
+
+    A path that was not shown, or that has too many readings, is in no scope.
+    """
+    if not scope.paths:
+        return True
+    readings = facts.path_readings if "uri" in facts.request.visible else None
+    return readings is not None and all(covers(scope.paths, reading) for reading in readings)
+
+
 def missing_proof(facts: Facts) -> Verdict | None:
     """Return the challenge of a subject who may enter with more proof than their session has, or None."""
     return second_factor_is_missing(facts) or phishing_resistance_is_missing(facts)
@@ -90,4 +103,4 @@ def by_rule(rule: AccessRule) -> DecidedBy:
 def _has_second_factor(subject: Subject, domain: str | None) -> bool:
     if subject.kind is SubjectKind.USER:
         return not SECOND_FACTORS.isdisjoint(subject.amr)
-    return subject.names(domain)  # a machine has no second factor; its scope must name the domain
+    return subject.is_made_for(domain)  # a machine has no second factor; its scope must name the domain

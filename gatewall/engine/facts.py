@@ -145,10 +145,16 @@ class Facts:
     def subject(self) -> Subject | None:
         """The subject of the first valid credential, or None."""
         for credential in self.request.credentials:
+            if credential.header and not self._may_hold_token(credential.header):
+                continue
             subject = self._ports.credentials.subject_of(credential, self.policy, self.request.at)
             if subject is not None:
                 return subject
         return None
+
+    def _may_hold_token(self, header: str) -> bool:
+        """True if an access rule of the host names this header for app tokens."""
+        return header in self.policy.access_rules.token_headers(self.domain_name, self.request.at)
 
     @property
     def known_rule_matches(self) -> tuple[RuleMatch, ...]:

@@ -6,6 +6,7 @@ from typing import Self
 
 from gatewall.engine.addresses import IPAddress
 from gatewall.engine.hosts import Authority, Host
+from gatewall.engine.token_scope import TokenScope
 from gatewall.engine.values import value
 
 
@@ -97,9 +98,9 @@ class Reason(StrEnum):
     HOST_NOT_IN_SCOPE = (
         "host-not-in-scope",
         Effect.DENY,
-        "Whoever was signed in may not enter this host.",
+        "The scope of whoever was signed in does not cover this host, or this path.",
         "Your account may not enter this site.",
-        "Give the user this host among the domains, or a group that has it.",
+        "Give the user this host among the domains, or a group that has it; an app token needs host and path itself.",
     )
     SECOND_FACTOR_REQUIRED = (
         "second-factor-required",
@@ -117,6 +118,7 @@ class Reason(StrEnum):
     )
     SESSION_VALID = "session-valid", Effect.ALLOW, "A user was signed in."
     GIT_TOKEN_VALID = "git-token-valid", Effect.ALLOW, "A git token was valid."
+    APP_TOKEN_VALID = "app-token-valid", Effect.ALLOW, "An app token was valid."
     LICENSE_VALID = "license-valid", Effect.ALLOW, "A license was valid."
     CANNOT_DECIDE = (
         "cannot-decide",
@@ -134,16 +136,20 @@ class CredentialKind(StrEnum):
     SESSION_COOKIE = "session-cookie"
     GIT_TOKEN = "git-token"
     GIT_BASIC = "git-basic"
+    APP_BASIC = "app-basic"
+    APP_BEARER = "app-bearer"
+    APP_HEADER = "app-header"
     LICENSE = "license"
 
 
 @value
 class Credential:
-    """A credential as sent; ``username`` only with git tokens."""
+    """A credential as sent; ``username`` only with git tokens and Basic, ``header`` where an app token is a header."""
 
     kind: CredentialKind
     secret: str
     username: str = ""
+    header: str = ""
 
     def __repr__(self) -> str:
         """Omit the secret: it must not reach a log through a traceback."""
@@ -155,6 +161,7 @@ class SubjectKind(StrEnum):
 
     USER = "user"
     GIT_TOKEN = "git-token"
+    APP_TOKEN = "app-token"
     LICENSE = "license"
 
 
@@ -162,9 +169,9 @@ class SubjectKind(StrEnum):
 class Subject:
     """The authenticated subject, and the registered domains it may access.
 
-    ``id`` is that of the user, git token or license; ``user_id``, ``name``, ``email`` and the groups are the user's,
-    empty for a license. ``domains`` are those that a scope lists, of the user or of a group; a scope of all domains
-    lists none. ``groups`` are names, sorted.
+    ``id`` is that of the user, token or license; ``user_id``, ``name``, ``email`` and the groups are the user's, empty
+    for a license. ``domains`` are those that a scope lists, of the user or of a group; a scope of all domains lists
+    none. ``groups`` are names, sorted. ``limits``: what an app token may use of its user's scope.
     """
 
     kind: SubjectKind
@@ -178,14 +185,20 @@ class Subject:
     user_id: int | None = None
     groups: tuple[str, ...] = ()
     group_ids: frozenset[int] = frozenset()
+    limits: TokenScope | None = None
 
     def may_enter(self, domain: str | None) -> bool:
         """True if the scope covers the registered domain; None is an unregistered host."""
-        return self.is_admin or self.all_domains or self.names(domain)
+        own = self.limits is None or self.limits.covers(domain)
+        return own and (self.is_admin or self.all_domains or self.names(domain))
 
     def names(self, domain: str | None) -> bool:
         """True if a scope lists this domain, not all domains."""
         return domain is not None and domain in self.domains
+
+    def is_made_for(self, domain: str | None) -> bool:
+        """True if the own scope of a machine lists this domain, not all domains."""
+        return self.names(domain) if self.limits is None else domain in self.limits.domains
 
 
 @value

@@ -37,6 +37,11 @@ def shard_of_git_token(digest: str) -> str:
     return f"git-tokens/{digest[:1]}"
 
 
+def shard_of_app_token(digest: str) -> str:
+    """Return the shard of an app token."""
+    return f"app-tokens/{digest[:1]}"
+
+
 def shard_of_license(digest: str) -> str:
     """Return the shard of a license."""
     return f"licenses/{digest[:1]}"
@@ -45,6 +50,7 @@ def shard_of_license(digest: str) -> str:
 SHARD_OF: Mapping[str, Callable[[Any], str]] = {
     Segment.USERS: shard_of_user,
     Segment.GIT_TOKENS: shard_of_git_token,
+    Segment.APP_TOKENS: shard_of_app_token,
     Segment.LICENSES: shard_of_license,
 }
 """Sharded kinds, and the shard of a row's key. Changing the kind's own segment changes all its shards."""
@@ -63,6 +69,7 @@ NAMES_DOMAINS = (
     Segment.GROUPS,
     Segment.ACCESS_RULES,
     Segment.USERS,
+    Segment.APP_TOKENS,
     Segment.LICENSES,
 )
 """Segments that contain names of registered domains."""

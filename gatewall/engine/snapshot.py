@@ -23,6 +23,7 @@ class Segment(StrEnum):
     ACCESS_RULES = "access-rules"
     USERS = "users"
     GIT_TOKENS = "git-tokens"
+    APP_TOKENS = "app-tokens"
     LICENSES = "licenses"
     REVOCATIONS = "revocations"
 
@@ -97,7 +98,7 @@ class PolicySettings:
 
 @dataclass(frozen=True, slots=True)
 class UserState:
-    """A user's current state, for validating sessions and git tokens; ``groups`` are ids."""
+    """A user's current state, for validating sessions and the user's tokens; ``groups`` are ids."""
 
     id: int
     username: str
@@ -118,6 +119,19 @@ class GitTokenState:
     user_id: int
     digest: str
     expires_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class AppTokenState:
+    """An app token, keyed by the SHA-256 digest of its text. ``paths``: prefixes, none means every path."""
+
+    id: int
+    user_id: int
+    digest: str
+    expires_at: float | None
+    all_domains: bool
+    domains: frozenset[str]
+    paths: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,5 +190,6 @@ class PolicySnapshot:
     access_rules: AccessRuleTable
     users: Mapping[int, UserState]
     git_tokens: Mapping[str, GitTokenState]
+    app_tokens: Mapping[str, AppTokenState]
     licenses: Mapping[str, LicenseState]
     revoked_sessions: frozenset[str]

@@ -13,6 +13,7 @@ from gatewall.engine.access_steps import (
     access_is_denied,
     by_rule,
     host_is_public,
+    path_is_in_scope,
     phishing_resistance_is_missing,
     second_factor_is_missing,
     subject_is_denied,
@@ -145,18 +146,22 @@ def credential_is_invalid(facts: Facts) -> Verdict | None:
 
 
 def host_is_not_in_scope(facts: Facts) -> Verdict | None:
-    """The scope of the subject does not cover this domain.
+    """The scope of the subject does not cover this domain, or that of an app token does not cover the path.
 
     Once the subject is known: 403, because signing in again would not help.
     """
-    if facts.subject and not facts.subject.may_enter(facts.domain_name):
-        return Verdict(Effect.DENY, Reason.HOST_NOT_IN_SCOPE)
-    return None
+    subject = facts.subject
+    if subject is None:
+        return None
+    if subject.may_enter(facts.domain_name) and (subject.limits is None or path_is_in_scope(subject.limits, facts)):
+        return None
+    return Verdict(Effect.DENY, Reason.HOST_NOT_IN_SCOPE)
 
 
 _VALID = {
     SubjectKind.USER: Reason.SESSION_VALID,
     SubjectKind.GIT_TOKEN: Reason.GIT_TOKEN_VALID,
+    SubjectKind.APP_TOKEN: Reason.APP_TOKEN_VALID,
     SubjectKind.LICENSE: Reason.LICENSE_VALID,
 }
 

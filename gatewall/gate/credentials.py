@@ -7,7 +7,8 @@ import base64
 import binascii
 import re
 
-from gatewall.credentials.machine import GIT_TOKEN_PREFIX
+from gatewall.credentials.machine import APP_TOKEN_PREFIX, GIT_TOKEN_PREFIX
+from gatewall.engine.access_rules.token_headers import is_header_of_tokens
 from gatewall.engine.model import Credential, CredentialKind
 from gatewall.gate import headers as wire
 from gatewall.gate.headers import Cookies, Headers
@@ -16,6 +17,10 @@ COOKIE_NAME = "service.token"
 _MAX_OF_A_KIND = 4
 _BEHIND_A_COMMA = re.compile(rf",[ \t]*{re.escape(COOKIE_NAME)}[ \t]*=.*", re.IGNORECASE)
 """Envoy joins several HTTP/1.1 ``Cookie`` lines by a comma in the subrequest."""
+_BASIC_KINDS = {GIT_TOKEN_PREFIX: CredentialKind.GIT_BASIC, APP_TOKEN_PREFIX: CredentialKind.APP_BASIC}
+_IN_BASIC = tuple(prefix.encode() for prefix in _BASIC_KINDS)
+_USUAL = frozenset(wire.USUAL_NAMES.values())
+"""Headers that need no look at their value: no access rule can name one of them for app tokens."""
 _NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/]")
 
 
@@ -31,16 +36,24 @@ def credentials_of(headers: Headers, all_cookies: Cookies) -> tuple[Credential, 
         for line in _lines(headers, "service-git-token"):
             username, _, token = line.partition(":")
             found.append(Credential(CredentialKind.GIT_TOKEN, token, username))
-    if "authorization" in headers and (basic := basic_credential(headers)):
-        found.append(basic)
+    if "authorization" in headers and (sent := authorization_credential(headers)):
+        found.append(sent)
+    for name in headers:
+        if name not in _USUAL and holds_app_token(name, headers[name]):
+            found += [Credential(CredentialKind.APP_HEADER, line, header=name) for line in _lines(headers, name)]
     if "service-license" in headers:
         found += [Credential(CredentialKind.LICENSE, line) for line in _lines(headers, "service-license")]
     return tuple(found)
 
 
-def basic_credential(headers: Headers) -> Credential | None:
-    """Return the git token sent as ``Authorization: Basic``, or None. Raises ValueError on two different values."""
+def authorization_credential(headers: Headers) -> Credential | None:
+    """Return the git token or app token sent as ``Authorization``, or None. Raises ValueError on two different values.
+
+    Git tokens are passwords of Basic authentication; app tokens are too, or Bearer tokens (RFC 6750).
+    """
     scheme, _, encoded = (wire.one_value(headers, "authorization") or "").partition(" ")
+    if scheme.lower() == "bearer" and encoded.strip(" ").startswith(APP_TOKEN_PREFIX):
+        return Credential(CredentialKind.APP_BEARER, encoded.strip(" "))
     if scheme.lower() != "basic":
         return None
     try:
@@ -48,9 +61,13 @@ def basic_credential(headers: Headers) -> Credential | None:
     except (binascii.Error, ValueError):
         return None
     username, _, password = text.partition(":")
-    if not password.startswith(GIT_TOKEN_PREFIX):
-        return None
-    return Credential(CredentialKind.GIT_BASIC, password, username)
+    kind = _BASIC_KINDS.get(password[: len(GIT_TOKEN_PREFIX)])
+    return Credential(kind, password, username) if kind else None
+
+
+def holds_app_token(name: str, value: str) -> bool:
+    """True if a header holds an app token by itself, which an access rule may allow."""
+    return value.startswith(APP_TOKEN_PREFIX) and is_header_of_tokens(name)
 
 
 def _lines(headers: Headers, name: str) -> list[str]:
@@ -74,14 +91,14 @@ def site_headers(headers: Headers) -> tuple[tuple[str, str], ...]:
         left.append(("Cookie", _cookies_of_others(headers["cookie"])))
     if "authorization" in headers:
         value = wire.one_value(headers, "authorization") or ""
-        left.append(("Authorization", "" if _has_git_token(value) else value))
+        left.append(("Authorization", "" if _has_token(value) else value))
     return tuple((name, value if wire.is_printable(value) else "") for name, value in left)
 
 
 def site_credentials(headers: Headers) -> tuple[tuple[str, str], ...]:
     """Return Authorization and Proxy-Authorization as sent, except those that contain one of our credentials."""
     sent = [(name, headers[name]) for name in ("authorization", "proxy-authorization") if name in headers]
-    return tuple([each for each in sent if not _has_git_token(each[1])])
+    return tuple([each for each in sent if not _has_token(each[1])])
 
 
 def _cookies_of_others(text: str) -> str:
@@ -91,14 +108,16 @@ def _cookies_of_others(text: str) -> str:
     return ";".join(kept).strip(" \t;")
 
 
-def _has_git_token(text: str) -> bool:
-    """True if any parser, also one with lenient base64, would find one of our git tokens."""
-    schemes = (part.strip(" \t").partition(" ") for part in text.split(","))
-    return any(_is_git_token(encoded) for scheme, _, encoded in schemes if scheme.lower() == "basic")
+def _has_token(text: str) -> bool:
+    """True if any parser, also one with lenient base64, would find a git token or app token of ours."""
+    schemes = [part.strip(" \t").partition(" ") for part in text.split(",")]
+    if any(_is_basic_with_token(encoded) for scheme, _, encoded in schemes if scheme.lower() == "basic"):
+        return True
+    return any(part.strip(" \t").startswith(APP_TOKEN_PREFIX) for scheme in schemes for part in scheme)
 
 
-def _is_git_token(encoded: str) -> bool:
+def _is_basic_with_token(encoded: str) -> bool:
     letters = _NOT_BASE64.sub("", encoded.replace("-", "+").replace("_", "/"))
     whole = letters[: len(letters) - (len(letters) % 4 == 1)]
     password = base64.b64decode(whole + "=" * (-len(whole) % 4)).partition(b":")[2]
-    return password.startswith(GIT_TOKEN_PREFIX.encode())
+    return password.startswith(_IN_BASIC)

@@ -14,6 +14,11 @@ from gatewall.server.answer_bytes import Answer
 _GIT_SERVICES = ("/info/refs?service=git-upload-pack", "/info/refs?service=git-receive-pack")
 _GIT_ENDPOINTS = ("/git-upload-pack", "/git-receive-pack")
 _ALWAYS = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
+_WEBDAV_METHODS = frozenset(
+    {"PROPFIND", "PROPPATCH", "REPORT", "MKCOL", "MKCALENDAR", "COPY", "MOVE", "LOCK", "UNLOCK"}
+)
+"""RFC 4918, 3253 and 4791. A browser asks for a password on its own only where a page's script sent these."""
+_BASIC = (CredentialKind.GIT_BASIC, CredentialKind.APP_BASIC)
 _MAX_WAY_BACK = 2_000
 """Proxies buffer response headers: nginx 4 KiB or 8 KiB by default."""
 _PAGE = """<!doctype html>
@@ -98,7 +103,7 @@ def answer(
         case Effect.ALLOW:
             headers += identity_headers(decision)
         case Effect.CHALLENGE if request is not None and policy is not None:
-            scheme = "Basic" if _is_git(request) else "Gatewall"  # RFC 9110 section 11.6.1; git prompts for Basic
+            scheme = "Basic" if _understands_basic(request) else "Gatewall"  # RFC 9110 section 11.6.1
             headers.append(("WWW-Authenticate", f'{scheme} realm="Gatewall"'))
             headers.append(("Location", guard.location(request, policy)))
         case Effect.ERROR:
@@ -140,11 +145,13 @@ def is_navigation(request: AccessRequest) -> bool:
     return "text/html" in request.header("accept").lower()
 
 
-def _is_git(request: AccessRequest) -> bool:
+def _understands_basic(request: AccessRequest) -> bool:
+    """True for git, for WebDAV and CalDAV clients that are no page's scripts, and for who has sent Basic."""
     path, _, query = request.uri.partition("?")
     return (
         request.header("user-agent").startswith("git/")
         or path.endswith(_GIT_ENDPOINTS)
         or f"{path}?{query}".endswith(_GIT_SERVICES)
-        or any(credential.kind is CredentialKind.GIT_BASIC for credential in request.credentials)
+        or (request.method in _WEBDAV_METHODS and not request.header("sec-fetch-mode"))
+        or any(credential.kind in _BASIC for credential in request.credentials)
     )

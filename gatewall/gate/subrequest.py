@@ -17,7 +17,7 @@ from gatewall.engine.values import value
 from gatewall.gate import bodies
 from gatewall.gate import headers as wire
 from gatewall.gate.bodies import Body
-from gatewall.gate.credentials import COOKIE_NAME, credentials_of, site_credentials
+from gatewall.gate.credentials import COOKIE_NAME, credentials_of, holds_app_token, site_credentials
 from gatewall.gate.headers import Headers
 from gatewall.kernel.clientip import ForwardedForMalformed, TrustedProxies, client_address, peer_or_unknown
 
@@ -229,7 +229,8 @@ def _shown(headers: Headers, foreign: wire.Cookies) -> tuple[tuple[str, str], ..
     shown = [
         (name, value.replace(wire.LINE, ", ") if wire.LINE in value else value)
         for name, value in headers.items()
-        if name in _USUALLY_SHOWN or (name not in _UNSHOWN_HEADERS and not name.startswith(_FORWARDED))
+        if name in _USUALLY_SHOWN
+        or (name not in _UNSHOWN_HEADERS and not name.startswith(_FORWARDED) and not holds_app_token(name, value))
     ]
     if foreign:
         shown.append(("cookie", "; ".join([f"{name}={value}" if name else value for name, value in foreign])))

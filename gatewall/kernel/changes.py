@@ -28,6 +28,7 @@ class Resource(StrEnum):
     GROUPS = "groups"
     USERS = "users"
     GIT_TOKENS = "users/git-tokens"
+    APP_TOKENS = "users/app-tokens"
     API_TOKENS = "api-tokens"
     SETTINGS = "system/settings"
     SUBSCRIPTIONS = "list-subscriptions"

@@ -1,4 +1,6 @@
-"""Short device names from user agents."""
+"""Short names of devices and programs from user agents."""
+
+import re
 
 _BROWSERS = (
     ("Edg/", "Edge"),
@@ -19,6 +21,9 @@ _SYSTEMS = (
     ("Linux", "Linux"),
 )
 _MAX = 60
+_COMMENT = re.compile(r"\([^()]*\)")
+_COMPATIBLE = frozenset({"Mozilla", "AppleWebKit", "Gecko", "KHTML"})
+"""Products that programs name only to be served like a browser."""
 
 
 def name_of(user_agent: str) -> str:
@@ -33,3 +38,14 @@ def recognized(user_agent: str) -> str:
     browser = next((name for mark, name in _BROWSERS if mark in user_agent), "")
     system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
     return f"{browser}, {system}" if browser and system else ""
+
+
+def program_of(user_agent: str) -> str:
+    """Return the family of a user agent: browser and system, or the name of the first product (RFC 9110).
+
+    It is what a client says of itself, and proves nothing.
+    """
+    if known := recognized(user_agent):
+        return known
+    names = [part.partition("/")[0] for part in _COMMENT.sub(" ", user_agent).split()]
+    return next((name for name in names if name not in _COMPATIBLE), "")[:_MAX]

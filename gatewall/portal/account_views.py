@@ -1,7 +1,6 @@
-"""Pages of the visitor's own account: password, second factor, sessions, git tokens."""
+"""Pages of the visitor's own account: password, second factor, sessions."""
 
 import uuid
-from datetime import timedelta
 
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
@@ -15,24 +14,20 @@ from accounts.passkeys import services as passkeys
 from accounts.remembered_devices import selectors as remembered
 from accounts.remembered_devices import services as remembered_devices
 from accounts.sign_in import passkey_browser, reauthentication, second_factor, totp
-from audit.figures.used_resources import note_uses
-from gatewall.engine.model import SubjectKind
+from accounts.token_removal import kinds_to_revoke
 from gatewall.kernel.devices import name_of
 from gatewall.kernel.refusals import Gone
-from gatewall.portal import pages, passkey_views, probe_cookies
+from gatewall.portal import pages, passkey_views, probe_cookies, token_lists
 from gatewall.portal.pages import Caller, OwnForm, see_other
-from licensing import selectors as licensing_selectors
-from licensing import services as licensing
 
-_TOKEN_DAYS = (30, 90, 365)
-_NEVER = "never"
-_ROWS, _PASSKEYS = 7, 3  # per page
+_ROWS, _PASSKEYS = 5, 3  # per page
 _DONE = {
     "password": _("Your password is changed. Your other devices are signed out."),
     "second-factor-off": _("The second factor is off."),
     "session": _("That session is ended."),
     "device-forgotten": _("That browser asks for the second factor again."),
     "git-token": _("The git token is deleted."),
+    "app-token": _("The app token is deleted."),
     "identity-linked": _("Linked. You can sign in with it from now on."),
     "identity-unlinked": _("Unlinked."),
     "passkey": _("The passkey is added."),
@@ -75,15 +70,10 @@ class ChangePassword(AccountForm):
     def send(self, request: HttpRequest) -> HttpResponse:
         user, visitor, at = self.caller.user, browser.visitor(request), pages.now()
         reauthentication.require_password(user, pages.text_of(request, "current"), visitor=visitor, at=at)
-        git, api = (request.POST.get(name) == "on" for name in ("revoke_git_tokens", "revoke_api_tokens"))
+        revoked = kinds_to_revoke({name: value == "on" for name, value in request.POST.items()})
         new = request.POST.get("new", "")
         user = services.change_user(
-            user,
-            actor=user.username,
-            password=new,
-            revoke_git_tokens=git,
-            revoke_api_tokens=api,
-            client_ip=visitor.client_ip,
+            user, actor=user.username, password=new, revoke_tokens=revoked, client_ip=visitor.client_ip
         )
         caller = Caller(user, self.caller.token)
         token = pages.replace_session(request, caller, amr=tuple(caller.token["amr"]))
@@ -107,7 +97,7 @@ class AddPasskey(AccountForm):
     """Add the passkey that the browser made."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
-        _made, response = passkey_views.register(request, self.caller, _name(request))
+        _made, response = passkey_views.register(request, self.caller, name_of_form(request))
         return response
 
 
@@ -115,7 +105,7 @@ class RenamePasskey(AccountForm):
     """Change the name of one of the visitor's passkeys."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
-        passkeys.rename(passkey_views.own_passkey(request, self.caller.user), _name(request))
+        passkeys.rename(passkey_views.own_passkey(request, self.caller.user), name_of_form(request))
         return see_other(pages.account_url(done="passkey-renamed"))
 
 
@@ -158,48 +148,20 @@ class ForgetDevice(AccountForm):
 
     def send(self, request: HttpRequest) -> HttpResponse:
         user, visitor = self.caller.user, browser.visitor(request)
-        row = remembered.live_devices(user.pk, pages.now()).filter(pk=_number(request)).first()
+        row = remembered.live_devices(user.pk, pages.now()).filter(pk=number_of_form(request)).first()
         if row is None:
             raise Gone("there is no such browser")
         remembered_devices.forget(row, actor=user.username, client_ip=visitor.client_ip)
         return see_other(pages.account_url(done="device-forgotten"))
 
 
-class IssueGitToken(AccountForm):
-    """Create a git token, and show it once."""
-
-    def send(self, request: HttpRequest) -> HttpResponse:
-        name, days = _name(request), request.POST.get("days", "")
-        user, at = self.caller.user, pages.now()
-        self.reauthenticate(request)
-        life = timedelta(days=int(days)) if days in map(str, _TOKEN_DAYS) else None
-        expires_at = None if days == _NEVER else at + life if life else licensing.usual_end_of_git_token()
-        _row, token = licensing.issue_git_token(actor=user.username, user_id=user.pk, name=name, expires_at=expires_at)
-        return overview(request, self.caller, 201, new_token=token.text)
-
-
-class RevokeGitToken(AccountForm):
-    """Delete one of the visitor's git tokens."""
-
-    def send(self, request: HttpRequest) -> HttpResponse:
-        row = licensing_selectors.git_tokens_of(self.caller.user.pk).filter(pk=_number(request)).first()
-        if row is None:
-            raise Gone("there is no such token")
-        licensing.revoke(row, actor=self.caller.user.username)
-        return see_other(pages.account_url(done="git-token"))
-
-
 def overview(request: HttpRequest, caller: Caller, status: int = 200, **words: object) -> HttpResponse:
     """Return the account page, with a message on the last action."""
     user, at, party = caller.user, pages.now(), passkey_browser.party_of(request)
     sessions = selectors.live_sessions(user.pk, at).order_by("-issued_at", "jti")
-    git_tokens = licensing_selectors.git_tokens_of(user.pk).order_by("-pk")
     known = Paginator(remembered.live_devices(user.pk, at).order_by("-pk"), _PASSKEYS).get_page(
         request.GET.get("remembered")
     )
-    token_page = Paginator(git_tokens, _ROWS).get_page(request.GET.get("tokens"))
-    token_page.object_list = list(token_page.object_list)
-    note_uses(SubjectKind.GIT_TOKEN.value, token_page.object_list)
     session_page = Paginator(sessions, _ROWS).get_page(request.GET.get("sessions"))
     context = {
         "user": user,
@@ -210,8 +172,7 @@ def overview(request: HttpRequest, caller: Caller, status: int = 200, **words: o
         "devices": [(row, name_of(row.user_agent), str(row.pk) == caller.token["jti"]) for row in session_page],
         "remembered": known,
         "remembered_devices": [(row, name_of(row.user_agent)) for row in known],
-        "git_tokens": token_page,
-        "token_days": _TOKEN_DAYS,
+        **token_lists.lists_of(request, user),
         **_identities(user),
         "ask_password": not reauthentication.is_fresh(caller.signed_in_at, at),
         **words,
@@ -219,14 +180,14 @@ def overview(request: HttpRequest, caller: Caller, status: int = 200, **words: o
     return pages.page(request, "account", context, status=status, scripts_call_us=party is not None)
 
 
-def _number(request: HttpRequest) -> int:
-    """Return the id in the form, 0 for none: no row has it."""
+def number_of_form(request: HttpRequest) -> int:
+    """Return the id in a form, 0 for none: no row has it."""
     text = request.POST.get("id", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
 
-def _name(request: HttpRequest) -> str:
-    """Return the name in the form. Raises ValidationError."""
+def name_of_form(request: HttpRequest) -> str:
+    """Return the name in a form. Raises ValidationError."""
     name = request.POST.get("name", "").strip()
     if not name.isprintable():
         raise ValidationError(str(_("A name has no control characters.")))

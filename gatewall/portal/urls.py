@@ -14,6 +14,7 @@ from gatewall.portal import (
     password_views,
     provider_views,
     step_up_views,
+    token_views,
 )
 
 urlpatterns = [
@@ -39,8 +40,10 @@ urlpatterns = [
     path("account/sessions/end", account_views.EndSession.as_view(), name="account-session-end"),
     path("account/sessions/end-all", account_views.EndAllSessions.as_view(), name="account-session-end-all"),
     path("account/remembered/forget", account_views.ForgetDevice.as_view(), name="account-remembered-forget"),
-    path("account/git-tokens", account_views.IssueGitToken.as_view(), name="account-git-token"),
-    path("account/git-tokens/delete", account_views.RevokeGitToken.as_view(), name="account-git-token-delete"),
+    path("account/git-tokens", token_views.IssueGitToken.as_view(), name="account-git-token"),
+    path("account/git-tokens/delete", token_views.RevokeGitToken.as_view(), name="account-git-token-delete"),
+    path("account/app-tokens", token_views.IssueAppToken.as_view(), name="account-app-token"),
+    path("account/app-tokens/delete", token_views.RevokeAppToken.as_view(), name="account-app-token-delete"),
     path("account/identities/link", identity_views.LinkIdentity.as_view(), name="account-identity-link"),
     path("account/identities/unlink", identity_views.UnlinkIdentity.as_view(), name="account-identity-unlink"),
     path("oidc/<slug:slug>", provider_views.Start.as_view(), name="provider-start"),

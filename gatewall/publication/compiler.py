@@ -23,6 +23,7 @@ NEVER = "never"
 _SHARDS: dict[str, Callable[[str], Iterable[Any]]] = {
     Segment.USERS: accounts.users,
     Segment.GIT_TOKENS: licensing.git_tokens,
+    Segment.APP_TOKENS: licensing.app_tokens,
     Segment.LICENSES: licensing.licenses,
 }
 _ROWS: dict[str, Callable[[], Iterable[Any]]] = {

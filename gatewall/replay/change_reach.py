@@ -149,8 +149,8 @@ class ChangeReach:
 
 
 def subjects_differ(before: PolicySnapshot, after: PolicySnapshot) -> bool:
-    """True if any user, group, git token or license differs."""
-    tables = ("groups", "users", "git_tokens", "licenses")
+    """True if any user, group, token or license differs."""
+    tables = ("groups", "users", "git_tokens", "app_tokens", "licenses")
     return any(getattr(before, name) != getattr(after, name) for name in tables)
 
 

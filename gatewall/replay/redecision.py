@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from audit.spool.records import AccessRecord
-from gatewall.credentials.check import git_token_subject, license_subject, session_subject
+from gatewall.credentials.check import app_token_subject, git_token_subject, license_subject, session_subject
 from gatewall.engine.addresses import IPAddress, parse_address
 from gatewall.engine.hosts import Authority, Host
 from gatewall.engine.model import (
@@ -80,6 +80,7 @@ class Redecider:
         self._at = at
         self._rules = SettledRules(policy, history)
         self._git_tokens = {state.id: state for state in policy.git_tokens.values()}
+        self._app_tokens = {state.id: state for state in policy.app_tokens.values()}
         self._licenses = {state.id: state for state in policy.licenses.values()}
 
     def replay(self, record: AccessRecord) -> "Replay":
@@ -117,6 +118,9 @@ class Redecider:
             case SubjectKind.GIT_TOKEN:
                 token = self._git_tokens.get(known["id"])
                 return git_token_subject(token, policy, self._at) if token is not None else None
+            case SubjectKind.APP_TOKEN:
+                app = self._app_tokens.get(known["id"])
+                return app_token_subject(app, policy, self._at) if app is not None else None
             case SubjectKind.LICENSE:
                 state = self._licenses.get(known["id"])
                 return license_subject(state, self._at) if state is not None else None

@@ -9,11 +9,15 @@ from gatewall.engine.snapshot import PolicySnapshot
 
 @dataclass(frozen=True, slots=True)
 class ScopeSources:
-    """Whether it is an admin, whether its own scope covers the domain, and the names of the groups that do."""
+    """Whether it is an admin, whether its own scope covers the domain, and the names of the groups that do.
+
+    ``token``: whether the scope of an app token covers the domain; None for other subjects, which have no second scope.
+    """
 
     admin: bool
     own: bool
     groups: tuple[str, ...]
+    token: bool | None = None
 
     def as_json(self) -> dict[str, Any]:
         return {**asdict(self), "groups": list(self.groups)}
@@ -27,4 +31,6 @@ def scope_sources(subject: Subject | None, policy: PolicySnapshot | None, domain
     covers = user or subject  # a license has no user, and no groups
     own = covers.all_domains or domain in covers.domains
     groups = policy.groups.scope(subject.group_ids, all_domains=False, domains=frozenset()).groups
-    return ScopeSources(subject.is_admin, own, tuple(group.name for group in groups if group.covers(domain)))
+    limits = subject.limits
+    token = None if limits is None else limits.covers(domain)
+    return ScopeSources(subject.is_admin, own, tuple(group.name for group in groups if group.covers(domain)), token)

@@ -17,7 +17,15 @@ from gatewall.engine.addresses import IPNetwork, NetworkTable, parse_network
 from gatewall.engine.groups import GroupState, GroupTable
 from gatewall.engine.hosts import Domain, DomainTable
 from gatewall.engine.lists import AllowedNetwork
-from gatewall.engine.snapshot import BlockedCountry, GitTokenState, LicenseState, PolicySettings, Segment, UserState
+from gatewall.engine.snapshot import (
+    AppTokenState,
+    BlockedCountry,
+    GitTokenState,
+    LicenseState,
+    PolicySettings,
+    Segment,
+    UserState,
+)
 from gatewall.engine.waf.exclusions import Exclusion
 from gatewall.engine.waf.rules import WafRule
 
@@ -152,6 +160,7 @@ KINDS: Mapping[str, Kind] = {
     Segment.ACCESS_RULES: _objects(AccessRule, "access_rules", AccessRuleTable),
     Segment.USERS: _lists(UserState, "users", key="id"),
     Segment.GIT_TOKENS: _lists(GitTokenState, "git_tokens", key="digest"),
+    Segment.APP_TOKENS: _lists(AppTokenState, "app_tokens", key="digest"),
     Segment.LICENSES: _lists(LicenseState, "licenses", key="digest"),
     Segment.REVOCATIONS: Kind(_text, _text, "revoked_sessions", frozenset),
 }

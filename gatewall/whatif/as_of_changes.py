@@ -1,6 +1,6 @@
 """Undo every recorded change that decides requests, down to an earlier revision. Read-only.
 
-Unlike a restore, this includes automatic bans, users, git tokens, licenses and built-in rules.
+Unlike a restore, this includes automatic bans, users, git tokens, app tokens, licenses and built-in rules.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,13 @@ class EverythingBefore(Past):
     of the blocklist that cannot be undone; their entries are left out of ``objects`` where the source is recorded.
     """
 
-    resources = Past.resources | {Resource.USERS, Resource.GIT_TOKENS, Resource.LICENSES, Resource.SUBSCRIPTIONS}
+    resources = Past.resources | {
+        Resource.USERS,
+        Resource.GIT_TOKENS,
+        Resource.APP_TOKENS,
+        Resource.LICENSES,
+        Resource.SUBSCRIPTIONS,
+    }
 
     def __init__(self, head: int, number: int) -> None:
         """Undo every revision from the head down to the one after ``number``. Raises CannotRestore."""

@@ -1,6 +1,6 @@
 """Write the rows as they were at an earlier revision, in a transaction that is rolled back.
 
-Nothing is validated again: the rows were valid then. A deleted git token or license gets a digest that no token has,
+Nothing is validated again: the rows were valid then. A deleted token or license gets a digest that no token has,
 and a deleted user no password: they can be the subject of a recorded request, and nobody can use them.
 """
 
@@ -11,13 +11,14 @@ from typing import Any
 
 from accounts.models import User
 from gatewall.engine.messages import gettext_noop as _
-from gatewall.engine.segments import shard_of_git_token, shard_of_license, shard_of_user
+from gatewall.engine.segments import shard_of_user
 from gatewall.engine.snapshot import Segment
 from gatewall.kernel.changes import Resource, ids_of
 from gatewall.models import SystemSettings
 from gatewall.policy import system_settings
 from gatewall.whatif.as_of_changes import EverythingBefore
-from licensing.models import GitToken, License
+from licensing.models import AppToken, GitToken, License, MachineCredential
+from licensing.services import shard_of
 from policies.history.undo import CannotRestore
 from policies.models import RESTORABLE, AuthorizedDomain, BlocklistEntry, Group, ListSubscription
 
@@ -25,9 +26,20 @@ _BATCH = 200
 _MOMENTS = frozenset({"expires_at", "created_at"})
 _NAMED: Mapping[Any, str] = {AuthorizedDomain: "name", Group: "name", User: "username"}
 """The models that other rows refer to: a changed row is updated, not replaced. Their unique names."""
-_SCOPES: Mapping[Any, tuple[str, ...]] = {User: ("authorized_domains", "groups"), License: ("authorized_domains",)}
+_SCOPES: Mapping[Any, tuple[str, ...]] = {
+    User: ("authorized_domains", "groups"),
+    AppToken: ("authorized_domains",),
+    License: ("authorized_domains",),
+}
 """Relations that are recorded by name only."""
-_MODELS = (*_NAMED, *(model for model in RESTORABLE if model not in _NAMED), GitToken, License, ListSubscription)
+_MODELS = (
+    *_NAMED,
+    *(model for model in RESTORABLE if model not in _NAMED),
+    GitToken,
+    AppToken,
+    License,
+    ListSubscription,
+)
 
 
 def write_rows(past: EverythingBefore) -> set[str]:
@@ -127,10 +139,8 @@ class _Rows:
         for row in (*self.old.values(), *self.new.values()):
             if isinstance(row, User):
                 yield shard_of_user(row.pk)
-            elif isinstance(row, GitToken):
-                yield shard_of_git_token(row.digest)
-            elif isinstance(row, License):
-                yield shard_of_license(row.digest)
+            elif isinstance(row, MachineCredential):
+                yield shard_of(row)
             else:
                 yield from getattr(row, "segments", ())
 

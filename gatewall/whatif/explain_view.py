@@ -1,8 +1,10 @@
 """API view that explains a hypothetical request: the decision and the trace of every step."""
 
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -35,11 +37,20 @@ _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)  # RFC 9110 section
 _CONTROLS = frozenset(map(chr, [*range(9), *range(10, 32), 127]))
 _RESERVED_HEADERS = frozenset({"host", *(f"x-forwarded-{part}" for part in ("for", "host", "proto", "method", "uri"))})
 _TOKEN_HEADERS = {
-    "session": "service-authorization",
-    "git-token": "service-git-token",
-    "license": "service-license",
+    "session": ("service-authorization", ""),
+    "git-token": ("service-git-token", ""),
+    "app-token": ("authorization", "Bearer "),
+    "license": ("service-license", ""),
 }
-_ASSUMABLE = {"user": SubjectKind.USER, "license": SubjectKind.LICENSE}
+"""Header in which a token of each kind is sent, and what stands before it."""
+_ASSUMABLE = {"user": SubjectKind.USER, "app-token": SubjectKind.APP_TOKEN, "license": SubjectKind.LICENSE}
+
+_NAMED_BY = {"user": {"id", "name"}, "app-token": {"id"}, "license": {"id", "name"}}
+_ROWS: Mapping[str, Callable[..., QuerySet[Any]]] = {
+    "user": accounts.users_named,
+    "app-token": licensing.app_tokens_with,
+    "license": licensing.licenses_named,
+}
 
 
 class WireField(serializers.Field[str, Any, str, Any]):
@@ -113,10 +124,11 @@ class HeadersField(serializers.Field[Any, Any, Any, Any]):
 
 
 class CredentialInput(StrictInput):
-    """A token, or the user or license to assume."""
+    """A token, or the user, app token or license to assume."""
 
     kind = serializers.ChoiceField(
-        choices=[*_TOKEN_HEADERS, "user"], error_messages={"invalid_choice": "session, git-token, license or user"}
+        choices=[*_TOKEN_HEADERS, "user"],
+        error_messages={"invalid_choice": "session, git-token, app-token, license or user"},
     )
     token = LineField(required=False)
     id = WholeNumberField(min_value=1, max_value=_MAX_ID, required=False)
@@ -130,7 +142,7 @@ class CredentialInput(StrictInput):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         kind = attrs["kind"]
         given = [name for name in ("token", "id", "name") if name in attrs]
-        allowed = ({"token"} if kind in _TOKEN_HEADERS else set()) | ({"id", "name"} if kind in _ASSUMABLE else set())
+        allowed = ({"token"} if kind in _TOKEN_HEADERS else set()) | _NAMED_BY.get(kind, set())
         if len(given) != 1 or given[0] not in allowed:
             fields = {"kind": kind, "fields": ", ".join(sorted(allowed))}
             raise serializers.ValidationError(_("a %(kind)s is told by exactly one of %(fields)s") % fields)
@@ -144,9 +156,8 @@ class CredentialInput(StrictInput):
 
 
 def _existing_id(kind: str, by: str, value: Any) -> int:
-    """Return the id of the user or license. Raises ValidationError if it does not exist."""
-    rows = accounts.users_named if kind == "user" else licensing.licenses_named
-    row = rows(**{by: value}).first()
+    """Return the id of the user, app token or license. Raises ValidationError if it does not exist."""
+    row = _ROWS[kind](**{by: value}).first()
     if row is None:
         raise serializers.ValidationError({by: _("there is no such %(kind)s") % {"kind": kind}})
     return int(row.pk)
@@ -179,7 +190,10 @@ class ExplainInput(StrictInput):
     def made_up(self) -> MadeUpRequest:
         values = self.validated_data
         credential = values.get("credential") or {}
-        sent = [(_TOKEN_HEADERS[credential["kind"]], credential["token"])] if "token" in credential else []
+        sent = []
+        if "token" in credential:
+            name, scheme = _TOKEN_HEADERS[credential["kind"]]
+            sent = [(name, scheme + credential["token"])]
         return MadeUpRequest(
             client=values["client_ip"],
             host=values["host"],

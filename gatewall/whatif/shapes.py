@@ -31,7 +31,9 @@ PLACES = list_of(
         "text": TEXT,
     }
 )
-SCOPE_SOURCES = object_of({"admin": FLAG, "own": FLAG, "groups": {"type": "array", "items": TEXT}})
+SCOPE_SOURCES = object_of(
+    {"admin": FLAG, "own": FLAG, "groups": {"type": "array", "items": TEXT}, "token": {"type": ["boolean", "null"]}}
+)
 SCOPE_SOURCES["type"] = ["object", "null"]
 PLACED_RULES = list_of({"id": NUMBER, "name": TEXT, "action": TEXT, "places": PLACES})
 MATCHED_RULES = list_of({"id": NUMBER, "name": TEXT, "action": TEXT})

@@ -105,6 +105,7 @@ class AccessRuleInput(StrictInput):
     users = UsersField()
     credential_kinds = _DistinctField(child=serializers.ChoiceField(choices=_KINDS))
     rate_per_minute = WholeNumberField(min_value=0, max_value=1_000_000, required=False)
+    app_token_header = _CanonicalField(conditions.canonical_header, allow_blank=True, required=False)
     expires_at = MomentField(allow_null=True, required=False)
     remark = TextField(max_length=500, allow_blank=True, required=False)
     force = FlagField(required=False)
@@ -143,7 +144,7 @@ class AccessRuleOutput(LastHitOutput, serializers.ModelSerializer[AccessRule]):
         fields = (
             *("id", "created_at", "created_by", "position", "name", "enabled", "access", "domains", "paths", "methods"),
             *("networks", "countries", "asns", "weekdays", "time_zone", "groups", "users", "credential_kinds"),
-            *("rate_per_minute", "expires_at", "remark", "hits", "last_hit_at"),
+            *("rate_per_minute", "app_token_header", "expires_at", "remark", "hits", "last_hit_at"),
         )
 
     def get_fields(self) -> dict[str, Any]:

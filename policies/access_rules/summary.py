@@ -36,6 +36,8 @@ def _conditions(rule: AccessRule) -> Iterator[str]:
         yield _time(rule)
     if rule.rate_per_minute:
         yield _("at most %(number)s a minute") % {"number": rule.rate_per_minute}
+    if rule.app_token_header:
+        yield _("app tokens in %(header)s") % {"header": rule.app_token_header}
     if rule.expires_at:
         moment = date_format(timezone.localtime(rule.expires_at), "SHORT_DATETIME_FORMAT")
         ended = rule.expires_at <= timezone.now()

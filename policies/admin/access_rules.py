@@ -139,7 +139,7 @@ class AccessRuleAdmin(PolicyAdmin):
             _("From where and when"),
             {"fields": ("networks", "countries", "asns", "weekdays", ("from_time", "until_time", "time_zone"))},
         ),
-        (_("By whom"), {"fields": ("groups", "users", "credential_kinds")}),
+        (_("By whom"), {"fields": ("groups", "users", "credential_kinds", "app_token_header")}),
         (_("Rate and record"), {"fields": ("rate_per_minute", *_RECORD)}),
     )
 

@@ -130,6 +130,7 @@ def _policy_for(caller: Caller, user: Any) -> PolicySnapshot:
         groups=GroupTable(policy_source.groups()),
         users={state.id: state} if state else {},
         git_tokens={},
+        app_tokens={},
         licenses={},
         revoked_sessions=frozenset(),
     )

@@ -46,6 +46,9 @@ class AccessRule(Record):
     users = models.ManyToManyField(settings.AUTH_USER_MODEL, blank=True, related_name="access_rules")
     credential_kinds = _values(conditions.validate_credential_kinds)
     rate_per_minute = models.PositiveIntegerField(default=0, validators=[MaxValueValidator(1_000_000)])
+    app_token_header = models.CharField(
+        max_length=64, blank=True, default="", db_default="", validators=[conditions.validate_token_header]
+    )
     expires_at = models.DateTimeField(null=True, blank=True)
     remark = models.CharField(max_length=500, blank=True)
 
@@ -54,7 +57,7 @@ class AccessRule(Record):
         api_fields(
             *("position", "name", "enabled", "access", "domains", "paths", "methods", "networks", "countries", "asns"),
             *("weekdays", "time_zone", "groups", "users", "credential_kinds", "rate_per_minute", "expires_at"),
-            "remark",
+            *("app_token_header", "remark"),
             **{"from": "from_time", "until": "until_time"},
         ),
         relations=("domains", "groups", "users"),

@@ -17,7 +17,7 @@ from policies import services
 from policies.models import WafRule
 from tests.support.cast import CLIENT, OFFICE
 from tests.support.mmdb import write_mmdb
-from tests.support.proxies import a_git_token, a_license, a_token
+from tests.support.proxies import a_git_token, a_license, a_token, an_app_token
 from tests.unit.rule_facts import an_access_rule
 
 pytestmark = pytest.mark.django_db
@@ -49,7 +49,8 @@ def answered(auth, **parts):
         "x_forwarded_proto": visit["scheme"],
     }
     if credential := visit.get("credential"):
-        headers[SENT_AS[credential["kind"]]] = credential["token"]
+        bearer = {"authorization": f"Bearer {credential['token']}"}
+        headers |= {SENT_AS[credential["kind"]]: credential["token"]} if credential["kind"] in SENT_AS else bearer
     answer = auth(**headers)
     return (*answer.verdict, int(answer.headers.get("Retry-After", 0)))
 
@@ -116,6 +117,7 @@ SCENES = {
     Reason.PATH_PUBLIC: lambda monkeypatch, **_: _rule("public", monkeypatch),
     Reason.SESSION_VALID: lambda bob, **_: session(bob),
     Reason.GIT_TOKEN_VALID: lambda bob, **_: {"credential": {"kind": "git-token", "token": f"Bob:{a_git_token(bob)}"}},
+    Reason.APP_TOKEN_VALID: lambda bob, **_: {"credential": {"kind": "app-token", "token": an_app_token(bob)}},
     Reason.LICENSE_VALID: lambda **_: {"credential": {"kind": "license", "token": a_license()}},
     Reason.CANNOT_DECIDE: _unreadable,
 }

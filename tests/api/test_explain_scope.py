@@ -8,7 +8,7 @@ from tests.support.cast import CLIENT, OFFICE
 from tests.support.proxies import a_git_token, a_license, a_token, a_user
 
 pytestmark = pytest.mark.django_db
-NOBODY = {"admin": False, "own": False, "groups": []}
+NOBODY = {"admin": False, "own": False, "groups": [], "token": None}
 
 
 @pytest.fixture

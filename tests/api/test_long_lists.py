@@ -45,6 +45,7 @@ def git_tokens(number):
 LONG = {"/ip-black-list": block, "/users": people, "/licenses": licenses, "/users/{bob}/git-tokens": git_tokens}
 """The lists that may have a hundred thousand rows and more, and what fills them."""
 SHORT = {
+    "/users/{bob}/app-tokens": "at most fifty",
     "/ip-white-list": "typed by hand",
     "/waf-rules": "some thousand",
     "/access-rules": "at most a thousand",

@@ -7,7 +7,7 @@ from tests.support.proxies import an_api_token, with_api_token
 
 NO_PUT_OF = {(name, "PUT") for name in NO_PUT}
 OF_USERS = (
-    *("users", "licenses", "git-tokens", "passkeys", "sessions", "remembered-devices"),
+    *("users", "licenses", "git-tokens", "app-tokens", "passkeys", "sessions", "remembered-devices"),
     "identity-providers",
 )
 POLICY = tuple(name for name in MANAGED if name not in {*OF_USERS, "webhooks"})
@@ -40,7 +40,7 @@ SCOPES = {
     },
     "users:read": {(f"{name}-{part}", "GET") for name in OF_USERS for part in ("list", "detail")},
     "users:write": {
-        *((f"{name}-list", "POST") for name in ("users", "licenses", "git-tokens", "identity-providers")),
+        *((f"{name}-list", "POST") for name in ("users", "licenses", "git-tokens", "app-tokens", "identity-providers")),
         *((f"{name}-detail", "DELETE") for name in OF_USERS),
         *((f"{name}-detail", "PUT") for name in ("users", "licenses", "passkeys", "identity-providers")),
         *((name, "POST") for name in (*TOTP, *LINKS, "totp-unlock")),

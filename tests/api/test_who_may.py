@@ -36,7 +36,7 @@ DOORS = (
     *("admin-login-passkey-begin", "admin-login-passkey-finish", "admin-recover-2fa"),
 )
 PASSKEY, LINKS = ("passkey-begin", "passkey-finish"), ("invitation", "user-password-reset")
-OWN = ("git-tokens", "passkeys", "remembered-devices")
+OWN = ("git-tokens", "app-tokens", "passkeys", "remembered-devices")
 TOTP = ("totp-setup", "totp-confirm", "totp-disable")
 
 WHO = {
@@ -97,7 +97,7 @@ WHO = {
     ("users-detail", "GET"): SELF,
     **{(f"{name}-list", "GET"): SELF for name in (*OWN, "sessions")},
     **{(f"{name}-detail", verb): SELF for name in (*OWN, "sessions") for verb in ("GET", "DELETE")},
-    ("git-tokens-list", "POST"): SELF,
+    **{(f"{kind}-tokens-list", "POST"): SELF for kind in ("git", "app")},
     ("passkeys-detail", "PUT"): SELF,
     **{(name, "POST"): SELF for name in PASSKEY},
     **{(name, "POST"): SELF for name in TOTP},
@@ -112,8 +112,8 @@ PAGES = {
     *("account-passkey-begin", "account-passkey-rename", "account-passkey-remove"),
     *("hand-off-grant", "hand-off-enter"),
     *("account", "account-password", "account-second-factor-off", "account-session-end", "account-session-end-all"),
-    *("account-git-token", "account-git-token-delete", "administration", "first-admin", "denied", "origin"),
-    "account-remembered-forget",
+    *("account-app-token", "account-app-token-delete", "account-git-token", "account-git-token-delete"),
+    *("administration", "first-admin", "denied", "origin", "account-remembered-forget"),
     *("account-identity-link", "account-identity-unlink", "provider-start", "provider-callback"),
     *("provider-sign-out", "provider-logout"),
     *("password-forgot", "password-new", "accept-invitation"),
@@ -296,5 +296,4 @@ def test_the_session_of_the_admin_site_writes_with_its_csrf_token_alone(alice):
     enter_admin_site(client, alice)
 
     response = client.post("/wall/ip-black-list", b'{"ip": "203.0.113.7"}', content_type="application/json")
-
     assert response.status_code == 403

@@ -8,7 +8,7 @@ from accounts import services as accounts
 from policies import services
 from tests.support.cast import CLIENT, OFFICE
 from tests.support.dialects import Question
-from tests.support.proxies import a_git_token, a_license, a_token, an_api_token
+from tests.support.proxies import a_git_token, a_license, a_token, an_api_token, an_app_token
 
 pytestmark = pytest.mark.django_db
 HTML = ("Accept", "text/html,*/*;q=0.8")
@@ -39,6 +39,11 @@ def test_a_session_in_its_cookie_passes(plane, visit, bob):
 @pytest.mark.smoke
 def test_a_git_token_passes(plane, visit, bob):
     assert plane(visit().plus(("Service-Git-Token", f"Bob:{a_git_token(bob)}"))).verdict == (200, "git-token-valid")
+
+
+def test_an_app_token_passes(plane, visit, bob):
+    sent = ("Authorization", f"Bearer {an_app_token(bob)}")
+    assert plane(visit().plus(sent)).verdict == (200, "app-token-valid")
 
 
 def test_a_license_passes(plane, visit):

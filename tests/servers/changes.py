@@ -245,6 +245,12 @@ def git_token_delete(site):
     return Change(lambda: site.admin.delete(f"/users/1/git-tokens/{row['id']}"), question, 200, 401)
 
 
+def app_token_delete(site):
+    row = site.admin.post("/users/1/app-tokens", name=site.new("calendar"), all_domains=True)
+    question = about(Authorization=f"Bearer {row['token']}")
+    return Change(lambda: site.admin.delete(f"/users/1/app-tokens/{row['id']}"), question, 200, 401)
+
+
 POLICY = [
     blocklist_add,
     blocklist_remove,
@@ -279,6 +285,7 @@ REVOCATIONS = [
     second_factor_recovered,
     git_token_delete,
     git_token_of_disabled,
+    app_token_delete,
     license_delete,
     license_disabled,
 ]

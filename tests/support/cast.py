@@ -36,6 +36,7 @@ from gatewall.engine.model import (
 from gatewall.engine.ports import Ports
 from gatewall.engine.segments import SHARD_OF, blocked_networks_of
 from gatewall.engine.snapshot import (
+    AppTokenState,
     BlockedCountry,
     GitTokenState,
     LicenseState,
@@ -45,6 +46,7 @@ from gatewall.engine.snapshot import (
     UserState,
     Version,
 )
+from gatewall.engine.token_scope import TokenScope
 from gatewall.engine.waf.rules import WafRule
 from gatewall.gate.subrequest import Subrequest
 from gatewall.kernel.clientip import TrustedProxies
@@ -77,10 +79,15 @@ BOB_SUBJECT = Subject(SubjectKind.USER, 2, "Bob", "bob@office.example", amr=("pw
 _OF_OFFICE: dict[str, Any] = {"all_domains": False, "domains": frozenset({OFFICE}), "amr": ("pwd",)}
 CHARLIE_SUBJECT = Subject(SubjectKind.USER, 3, "charlie", "charlie@office.example", user_id=3, **_OF_OFFICE)
 GIT_SUBJECT = Subject(SubjectKind.GIT_TOKEN, 21, "Bob", "bob@office.example", user_id=2)
+APP_SUBJECT = Subject(
+    SubjectKind.APP_TOKEN, 41, "Bob", "bob@office.example", user_id=2, limits=TokenScope(all_domains=True)
+)
 LICENSE_SUBJECT = Subject(SubjectKind.LICENSE, 31)
 
 BOBS_GIT_TOKEN = "gwg_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA33qbQG"
 CHARLIES_GIT_TOKEN = "gwg_BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB0HFiDL"
+BOBS_APP_TOKEN = "gwp_EEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEE3Ebz6o"
+ALICES_APP_TOKEN = "gwp_FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF0RzxuD"
 OPEN_LICENSE = "gwl_CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC4dTvGZ"
 OFFICE_LICENSE = "gwl_DDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDD343Wh4"
 
@@ -88,6 +95,10 @@ USERS = (ALICE, BOB, CHARLIE)
 GIT_TOKENS = (
     GitTokenState(21, BOB.id, digest_of(BOBS_GIT_TOKEN), None),
     GitTokenState(22, CHARLIE.id, digest_of(CHARLIES_GIT_TOKEN), NOW + DAY),
+)
+APP_TOKENS = (
+    AppTokenState(41, BOB.id, digest_of(BOBS_APP_TOKEN), None, True, frozenset(), ()),
+    AppTokenState(42, ALICE.id, digest_of(ALICES_APP_TOKEN), NOW + DAY, False, frozenset({OFFICE}), ("/dav",)),
 )
 LICENSES = (
     LicenseState(31, digest_of(OPEN_LICENSE), True, None, True, frozenset()),
@@ -99,6 +110,7 @@ SECRETS = {
     "bob": BOB_SUBJECT,
     "charlie": CHARLIE_SUBJECT,
     "git": GIT_SUBJECT,
+    "app": APP_SUBJECT,
     "license": LICENSE_SUBJECT,
 }
 """The subjects that the fake credential check of ``a_ports`` knows, by secret."""
@@ -178,6 +190,7 @@ def a_source(
 _TABLES = {
     Segment.USERS: ("users", USERS),
     Segment.GIT_TOKENS: ("git_tokens", GIT_TOKENS),
+    Segment.APP_TOKENS: ("app_tokens", APP_TOKENS),
     Segment.LICENSES: ("licenses", LICENSES),
 }
 

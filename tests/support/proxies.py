@@ -57,6 +57,12 @@ def enter_admin_site(client: Client, user: User, *, amr: tuple[str, ...] = ("pwd
     store.save()
 
 
+def an_app_token(user: User, name: str = "calendar", **values: Any) -> str:
+    """Create an app token of the user for every site, or as told; return its text."""
+    scope = {"all_domains": True, "expires_at": None, **values}
+    return licensing.issue_app_token(actor="cast", user_id=user.pk, name=name, **scope)[1].text
+
+
 def a_git_token(user: User, name: str = "laptop", **values: Any) -> str:
     """Create a git token of the user; return its text."""
     values = {"expires_at": None, **values}

@@ -5,7 +5,7 @@ import random
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
-from types import NoneType, UnionType
+from types import UnionType
 from typing import get_args, get_origin, get_type_hints
 
 import pytest
@@ -20,6 +20,7 @@ from gatewall.engine.waf.exclusions import Exclusion
 from gatewall.engine.waf.rules import Category, Operator, Target, Transform
 from gatewall.snapshot import codec, keyed_rows
 from tests.support.cast import (
+    APP_TOKENS,
     DAY,
     GIT_TOKENS,
     LICENSES,
@@ -62,6 +63,7 @@ ACCESS_RULE = AccessRule(
     users=frozenset({4}),
     credential_kinds=frozenset({"session"}),
     rate_per_minute=60,
+    app_token_header="x-emby-token",
     expires_at=NOW,
 )
 ROWS = {
@@ -80,6 +82,7 @@ ROWS = {
     Segment.USERS: (*USERS, replace(USERS[0], id=9, groups=frozenset({1, 2}))),
     Segment.ACCESS_RULES: (ACCESS_RULE, AccessRule(2, "rest", Access.PUBLIC)),
     Segment.GIT_TOKENS: GIT_TOKENS,
+    Segment.APP_TOKENS: APP_TOKENS,
     Segment.LICENSES: LICENSES,
     Segment.REVOCATIONS: ("session-1", "session-2"),
     blocked_networks_of("manual"): (
@@ -98,8 +101,6 @@ def of_type(value, hint):
         return any(of_type(value, part) for part in parts)
     if origin in {tuple, frozenset}:
         return type(value) is origin and all(of_type(each, parts[0]) for each in value)
-    if hint is NoneType:
-        return value is None
     return type(value) is hint and (not is_dataclass(hint) or has_its_types(value))
 
 
@@ -218,7 +219,7 @@ def written(rows, segment=Segment.REVOCATIONS):
     return codec.encode(segment, ()).removesuffix(keyed_rows.pack(())) + table
 
 
-KEYED = {Segment.USERS, Segment.GIT_TOKENS, Segment.LICENSES}
+KEYED = {Segment.USERS, Segment.GIT_TOKENS, Segment.APP_TOKENS, Segment.LICENSES}
 
 
 USER = [1, "alice", "a@office.example", True, True, 3, True, []]
@@ -293,8 +294,7 @@ def test_a_segment_is_plain_text_but_for_tables():
 @pytest.mark.parametrize("number", [0, 1, 3])
 def test_rows_that_come_one_after_another_are_the_same_bytes(number):
     rows = [BlockedCountry(each, "NZ") for each in range(number)]
-
     data = codec.encode(Segment.BLOCKED_COUNTRIES, iter(rows))
-    body = json.dumps([[row.id, row.country_code] for row in rows], separators=(",", ":"))
-    assert data == codec.encode(Segment.BLOCKED_COUNTRIES, []).removesuffix(b"[]") + body.encode()
+    body = json.dumps([[row.id, row.country_code] for row in rows], separators=(",", ":")).encode()
+    assert data == codec.encode(Segment.BLOCKED_COUNTRIES, []).removesuffix(b"[]") + body
     assert codec.decode(Segment.BLOCKED_COUNTRIES, data) == tuple(rows)

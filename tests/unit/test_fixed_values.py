@@ -19,14 +19,14 @@ WORDS = {
     Access: "authenticated two_factor phishing_resistant public denied",
     model.Effect: "allow challenge deny error",
     model.Action: "block monitor",
-    model.SubjectKind: "user git-token license",
-    model.CredentialKind: "session-header session-cookie git-token git-basic license",
+    model.SubjectKind: "user git-token app-token license",
+    model.CredentialKind: "session-header session-cookie git-token git-basic app-basic app-bearer app-header license",
     model.Reason: " ".join(
-        [*dict.fromkeys(each[1] for each in CASES), "git-token-valid license-valid cannot-decide"]
+        [*dict.fromkeys(each[1] for each in CASES), "git-token-valid app-token-valid license-valid cannot-decide"]
     ).replace("host-public", "host-public path-public"),
     segments.Segment: (
         "settings domains allowed-networks blocked-countries waf-rules groups access-rules "
-        "users git-tokens licenses revocations"
+        "users git-tokens app-tokens licenses revocations"
     ),
     snapshot.DomainsMode: "any registered",
     snapshot.EnforcementMode: "block monitor off",

@@ -5,7 +5,7 @@ import pytest
 from gatewall.engine import segments
 from gatewall.engine.snapshot import Segment
 
-KEYS = {Segment.USERS: 70_000, Segment.GIT_TOKENS: "a" * 64, Segment.LICENSES: "0" * 64}
+KEYS = {Segment.USERS: 70_000, Segment.GIT_TOKENS: "a" * 64, Segment.APP_TOKENS: "b" * 64, Segment.LICENSES: "0" * 64}
 
 
 @pytest.mark.parametrize("kind", segments.SHARD_OF)

@@ -10,6 +10,11 @@ from gatewall.engine.access_rules.rules import PathMatch, PathPattern
 _ANY, _ANY_NUMBER = "*", "**"
 
 
+def covers(prefixes: Sequence[str], path: str) -> bool:
+    """True if a trimmed path is at or below one of the prefixes."""
+    return any(compiled(PathPattern(PathMatch.PREFIX, prefix))(path) for prefix in prefixes)
+
+
 def trimmed(path: str) -> str:
     """Return a path without the slashes at its end."""
     return path.rstrip("/") or "/"

@@ -33,6 +33,7 @@ class RuleCredential(StrEnum):
 
     SESSION = "session"
     GIT_TOKEN = "git-token"
+    APP_TOKEN = "app-token"
     LICENSE = "license"
 
     @classmethod
@@ -48,7 +49,8 @@ class AccessRule:
     ``domains``: names of registered domains. ``weekdays``: ISO 8601, Monday is 1. ``start_minute`` and ``end_minute``:
     minutes since midnight in ``time_zone``, the end excluded; an end before the start is on the next day, and the
     weekday is that of the start. ``groups`` and ``users`` are ids: the subject needs one of each that is not empty.
-    ``rate_per_minute``: 0 is no limit.
+    ``rate_per_minute``: 0 is no limit. ``app_token_header``: lower-case name of a header that may hold an app token at
+    the hosts of the rule; "" is none.
     """
 
     id: int
@@ -68,6 +70,7 @@ class AccessRule:
     users: frozenset[int] = frozenset()
     credential_kinds: frozenset[str] = frozenset()
     rate_per_minute: int = 0
+    app_token_header: str = ""
     expires_at: float | None = None
 
     @property

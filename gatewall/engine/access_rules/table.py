@@ -10,6 +10,7 @@ from gatewall.engine.access_rules import paths
 from gatewall.engine.access_rules.conditions import CompiledRule, RequestFacts
 from gatewall.engine.access_rules.index import RuleIndex, all_rules, near
 from gatewall.engine.access_rules.rules import AccessRule
+from gatewall.engine.expiry import is_live
 from gatewall.engine.hosts import STRICTNESS, Access
 from gatewall.engine.paths import readings_of
 from gatewall.engine.values import value
@@ -96,6 +97,11 @@ class AccessRuleTable:
         if own is None:
             return [] if everywhere is None else [everywhere]
         return [own] if everywhere is None else [own, everywhere]
+
+    def token_headers(self, domain: str | None, at: float) -> frozenset[str]:
+        """Return the headers that may hold an app token at the hosts of a domain, by the rules that are live now."""
+        names = [rule.app_token_header for rule in self.of_domain(domain) if is_live(rule.expires_at, at)]
+        return frozenset(filter(None, names))
 
     def of_domain(self, domain: str | None) -> tuple[AccessRule, ...]:
         """Return the rules for the hosts of a domain, in order."""

@@ -26,6 +26,8 @@ _COPIES = {
     "present_wrong": "SELECT * FROM accounts_wrongcodes",
     "present_passkey": "SELECT * FROM accounts_passkey",
     "present_gittoken": "SELECT digest, name FROM licensing_gittoken",
+    "present_apptoken": "SELECT id, digest, name, all_domains FROM licensing_apptoken",
+    "present_apptokendomain": "SELECT apptoken_id, authorizeddomain_id FROM licensing_apptoken_authorized_domains",
     "present_apitoken": "SELECT digest, name FROM accounts_apitoken",
     "present_license": "SELECT id, digest, name, is_active, all_domains, expires_at FROM licensing_license",
     "present_licensedomain": "SELECT license_id, authorizeddomain_id FROM licensing_license_authorized_domains",
@@ -83,6 +85,11 @@ def _license(text: str, where: str, statement: str, **after: object) -> Cut:
         before=before,
         after=after,
     )
+
+
+def _tokens(text: str, resource: Resource, table: str, present: str) -> Cut:
+    gone = f"NOT EXISTS (SELECT 1 FROM {present} p WHERE p.digest = {table}.digest)"  # noqa: S608 - names of ours
+    return Cut(text=text, resource=resource, table=table, name="name", where=gone)
 
 
 CUTS = (
@@ -166,20 +173,9 @@ CUTS = (
         before={"group_map_gives_admin": True},
         after={"group_map_gives_admin": False},
     ),
-    Cut(
-        text="git tokens stay revoked",
-        resource=Resource.GIT_TOKENS,
-        table="licensing_gittoken",
-        name="name",
-        where="NOT EXISTS (SELECT 1 FROM present_gittoken p WHERE p.digest = licensing_gittoken.digest)",
-    ),
-    Cut(
-        text="API tokens stay revoked",
-        resource=Resource.API_TOKENS,
-        table="accounts_apitoken",
-        name="name",
-        where="NOT EXISTS (SELECT 1 FROM present_apitoken p WHERE p.digest = accounts_apitoken.digest)",
-    ),
+    _tokens("git tokens stay revoked", Resource.GIT_TOKENS, "licensing_gittoken", "present_gittoken"),
+    _tokens("app tokens stay revoked", Resource.APP_TOKENS, "licensing_apptoken", "present_apptoken"),
+    _tokens("API tokens stay revoked", Resource.API_TOKENS, "accounts_apitoken", "present_apitoken"),
 )
 _OUTSIDE_OF_SCOPE = (
     "DELETE FROM {0} WHERE EXISTS (SELECT 1 FROM {1} p WHERE p.id = {0}.{2} AND NOT p.all_domains) AND NOT EXISTS "
@@ -187,6 +183,7 @@ _OUTSIDE_OF_SCOPE = (
 )
 _SCOPES = (
     ("accounts_user_authorized_domains", "present_user", "user_id", "present_userdomain"),
+    ("licensing_apptoken_authorized_domains", "present_apptoken", "apptoken_id", "present_apptokendomain"),
     ("licensing_license_authorized_domains", "present_license", "license_id", "present_licensedomain"),
     ("policies_group_authorized_domains", "present_group", "group_id", "present_groupdomain"),
 )

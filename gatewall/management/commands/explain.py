@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from gatewall.credentials.machine import GIT_TOKEN_PREFIX, LICENSE_PREFIX
+from gatewall.credentials.machine import APP_TOKEN_PREFIX, GIT_TOKEN_PREFIX, LICENSE_PREFIX
 from gatewall.whatif.explain_request import explain
 from gatewall.whatif.explain_view import ExplainInput
 
@@ -29,7 +29,7 @@ class Command(BaseCommand):
         who = parser.add_mutually_exclusive_group()
         who.add_argument("--user", help="as if this user were signed in; no token is needed")
         who.add_argument("--license", help="as if the license of this name were sent")
-        who.add_argument("--token-file", help="file (or -) with a session token, username:git-token, or license token")
+        who.add_argument("--token-file", help="file (or -) with a session, app or license token, or username:git-token")
         parser.add_argument("--amr", default="pwd", help="with --user: how they signed in, like pwd,otp")
         parser.add_argument("--json", action="store_true", help="the answer of POST /policy/explain")
 
@@ -64,6 +64,8 @@ def _credential(options: Mapping[str, Any]) -> dict[str, Any] | None:
     token = _token(options["token_file"])
     if token.startswith(LICENSE_PREFIX):
         return {"kind": "license", "token": token}
+    if token.startswith(APP_TOKEN_PREFIX):
+        return {"kind": "app-token", "token": token}
     return {"kind": "git-token" if f":{GIT_TOKEN_PREFIX}" in token else "session", "token": token}
 
 

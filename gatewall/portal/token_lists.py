@@ -1,0 +1,42 @@
+"""The visitor's git tokens and app tokens for the account page: lists, and what a new one can be for."""
+
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest
+
+from accounts.models import User
+from audit.figures.used_resources import note_uses
+from gatewall.engine.model import SubjectKind
+from licensing import selectors
+from policies.models import AuthorizedDomain
+
+TOKEN_DAYS = (30, 90, 365)
+_ROWS, _APP_ROWS = 7, 5  # per page
+_MOST_DOMAINS = 50
+"""Offered in the form: others are named over the API."""
+
+
+def lists_of(request: HttpRequest, user: User) -> dict[str, Any]:
+    """Return the pages of the visitor's tokens with their last uses, and the choices of the forms for new ones."""
+    git_tokens = Paginator(selectors.git_tokens_of(user.pk).order_by("-pk"), _ROWS).get_page(request.GET.get("tokens"))
+    app_tokens = Paginator(selectors.app_tokens_of(user.pk).order_by("-pk"), _APP_ROWS).get_page(
+        request.GET.get("apps")
+    )
+    note_uses(SubjectKind.GIT_TOKEN.value, list(git_tokens))
+    note_uses(SubjectKind.APP_TOKEN.value, list(app_tokens))
+    return {
+        "git_tokens": git_tokens,
+        "app_tokens": app_tokens,
+        "token_domains": [domain.name for domain in domains_of(user)],
+        "token_days": TOKEN_DAYS,
+    }
+
+
+def domains_of(user: User) -> list[AuthorizedDomain]:
+    """Return the registered domains that the user may enter, by name."""
+    domains = AuthorizedDomain.objects.order_by("name")
+    groups = list(user.groups.all())
+    if not (user.is_admin or user.all_domains or any(group.all_domains for group in groups)):
+        domains = (domains.filter(users=user) | domains.filter(groups__in=groups)).distinct()
+    return list(domains[:_MOST_DOMAINS])
