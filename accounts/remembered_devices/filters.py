@@ -1,12 +1,13 @@
 """Filters of a user's remembered devices."""
 
 from accounts.filters import address
-from gatewall.api.filters import ListFilters, at_or_after, before, text
+from gatewall.api.filters import Filters, at_or_after, before, text
 
 
-class RememberedDeviceFilters(ListFilters):
+class RememberedDeviceFilters(Filters):
     """Filters of a user's remembered devices."""
 
     client_ip = text("client_ip", max_length=64, parse=address)
+    created_at_after, created_at_before = at_or_after("created_at"), before("created_at")
     expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
     last_used_at_after, last_used_at_before = at_or_after("last_used_at"), before("last_used_at")

@@ -16,6 +16,7 @@ import schemathesis
 from django.core.cache import cache
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, transaction
+from django.utils import timezone
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.config import SchemathesisConfig
 from schemathesis.core.parameters import ParameterLocation
@@ -23,8 +24,11 @@ from schemathesis.generation import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from accounts.passkey_models import Passkey
+from accounts.remembered_devices import services as remembered_devices
+from accounts.visitor import Visitor
 from audit.storage.ingest import ship
 from gatewall.api import rate
+from gatewall.policy import system_settings
 from tests.api.resources import KINDS, make
 from tests.support.records import a_record
 from tests.support.spool_shipping import spooled
@@ -161,6 +165,11 @@ def row(wall, admin, bob, monkeypatch, tmp_path):
     def delivery():
         return admin.post(f"/webhooks/{row('/webhooks/{webhook_id}')}/test", {}).json()["id"]
 
+    def remembered_device():
+        system_settings.change(actor="test", remember_device_days=30)
+        remembered_devices.remember(bob, visitor=Visitor("203.0.113.7", "tests"), at=timezone.now())
+        return bob.remembered_devices.get().pk
+
     def answer():
         spooled(tmp_path / "spool", [a_record(1)])
         ship(tmp_path / "spool")
@@ -175,6 +184,7 @@ def row(wall, admin, bob, monkeypatch, tmp_path):
                 user=bob, name="laptop", credential_id="id", public_key="key", user_handle="handle", rp_id="example.com"
             ).pk
         ),
+        "/users/{user_id}/remembered-devices/{id}": remembered_device,
         "/api-tokens/{id}": lambda: admin.post("/api-tokens", {"name": "ci", "scopes": ["logs:read"]}).json()["id"],
         "/users/{user_id}/sessions/{jti}": session,
         "/policy/revisions/{id}": revision,

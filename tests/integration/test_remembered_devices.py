@@ -228,6 +228,10 @@ def test_it_is_listed_and_forgotten_in_the_api_by_its_user_and_admins(browser, b
     [shown] = own.get(path).json()["results"]
     assert (shown["id"], shown["last_used_at"], "digest" in shown) == (row.pk, None, False)
     assert admin.get(f"{path}/{row.pk}").json() == shown
+    assert [admin.get(path, {"created_by": ""}).status_code, own.get(path, {"ordering": "-id"}).status_code] == [
+        400,
+        200,
+    ]
     assert Api(a_token(charlie)).delete(f"{path}/{row.pk}").status_code == 403
     assert admin.delete(f"/users/{alice.pk}/remembered-devices/{row.pk}").status_code == 404
     assert admin.get("/users/999999/remembered-devices").status_code == 404
