@@ -179,6 +179,9 @@ def row(wall, admin, bob, monkeypatch, tmp_path):
         **{f"{kind.path}/{{id}}": lambda kind=kind: make(admin, kind)[0]["id"] for kind in KINDS},
         "/users/{user_id}": lambda: bob.pk,
         "/users/{user_id}/git-tokens/{id}": lambda: admin.post(f"{own}/git-tokens", {"name": "laptop"}).json()["id"],
+        "/users/{user_id}/app-tokens/{id}": lambda: admin.post(
+            f"{own}/app-tokens", {"name": "calendar", "all_domains": True}
+        ).json()["id"],
         "/users/{user_id}/passkeys/{id}": lambda: (
             Passkey.objects.create(
                 user=bob, name="laptop", credential_id="id", public_key="key", user_handle="handle", rp_id="example.com"
