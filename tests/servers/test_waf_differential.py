@@ -76,8 +76,10 @@ BAD = {
     ),
     "ten layers of JSON": posted(ten_times(lambda text: json.dumps([text])).encode(), JSON),
     "10,000 header names": posted(b"", FORM, **{f"X-{number}": "some text" for number in range(10_000)}),
-    "10,000 names of cookies": posted(b"", FORM, Cookie="; ".join(f"n{number}=1" for number in range(2_500))),
-    "10,000 arguments": posted(b"", FORM, "/?" + "&".join(f"n{number}=a%20b" for number in range(600))),
+    "as many cookies as a head holds": posted(b"", FORM, Cookie="; ".join(f"n{number}=1" for number in range(2_500))),
+    "as many arguments as a head holds": posted(b"", FORM, "/?" + "&".join(f"n{n}=a%20b" for n in range(600))),
+    "10,000 names of cookies": posted(b"", FORM, Cookie="; ".join(f"n{number}=1" for number in range(10_000))),
+    "10,000 arguments": posted(b"", FORM, "/?" + "&".join(f"n{number}=a%20b" for number in range(10_000))),
     "10,000 fields": posted("&".join(f"n{number}=1" for number in range(8_000)).encode(), FORM),
     "10,000 names of JSON": posted(json.dumps({f"n {number}": 1 for number in range(4_500)}).encode(), JSON),
     **{
@@ -85,6 +87,8 @@ BAD = {
         for kind in (FORM, JSON, "text/xml", PARTS, "text/plain; charset=utf-16")
     },
 }
+
+BEYOND_A_HEAD = {"10,000 names of cookies", "10,000 arguments"}
 
 
 def corpora():
@@ -198,7 +202,10 @@ def test_bad_input_has_the_same_answer_on_both_planes_and_is_noted(planes, what)
 
     assert found["control"] == found["data"]
     reason, rules = found["data"]
-    assert NOTED & set(rules) or reason == "waf-rule" or what.startswith(("10,000 header", "invalid UTF-8"))
+    if what in BEYOND_A_HEAD:
+        assert (reason, rules) == (None, [])  # refused by the server, which decides nothing
+    else:
+        assert NOTED & set(rules) or reason == "waf-rule" or what.startswith(("10,000 header", "invalid UTF-8"))
 
 
 def rules_by_decision(home):

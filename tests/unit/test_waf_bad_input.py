@@ -164,3 +164,12 @@ def test_xml_in_any_encoding_is_decided_and_read_raw(encoding, wide):
     body = text.encode("utf-16") if wide else text.encode("latin-1")
 
     assert all(judge.refusing(sent("/", body, "application/xml")) for judge in JUDGES)
+
+
+@pytest.mark.parametrize("trick", ["..%c0%af..%c0%afetc%c0%afpasswd", "%252e%252e%252fx", "..%u2215..%U2215x"])
+@pytest.mark.parametrize("padding", [0, 1_000, 10_000])
+def test_encoding_trick_anywhere_in_a_form_is_refused(trick, padding):
+    body = f"b={'word+' * padding}&a={trick}".encode()
+
+    assert all(judge.refusing(sent("/", body, FORM)) for judge in JUDGES)
+    assert NOTE in names(sent("/", f"{'word+' * 1_000}&a=%u0041&b={trick}".encode(), FORM))

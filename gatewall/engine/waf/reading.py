@@ -7,8 +7,9 @@ from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
 from gatewall.engine.model import AccessRequest
+from gatewall.engine.waf import raw_form
 from gatewall.engine.waf.body.body_reader import Body
-from gatewall.engine.waf.body.texts import FORM_MARK, SEVERAL_LINES, UNINSPECTED, BodyText
+from gatewall.engine.waf.body.texts import FORM_MARK, UNINSPECTED, BodyText
 from gatewall.engine.waf.decoding import MIN_BASE64, base64_decoded, basic_decoded, percent_decoded
 from gatewall.engine.waf.exclusions import Name
 from gatewall.engine.waf.plain_headers import inspected_headers
@@ -35,7 +36,6 @@ CUT = 32
 """Characters at the end of a cut value that may decode differently: half an escape, three times decoded."""
 _MOST_HEADERS = 32
 """Unusual headers that are matched one by one; further ones form one value."""
-_MAX_RAW = 4_096  # of a form, inspected as sent for encoding tricks
 _LONG_NAME = 16  # longer names may be base64
 _SHORT = 256
 FROM_ELSEWHERE = "\x01from elsewhere "
@@ -279,19 +279,8 @@ def _body(values: Values, request: AccessRequest) -> None:
         if "%" in form:
             _note_layers(values, _BODY, form)
             values.has_texts = True
-            values.append((BodyRegion.RAW, None, _encoded_otherwise(_without_documents(form[:_MAX_RAW]))))
+            raw, is_cut = raw_form.inspected(form)
+            values.append((BodyRegion.RAW, None, raw))
+            if is_cut:
+                values.note(_BODY, "rest")
         _arguments(values, _BODY, form, request)
-
-
-def _without_documents(form: str) -> str:
-    """Return a form without arguments of several lines, which name no file."""
-    if form.count("%0") < SEVERAL_LINES:
-        return form
-    return "&".join([each for each in form.split("&") if each.upper().count("%0A") < SEVERAL_LINES])
-
-
-def _encoded_otherwise(form: str) -> str:
-    """Return a form in which only unusual encodings are left of dots and slashes."""
-    for usual, meaning in (("%2F", "/"), ("%2f", "/"), ("%5C", "\\"), ("%5c", "\\"), ("%2E", "."), ("%2e", ".")):
-        form = form.replace(usual, meaning)
-    return form.replace("\n", "\r")
