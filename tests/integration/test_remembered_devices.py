@@ -57,7 +57,7 @@ def test_it_is_offered_only_where_the_setting_says_so(bob):
     assert "Remember this browser" not in words(Visitor().sign_in())
 
     system_settings.change(actor="test", remember_device_days=1)
-    assert "Remember this browser for a day" in words(Visitor().sign_in())
+    assert "Remember this browser for 1 day" in words(Visitor().sign_in())
 
 
 def test_an_unticked_box_and_a_setting_of_0_remember_nothing(app):
