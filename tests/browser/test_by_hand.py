@@ -55,7 +55,7 @@ def test_every_control_of_the_account_is_reached_in_the_order_it_stands(wall, pa
     sign_in(page, wall.a_user())
     page.goto(wall.page("/account"))
 
-    reached = [tab(page) for _ in range(6)]
+    reached = [tab(page) for _ in range(7)]
 
     assert reached == [
         "Set up",
@@ -63,6 +63,7 @@ def test_every_control_of_the_account_is_reached_in_the_order_it_stands(wall, pa
         "End",
         "Sign out on all devices",
         "Make a git token",
+        "Make an app token",
         "Sign out",
     ]
 
@@ -87,7 +88,7 @@ def test_password_managers_know_each_field(wall, page):
         ["current", "password", "current-password"],
         ["new", "password", "new-password"],
     ]
-    assert code == [["code", "text", "one-time-code"]]
+    assert code == [["code", "text", "one-time-code"], ["remember", "checkbox", ""]]
     assert app.recovery_codes
 
 
