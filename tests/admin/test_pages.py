@@ -40,6 +40,9 @@ def rows(alice, bob):
     domain = policies.register_domain(actor="test", name="office.example", access="authenticated")
     license_, license_token = licensing.issue_license(actor="test", name="robot", authorized_domains=[domain])
     git_token, git_text = licensing.issue_git_token(actor="test", user_id=bob.pk, name="laptop", expires_at=None)
+    app_token, app_text = licensing.issue_app_token(
+        actor="test", user_id=bob.pk, name="calendar", expires_at=None, all_domains=True
+    )
     api_token, api_text = api_tokens.issue(maker=alice, name="ci", scopes=["policy:read"])
     seed_waf_rules(actor="seed")
     webhook, webhook_secret = webhooks.create_webhook(actor="test", name="pager", url="https://receiver.example")
@@ -49,6 +52,7 @@ def rows(alice, bob):
         domain,
         license_,
         git_token,
+        app_token,
         api_token,
         policies.block_network(actor="test", network="203.0.113.0/24"),
         policies.allow_network(actor="test", network="198.51.100.7", domain=domain),
@@ -75,6 +79,8 @@ def rows(alice, bob):
         license_token.text,
         license_token.digest,
         git_text.text,
+        app_text.text,
+        app_text.digest,
         git_text.digest,
         api_text.text,
         api_text.digest,

@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import AccountLink, IdentityProvider, Passkey, RecoveryCode, TotpDevice
-from licensing.models import GitToken
+from licensing.models import AppToken, GitToken
 from tests.api.own import OLD
 from tests.api.test_scopes import SCOPES
 from tests.api.test_who_may import path_of
@@ -30,6 +30,7 @@ ON_A_USER = sorted(route for route in SCOPES["users:write"] if "/users/7" in pat
 BODIES = {
     "password": {"new_password": NEW},
     "users-detail": {"password": NEW},
+    "app-tokens-list": {"name": "calendar", "all_domains": True},
     "git-tokens-list": {"name": "laptop"},
     "user-password-reset": {"hand_over": True},
     "invitation": {"hand_over": True},
@@ -56,7 +57,7 @@ def credentials_of(user):
     user.refresh_from_db()
     rows = [
         list(model.objects.filter(user=user).values())
-        for model in (TotpDevice, RecoveryCode, Passkey, GitToken, AccountLink)
+        for model in (TotpDevice, RecoveryCode, Passkey, GitToken, AppToken, AccountLink)
     ]
     return user.password, user.email, user.session_version, user.is_active, rows
 
@@ -65,6 +66,8 @@ def test_what_users_write_permits_on_a_user_is_known():
     assert {name for name, _ in ON_A_USER} == {
         *(
             "users-detail",
+            "app-tokens-list",
+            "app-tokens-detail",
             "git-tokens-list",
             "git-tokens-detail",
             "passkeys-detail",
