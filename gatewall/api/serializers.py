@@ -10,6 +10,7 @@ from rest_framework import serializers
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,6})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
 _PRINTED = r"[^\x00-\x08\x0b-\x1f]"
+_VISIBLE = r"[^\x00-\x1f\s]"  # \S alone is also a control character
 
 FIRST_YEAR = 1000  # strftime writes earlier years with fewer than four digits
 
@@ -77,7 +78,7 @@ class TextField(serializers.CharField):
         """The pattern and minimum length for the OpenAPI document."""
         if self.allow_blank:
             return {"pattern": f"^{_PRINTED}*$"}
-        filled = rf"{_PRINTED}*\S{_PRINTED}*" if self.trim_whitespace else f"{_PRINTED}+"
+        filled = f"{_PRINTED}*{_VISIBLE}{_PRINTED}*" if self.trim_whitespace else f"{_PRINTED}+"
         return {"minLength": 1, "pattern": f"^{filled}$"}
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
