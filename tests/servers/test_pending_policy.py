@@ -25,8 +25,8 @@ class Slow(NamedTuple):
     control: int
     auth: int
     publisher: Any
-    queue: Path
-    """The lock that every writer of the database holds."""
+    locks: tuple[Path, Path]
+    """The locks that every writer of the database holds, and who publishes."""
 
 
 @pytest.fixture
@@ -38,7 +38,8 @@ def hampered(tmp_path):
     with agent(tmp_path) as publisher, one, data_plane(tmp_path, auth):
         admin = Admin(control)
         admin.post("/authorized-domains", name=OFFICE)
-        yield Slow(admin, control, auth, publisher, tmp_path / f"gatewall.sqlite3{QUEUE_SUFFIX}")
+        locks = (tmp_path / f"gatewall.sqlite3{QUEUE_SUFFIX}", tmp_path / "policy" / "lock")
+        yield Slow(admin, control, auth, publisher, locks)
 
 
 def is_enforced(site, client):
@@ -47,16 +48,17 @@ def is_enforced(site, client):
 
 
 def stop_agent(site):
-    """Stop the agent outside of a write: stopped within one, it would hold up every other writer."""
+    """Stop the agent outside of a write and a publication: within one, it would hold up every other writer."""
 
     def is_stopped():
         os.kill(site.publisher.pid, signal.SIGSTOP)
         wait_until(lambda: psutil.Process(site.publisher.pid).status() == psutil.STATUS_STOPPED, what="the stop")
-        lock = try_lock_file(site.queue)
-        if lock is None:
+        locks = [try_lock_file(path) for path in site.locks]
+        for lock in filter(None, locks):
+            os.close(lock)
+        if None in locks:
             os.kill(site.publisher.pid, signal.SIGCONT)
             return False
-        os.close(lock)
         return True
 
     wait_until(is_stopped, what="a moment in which the agent writes nothing")
