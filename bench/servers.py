@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gatewall.install import demo
-from gatewall.install.launcher import answers, free_port
+from gatewall.install.ports import free_port
+from gatewall.install.readiness import answers
 
 _BASE = Path(__file__).resolve().parent.parent
 _START_SECONDS = 60

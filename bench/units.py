@@ -30,7 +30,8 @@ from bench.load import send, send_each
 from bench.open_loop import latencies, percentile
 from bench.servers import DATA_PLANE, data_plane, plain_nginx, protecting_nginx, until_compiled
 from bench.site import Site, installation_environment, prepared_site, run_child
-from gatewall.install.launcher import answers, free_port
+from gatewall.install.ports import free_port
+from gatewall.install.readiness import answers
 from tests.postgres import postgres
 
 _BASE = Path(__file__).resolve().parent.parent

@@ -23,7 +23,7 @@ from typing import Any
 
 import psutil
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 
 # A database for tests may forget everything when the power fails.
 KEEPS_COMMITS = ["-c", "fsync=off"]

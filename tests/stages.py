@@ -106,7 +106,7 @@ WITH_PROCESSES = (
 ON_SQLITE_ALONE = files(
     "tests/integration",
     *("*_page", "*_pages", "account_*", "guard_*", "hand_off", "languages", "return_url", "step_up", "sign_in_secrets"),
-    *("*commands", "*_command", "exit_codes", "deploy_checks", "rotate_keys", "policy_command_remote", "launcher"),
+    *("*commands", "*_command", "exit_codes", "deploy_checks", "rotate_keys", "policy_command_remote", "ports"),
     *("benches", "*_clocks", "list_fetching", "*_refused", "reloads_at_once", "disk_trouble", "damaged_publication"),
     *("geo_*", "downloads", "posting", "webhook_sender", "hashing", "sign_in_flood", "weak_secrets", "keyed_digests"),
     *("caches", "shared_cache", "engine_exit", "health", "many_waf_rules", "sqlite_*", "first_users"),

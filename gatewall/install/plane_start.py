@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from gatewall.install import launcher
+from gatewall.install import ports
 from gatewall.kernel import env
 
 
@@ -24,16 +24,16 @@ class Plane(NamedTuple):
 
 def require_free_port(config: env.Config) -> None:
     """Raise PortTakenError unless the control plane can use its port: gunicorn would retry for five seconds."""
-    launcher.require_free(launcher.Port(config.bind, config.port, "GATEWALL_PORT"))
+    ports.require_free(ports.Port(config.bind, config.port, "GATEWALL_PORT"))
 
 
 def require_free_auth_address(config: env.Config) -> None:
     """Raise PortTakenError unless the data plane can use its port or socket."""
     # gunicorn would remove a socket that another process is using.
     if config.auth_socket is not None:
-        launcher.require_free_socket(config.auth_socket, "GATEWALL_AUTH_SOCKET")
+        ports.require_free_socket(config.auth_socket, "GATEWALL_AUTH_SOCKET")
     else:
-        launcher.require_free(launcher.Port(config.bind, config.auth_port, "GATEWALL_AUTH_PORT"))
+        ports.require_free(ports.Port(config.bind, config.auth_port, "GATEWALL_AUTH_PORT"))
 
 
 _RELEASE_SECONDS = 1.0
@@ -68,7 +68,7 @@ def become_plane(name: str, base: Path) -> NoReturn:
         raise PermissionError(errno.EACCES, "no write access", str(config.home))
     try:
         _wait_for_address(plane, config)
-    except launcher.PortTakenError as taken:
+    except ports.PortTakenError as taken:
         print(taken, file=sys.stderr)  # noqa: T201 - the one line
         sys.exit(2)
     os.chdir(base)
@@ -80,13 +80,13 @@ def become_plane(name: str, base: Path) -> NoReturn:
 def _wait_for_address(plane: Plane, config: env.Config) -> None:
     """Wait for a second until the address is free: workers that died with a killed master may still hold it.
 
-    Raises launcher.PortTakenError.
+    Raises ports.PortTakenError.
     """
     until = time.monotonic() + _RELEASE_SECONDS
     while True:
         try:
             plane.require_free_address(config)
-        except launcher.PortTakenError:
+        except ports.PortTakenError:
             if time.monotonic() > until:
                 raise
             time.sleep(_RELEASE_SECONDS / 50)

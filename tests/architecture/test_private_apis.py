@@ -47,16 +47,6 @@ INTERNALS = (
         },
     ),
     Internals(
-        "honcho",
-        "2.0.0",
-        ("gatewall.install.launcher",),
-        {
-            "honcho.manager": "KILL_WAIT Manager _start _terminating _all_started _processes returncode terminate "
-            "add_process",
-            "honcho.process": "Popen _child_ctor",
-        },
-    ),
-    Internals(
         "psycopg",
         "3.3.9",
         ("gatewall.database.postgresql.connection",),

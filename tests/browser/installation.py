@@ -16,7 +16,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.support.mailbox import Mailbox, mail_server
 from tests.support.processes import (
     PASSWORD,

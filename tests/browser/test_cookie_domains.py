@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from gatewall.kernel.cookie_domain import registrable_domain
 from tests.browser.installation import OTHER, SUFFIX, sign_in
 from tests.support.processes import control_plane, nginx

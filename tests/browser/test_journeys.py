@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.browser.gallery import enrol
 from tests.browser.installation import sign_in
 from tests.support.processes import PASSWORD, control_plane, nginx

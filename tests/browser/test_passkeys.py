@@ -10,7 +10,7 @@ from itertools import count
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.browser.installation import sign_in
 from tests.support.processes import PASSWORD, api, control_plane, nginx, prepare
 from tests.support.upstream import Upstream

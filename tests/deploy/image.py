@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.deploy import dockerfile, jail
 from tests.support.not_run import not_run
 from tests.support.patterns import put_compiled

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.deploy.image import image
 from tests.deploy.jail import USER
 from tests.support.children import is_alive

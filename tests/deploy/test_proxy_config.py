@@ -9,7 +9,7 @@ import yaml
 from django.core.management import CommandError, call_command
 
 from gatewall.install import demo
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from gatewall.proxy_config.rendering import KINDS, Place, render
 from tests.proxies.every.kinds import script
 from tests.support.processes import BASE

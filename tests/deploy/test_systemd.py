@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.deploy import dockerfile
 from tests.deploy.dockerfile import BASE
 from tests.docs.test_tables import VARIABLES

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from django.core.management import call_command
 from django.test import override_settings
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.proxies.every.kinds import listening, script
 from tests.support.processes import PASSWORD
 from tests.support.servers import Admin

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.support.examples import Shell, examples
 from tests.support.processes import control_plane, prepare
 from tests.support.second_factor import STEP, code_of_step

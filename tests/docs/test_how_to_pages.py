@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from gatewall.install import demo
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.docs.how_to import (
     ALL,
     OUTLINE,

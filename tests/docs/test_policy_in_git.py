@@ -7,7 +7,7 @@ import sys
 import pytest
 import yaml
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.docs.how_to import FOLDER, blocks
 from tests.support.processes import BASE, control_plane, environment, prepare
 from tests.support.servers import Admin

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.support.processes import (
     BROWSER,
     PASSWORD,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.support.processes import agent, control_plane, data_plane, wait_until
 from tests.support.servers import CLIENT, Verdict, about, ask, tell
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from gatewall.snapshot.host_paths import policy_files, run_folder
 from gatewall.snapshot.notification import AgentLock
 from tests.support.locks import leads

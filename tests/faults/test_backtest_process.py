@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.support.processes import agent, control_plane, prepare, send, token_of, wait_until
 
 BLOCK = {"resource": "ip-black-list", "values": {"ip": "203.0.113.7"}}

@@ -11,7 +11,7 @@ import pytest
 
 from gatewall.database.postgresql import connection as watched
 from gatewall.database.postgresql.connection import connect
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from gatewall.kernel import env_database
 from tests.nemesis.chaos import ChaosProxy, Mode
 from tests.postgres import Server, server

@@ -8,7 +8,7 @@ import time
 import psutil
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from gatewall.snapshot.worker_report import living_workers
 from tests.support.children import is_alive
 from tests.support.processes import (

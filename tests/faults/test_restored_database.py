@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.support.processes import (
     BASE,
     PATIENCE,

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from gatewall.snapshot.worker_report import living_workers
 from tests.support.processes import agent, control_plane, data_plane, make_keys, request, wait_until
 from tests.support.servers import Admin, Verdict, about, ask, right_answers, wrong_answers

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.postgres import KEEPS_COMMITS, server
 from tests.support.processes import agent, control_plane, data_plane, request, set_up, wait_until
 from tests.support.servers import Admin, Verdict, about, ask, furnish

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 
 from accounts.models import User
 from gatewall.engine.waf.builtin import BUILTIN_RULES
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from gatewall.models import PolicyRevision
 from gatewall.policy import revisions, system_settings
 from policies import services

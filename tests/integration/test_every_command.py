@@ -15,7 +15,7 @@ from django.core.management import get_commands, load_command_class
 
 from gatewall.credentials.rotation import new_ring
 from gatewall.doctor.probing.findings import Verdict
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from gatewall.kernel import env
 from gatewall.management.commands import backtest, doctor
 from gatewall.publication.lineage import DatabaseWentBack

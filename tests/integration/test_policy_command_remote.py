@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from gatewall.management.policy import running
 from tests.support.processes import BASE, control_plane, prepare
 from tests.support.servers import Admin

@@ -13,7 +13,7 @@ from typing import Self
 
 import psutil
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.support.children import is_alive
 from tests.support.locks import leads
 from tests.support.processes import (

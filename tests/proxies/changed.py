@@ -3,7 +3,7 @@
 from contextlib import contextmanager
 
 from gatewall.install import demo
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.support.processes import is_listening, running, wait_until
 
 FORWARDING, PROTECT, SITE = "gatewall/gatewall-forwarding.conf", "gatewall/gatewall-protect.conf", "site.conf"

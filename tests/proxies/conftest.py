@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.proxies.every.table import gathered
 from tests.support.processes import agent, api, control_plane, data_plane, nginx, prepare, sign_in
 from tests.support.upstream import Upstream

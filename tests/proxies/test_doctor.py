@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from gatewall.kernel.detectors import Limits
 from tests.proxies.changed import (
     APPENDED,

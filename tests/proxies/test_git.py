@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.support.processes import PATIENCE, agent, control_plane, data_plane, nginx, prepare, request, wait_until
 from tests.support.servers import Admin
 

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from gatewall.install import demo
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.support.processes import BASE, BROWSER, nginx, request
 from tests.support.upstream import Upstream
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.proxies.test_nginx_closed import ERROR_PAGES
 from tests.support.processes import BROWSER, nginx, request, sign_in
 from tests.support.upstream import Upstream

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.support.processes import agent, api, control_plane, nginx, prepare, request, sign_in, wait_until
 from tests.support.receiver import receiving
 from tests.support.servers import Admin

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.support.processes import BROWSER, PATIENCE, api, nginx, request
 
 REFUSED = {401, 403}

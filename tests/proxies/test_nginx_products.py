@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from gatewall.install import demo
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from gatewall.proxy_config.rendering import DEFAULT, render
 from tests.proxies.every.kinds import listening
 from tests.support.processes import BASE, BROWSER, request

@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.support.processes import PATIENCE, agent, control_plane, nginx, prepare, request, send, token_of, wait_until
 from tests.support.upstream import Upstream
 

@@ -13,7 +13,7 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 from django.core.management import call_command
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.proxies.every import kinds
 from tests.proxies.every.kinds import KINDS, Behind, start_nginx_sample
 from tests.support.processes import (

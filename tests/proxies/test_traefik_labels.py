@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from gatewall.proxy_config.rendering import Place, render
 from tests.proxies.every.kinds import listening, script
 from tests.support.container_engine import Container, container_engine

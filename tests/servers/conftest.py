@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.support.processes import prepare
 
 

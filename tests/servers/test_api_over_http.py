@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from gatewall.kernel.request_bodies import MAX_BODY
 from tests.support.processes import PASSWORD, PATIENCE, control_plane, prepare
 

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from gatewall.gate.bodies import READ_AT_MOST, SECONDS
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.support.processes import environment, manager, prepare, running, wait_for
 from tests.support.wire import Wire, a_request, answers_in
 

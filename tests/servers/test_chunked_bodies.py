@@ -3,7 +3,7 @@
 import http.client
 import json
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.support.processes import PASSWORD, PATIENCE, control_plane, prepare, request
 
 SIGN_IN = json.dumps({"username": "admin", "password": PASSWORD}).encode()

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.support.processes import (
     BASE,
     agent,

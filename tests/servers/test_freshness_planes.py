@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from bench.cpu import scheduled
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.servers import changes, provider_changes
 from tests.servers.changes import NEW_ZEALAND, POLICY, Site, settings
 from tests.support.mmdb import write_mmdb

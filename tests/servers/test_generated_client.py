@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gatewall.api.pagination import PAGE_SIZE
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.support.processes import PASSWORD, control_plane, prepare
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "openapi.json"

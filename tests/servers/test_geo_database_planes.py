@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.support.mmdb import write_mmdb
 from tests.support.processes import PASSWORD, agent, control_plane, data_plane, manage, prepare, request, wait_until
 from tests.support.servers import Admin, about

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from gatewall.kernel.request_bodies import BODY_WAITS, MAX_BODY, MAX_LARGE_BODY
 from policies.document.limits import MAX_BYTES
 from tests.servers.served import served

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from gatewall.database.sqlite.base import QUEUE_SUFFIX
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from gatewall.kernel.file_io import try_lock_file
 from tests.support.processes import agent, control_plane, data_plane, prepare, wait_until
 from tests.support.servers import CLIENT, OFFICE, Admin, Verdict, about, ask, tell

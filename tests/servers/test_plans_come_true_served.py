@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import pytest
 
 from bench import traffic
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.integration.test_plans_come_true import CHANGES, DOMAINS, PEOPLE, answer, is_top, said, what_happened
 from tests.servers.keep_alive import Asked, ask_all
 from tests.support.policy_site import Site

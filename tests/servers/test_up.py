@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import psutil
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.support.processes import (
     BASE,
     BROWSER,
@@ -135,8 +135,7 @@ def test_child_that_dies_ends_everything_with_a_line_that_names_it(home, ports, 
     with running(UP, log=log, env=environment(home, **ports, **ONE_WORKER)) as process:
         wait_until(lambda: is_ready(process, log), what="the line with ready")
         children = descendants(process.pid)
-        # honcho has a process of its own for each child
-        masters = [child for helper in psutil.Process(process.pid).children() for child in helper.children()]
+        masters = psutil.Process(process.pid).children()
         (master,) = [child for child in masters if any(word.endswith(COMMAND_OF[name]) for word in child.cmdline())]
 
         master.kill()

@@ -15,7 +15,7 @@ import pytest
 from gatewall.engine.waf.judge import COMPILED_NOW, THRESHOLD, Judge, builtin_rules, request_of
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.reading import MAX_BODY
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.corpora import mixed
 from tests.corpora.applications import requests as of_applications
 from tests.corpora.evasions.table import rows

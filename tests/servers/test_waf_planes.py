@@ -10,7 +10,7 @@ import pytest
 
 from gatewall.engine.waf.vector import AVAILABLE
 from gatewall.gate import bodies
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from gatewall.snapshot.pattern_cache import NO_ENGINE
 from tests.support.processes import PATIENCE, agent, api, control_plane, data_plane, prepare, request, wait_until
 from tests.support.servers import ATTACK, about, ask

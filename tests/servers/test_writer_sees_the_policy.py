@@ -8,7 +8,7 @@ from itertools import count
 import psutil
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.servers.changes import NEW_ZEALAND, POLICY, REVOCATIONS, Site, settings
 from tests.support.children import workers
 from tests.support.mmdb import write_mmdb

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.support import command_server
 from tests.support.processes import BASE, PATIENCE, environment, make_keys, manage
 from tests.support.templates import folder_of

@@ -10,7 +10,7 @@ from typing import Any
 
 import psutil
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.support.processes import control_plane, data_plane, request, send, wait_until
 from tests.support.servers import OFFICE, Admin, Verdict, about, ask
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 from urllib.parse import urlencode
 
-from gatewall.install import demo
-from gatewall.install.launcher import answers, free_port
+from gatewall.install import demo, readiness
+from gatewall.install.ports import free_port
 from gatewall.kernel import env
 from gatewall.snapshot.host_paths import run_folder
 from gatewall.snapshot.notification import AgentLock
@@ -140,7 +140,7 @@ def stop(process: Process, seconds: float = 10) -> int:
 def wait_for(url: str, process: Process, log: Path, seconds: float = PATIENCE) -> None:
     """Return once `url` answers; fail with the log if the process ends or times out."""
     deadline = time.monotonic() + seconds
-    while not answers(url):
+    while not readiness.answers(url):
         if process.poll() is not None or time.monotonic() > deadline:
             raise AssertionError(f"{url} does not answer:\n{log.read_text(errors='replace')[-4000:]}")
         time.sleep(0.05)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatewall.install.launcher import PortTakenError, require_free_socket
+from gatewall.install.ports import PortTakenError, require_free_socket
 
 
 def test_a_file_that_is_no_socket_is_refused_and_kept(tmp_path):

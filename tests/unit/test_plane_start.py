@@ -3,7 +3,7 @@
 import pytest
 
 from gatewall.install import plane_start
-from gatewall.install.launcher import PortTakenError
+from gatewall.install.ports import PortTakenError
 
 
 class Clock:

@@ -1,6 +1,6 @@
 """Refuse a restore while planes or the agent of this installation run."""
 
-from gatewall.install import launcher
+from gatewall.install import ports
 from gatewall.install.backup.archive import BackupRefused
 from gatewall.kernel.env import Config
 from gatewall.snapshot.host_paths import run_folder
@@ -17,7 +17,7 @@ def refuse_while_running(config: Config) -> None:
     if living_workers(workers_folder(run)):
         raise BackupRefused(f"the data plane runs on {config.home}: stop Gatewall first")
     try:
-        launcher.require_free(launcher.Port(config.bind, config.port, "GATEWALL_PORT"))
-    except launcher.PortTakenError:
+        ports.require_free(ports.Port(config.bind, config.port, "GATEWALL_PORT"))
+    except ports.PortTakenError:
         # The control plane has no lock of its own: its port tells.
         raise BackupRefused(f"the control plane's port {config.port} is in use: stop Gatewall first") from None

@@ -3,7 +3,7 @@
 import signal
 import sys
 from argparse import ArgumentParser
-from typing import Any
+from typing import Any, NoReturn
 
 from django.conf import settings
 from django.core.management import call_command
@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand
 from django.db import connections
 
 from gatewall.health import health
-from gatewall.install import demo, launcher
+from gatewall.install import demo, ports, supervisor
 from gatewall.install.plane_start import PLANES
 
 
@@ -22,23 +22,21 @@ class Command(BaseCommand):
         parser.add_argument("--no-demo", action="store_true", help="leave the demo site and its nginx out")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until the launcher handles it
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until the supervisor handles it
         try:
-            sys.exit(self.up(with_demo=settings.GATEWALL_DEMO and not options["no_demo"]))
-        except launcher.PortTakenError as taken:
+            self.up(with_demo=settings.GATEWALL_DEMO and not options["no_demo"])
+        except ports.PortTakenError as taken:
             self.stderr.write(str(taken))
             sys.exit(2)
         except KeyboardInterrupt:
             sys.exit(0)
 
-    def up(self, *, with_demo: bool) -> int:
-        """Check the ports, prepare the database, run the processes; return the exit code."""
+    def up(self, *, with_demo: bool) -> NoReturn:
+        """Check the ports, prepare the database, and become the supervisor of the processes."""
         for plane in PLANES.values():
             plane.require_free_address(settings.CONFIG)
         if with_demo:
-            launcher.require_free(
-                launcher.Port(settings.GATEWALL_BIND, settings.GATEWALL_DEMO_PORT, "GATEWALL_DEMO_PORT")
-            )
+            ports.require_free(ports.Port(settings.GATEWALL_BIND, settings.GATEWALL_DEMO_PORT, "GATEWALL_DEMO_PORT"))
         self.prepare()
 
         here = demo.reachable(settings.GATEWALL_BIND)
@@ -62,13 +60,9 @@ class Command(BaseCommand):
         if (geo := health.geo_state()) != "ok":
             lines.append(f"Geo rules  {geo} (`gatewall geo install` installs one)")
 
-        def announce() -> None:
-            self.stdout.write("\n".join(["", *lines, "Stop with Ctrl-C.", "ready"]))
-            self.stdout.flush()
-
         self.stdout.write(f"Starting {', '.join(process.name for process in processes)} ...")
         self.stdout.flush()
-        return launcher.run(processes, urls, announce)
+        supervisor.become(processes, urls, ["", *lines, "Stop with Ctrl-C.", "ready"])
 
     def prepare(self) -> None:
         """Migrate and seed the database."""
@@ -83,7 +77,7 @@ class Command(BaseCommand):
             call_command(name, *arguments, stdout=self.stdout, stderr=self.stderr)
         connections.close_all()  # children must not inherit connections
 
-    def demo_processes(self) -> list[launcher.Process]:
+    def demo_processes(self) -> list[supervisor.Process]:
         """Return the demo site and nginx, or nothing after one line that says why."""
         binary = demo.find_nginx()
         if binary is None:
@@ -92,7 +86,7 @@ class Command(BaseCommand):
         if not settings.ROOT_PATH.strip("/"):
             self.stdout.write("The demo needs a ROOT_PATH such as /wall: it is left out.")
             return []
-        site = f"127.0.0.1:{launcher.free_port()}"
+        site = f"127.0.0.1:{ports.free_port()}"
         here, socket = demo.reachable(settings.GATEWALL_BIND), settings.GATEWALL_AUTH_SOCKET
         folder = settings.GATEWALL_HOME.resolve() / "demo"
         demo.write_configuration(
@@ -106,18 +100,18 @@ class Command(BaseCommand):
         if complaint := demo.refusal(binary, folder):
             self.stdout.write(f"nginx does not start ({complaint}): the demo is left out.")
             return []
-        return [demo_site(site), launcher.Process("nginx", demo.nginx_command(binary, folder), {})]
+        return [demo_site(site), supervisor.Process("nginx", demo.nginx_command(binary, folder), {})]
 
 
-def own(name: str, command: str) -> launcher.Process:
+def own(name: str, command: str) -> supervisor.Process:
     """Return a process that runs one of our commands."""
-    return launcher.Process(name, [sys.executable, str(settings.BASE_DIR / "manage.py"), command], {})
+    return supervisor.Process(name, [sys.executable, str(settings.BASE_DIR / "manage.py"), command], {})
 
 
-def demo_site(bind: str) -> launcher.Process:
+def demo_site(bind: str) -> supervisor.Process:
     """Return the process of the demo site."""
     command = [sys.executable, "-m", "gunicorn", "--chdir", str(settings.BASE_DIR)]
     options = ["--bind", bind, "--threads", "4", "--log-level", "warning", "--no-control-socket"]
-    return launcher.Process(
+    return supervisor.Process(
         "site", [*command, *options, "deploy.demo.site:application"], {"DEMO_ROOT_PATH": settings.ROOT_PATH}
     )

@@ -22,7 +22,7 @@ from django.test import RequestFactory
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.corpora.evasions.table import Evasion
 
 HERE = Path(__file__).parent

@@ -16,7 +16,7 @@ from urllib.parse import quote
 import requests
 from playwright.sync_api import Page, sync_playwright
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.browser.installation import find_chromium, launch
 from tests.corpora.applications.content import Content
 from tests.corpora.record.files import FILES, HARD

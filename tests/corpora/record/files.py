@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.corpora.record import texts
 from tests.corpora.record.tap import PATIENCE, Reply, Tape
 from tests.support.processes import running, wait_until

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode
 import django
 import requests
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.corpora.record import machines_asked as asked
 from tests.corpora.record import texts
 from tests.corpora.record.tap import PATIENCE, Reply, Tape

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.proxies.conftest import LET_IN
 from tests.proxies.every.asking import Front
 from tests.proxies.every.kinds import KINDS, Behind

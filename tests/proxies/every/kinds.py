@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gatewall.install import demo
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.proxies.every import envoy_gateway
 from tests.support.processes import BASE, is_listening, nginx, request, running, wait_until
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.proxies.every.asking import SITE
 from tests.proxies.every.conftest import IDENTITY, Fronts
 from tests.proxies.every.kinds import KINDS, Behind

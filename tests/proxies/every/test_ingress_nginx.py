@@ -9,7 +9,7 @@ import yaml
 
 from gatewall.gate import routes
 from gatewall.install import demo
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 from tests.proxies.every.asking import Front, leaked, lines_of, raw
 from tests.proxies.every.kinds import DEPLOY, UNTRUSTED
 from tests.support.processes import is_listening, request, running, wait_until

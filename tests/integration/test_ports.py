@@ -9,13 +9,14 @@ import sys
 
 import pytest
 
-from gatewall.install import launcher
-from gatewall.install.launcher import free_port, non_ephemeral_ports, reported_problem
+from gatewall.install import ports
+from gatewall.install.ports import free_port, non_ephemeral_ports
+from gatewall.install.readiness import reported_problem
 from tests.support.publisher import publishing
 
 PICK = """
 import random, sys
-from gatewall.install.launcher import free_port
+from gatewall.install.ports import free_port
 random.seed(int(sys.argv[1]))
 print(free_port())
 """
@@ -26,11 +27,11 @@ print(free_port())
     [(32_768, 10_000, 32_767, 1), (12_001, 10_000, 12_000, 1), (1_024, 10_001, 65_535, 2), (1_025, 10_000, 65_534, 2)],
 )
 def test_free_port_is_none_that_an_outgoing_connection_is_given_first(monkeypatch, lowest, first, last, step):
-    ports = non_ephemeral_ports(lowest)
-    monkeypatch.setattr(launcher, "_lowest_ephemeral_port", lambda: lowest)
+    allowed = non_ephemeral_ports(lowest)
+    monkeypatch.setattr(ports, "_lowest_ephemeral_port", lambda: lowest)
 
-    assert (ports[0], ports[-1], ports.step) == (first, last, step)
-    assert free_port() in ports
+    assert (allowed[0], allowed[-1], allowed.step) == (first, last, step)
+    assert free_port() in allowed
 
 
 def test_free_port_can_be_listened_on():
@@ -40,12 +41,12 @@ def test_free_port_can_be_listened_on():
 
 
 def test_free_port_is_given_to_one_caller_only():
-    ports = []
+    given = []
     for _ in range(3):
         random.seed(1)
-        ports.append(free_port())
+        given.append(free_port())
 
-    assert len(set(ports)) == 3
+    assert len(set(given)) == 3
 
 
 SEED = os.getpid()  # not that of another run of the tests
@@ -54,7 +55,7 @@ SEED = os.getpid()  # not that of another run of the tests
 @pytest.fixture
 def pick_here(monkeypatch):
     """Return a function that picks a port with the seed of ``pick_elsewhere``."""
-    monkeypatch.setattr(launcher, "_told", set())
+    monkeypatch.setattr(ports, "_told", set())
 
     def pick():
         random.seed(SEED)

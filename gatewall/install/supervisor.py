@@ -1,0 +1,222 @@
+"""Run several processes in one terminal for `gatewall up`: pass on what they print, and stop them together.
+
+`gatewall up` replaces itself by this file, run alone and with modules of the standard library only: a process that
+waits as long as the others run is not to hold Django in memory (docs/adr/0098-a-supervisor-of-our-own.md).
+"""
+
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import NamedTuple, NoReturn
+
+_STOP_SECONDS = 45
+"""Longer than any process takes to drain (deploy/gunicorn.conf.py, deploy/data_plane.conf.py); then it is killed."""
+_LONGEST_LINE = 65536
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_COLORS = (36, 33, 32, 35, 34, 31)
+_SYSTEM = "system"
+
+
+class Process(NamedTuple):
+    """A row of the process table."""
+
+    name: str
+    command: list[str]
+    env: Mapping[str, str]
+
+
+def become(processes: Sequence[Process], urls: Sequence[str], lines: Sequence[str]) -> NoReturn:
+    """Replace this process by the supervisor of `processes`, which prints `lines` once every address responds.
+
+    It ends with 0 after a signal, and with 1 if a process ended or an address never responded.
+    """
+    readiness = os.path.join(os.path.dirname(__file__), "readiness.py")  # noqa: PTH118, PTH120 - without pathlib
+    waiting = Process("readiness", [*_alone(readiness), json.dumps(urls), json.dumps(lines)], {})
+    sys.stdout.flush()
+    # A signal that arrives before the supervisor has its handlers waits for them.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    command = [*_alone(__file__), json.dumps([waiting, *processes])]
+    os.execv(command[0], command)  # noqa: S606 - our own interpreter
+
+
+def _alone(file: str) -> list[str]:
+    """Return the command that runs a file which imports the standard library only. `-P`: its folder is not searched."""
+    return [sys.executable, "-P", file]
+
+
+class Child:
+    """A running process and the unfinished line of its output."""
+
+    def __init__(self, process: Process, color: int, *, is_read: bool) -> None:
+        self.name = process.name
+        self.color = color
+        self.code: int | None = None
+        self._rest = b""
+        self._popen = subprocess.Popen(  # noqa: S603 - our own table
+            process.command,
+            env={"PYTHONUNBUFFERED": "1", **os.environ, **process.env},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE if is_read else None,
+            stderr=subprocess.STDOUT if is_read else subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C in the terminal is for the supervisor
+        )
+        pipe = self._popen.stdout or self._popen.stderr
+        assert pipe is not None  # noqa: S101 - one of them is a pipe
+        self.pipe = pipe.fileno()
+        self.pid = self._popen.pid
+        os.set_blocking(self.pipe, False)
+
+    def read(self) -> list[str] | None:
+        """Return the lines that have arrived; None at the end of the output."""
+        try:
+            data = os.read(self.pipe, _LONGEST_LINE)
+        except BlockingIOError:
+            return []
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        if self._rest and (not data or len(self._rest) >= _LONGEST_LINE):
+            lines.append(self._rest)
+            self._rest = b""
+        if not data and not lines:
+            return None
+        return [line.decode("utf-8", "replace") for line in lines]
+
+    def send(self, number: int) -> None:
+        """Send a signal to the process and to what it started."""
+        if self.code is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self.pid, number)
+
+    def has_ended(self) -> bool:
+        """Return whether the process ended just now; kill what it left, because orphans keep ports and pipes open."""
+        if self.code is not None:
+            return False
+        # WNOWAIT keeps the dead process in the table, so that the id of its group cannot be reused.
+        if os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            return False
+        self.send(signal.SIGKILL)
+        self.code = self._popen.wait()
+        return True
+
+
+class Supervisor:
+    """The running processes. The first row of the table is the one that waits for the addresses: it ends with 0."""
+
+    def __init__(self, processes: Sequence[Process]) -> None:
+        self.trouble = ""
+        self._words: list[str] = []
+        self._stopped_at: float | None = None
+        self._width = max(len(name) for name in (_SYSTEM, *(process.name for process in processes[1:])))
+        self._is_colored = sys.stdout.isatty()
+        self._selector = selectors.DefaultSelector()
+        self._signals = self._heard_signals()
+        self._children: list[Child] = []
+        for index, process in enumerate(processes):
+            self._start(process, index)
+
+    def _heard_signals(self) -> socket.socket:
+        """Return a socket from which the numbers of arriving signals are read.
+
+        SIGHUP stops as well, except under nohup: processes have their own sessions and would go on without a terminal.
+        """
+        reading, writing = socket.socketpair()
+        for each in (reading, writing):
+            each.setblocking(False)
+        signal.set_wakeup_fd(writing.detach())
+        for number in (signal.SIGCHLD, *_ENDING):
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, lambda *_: None)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+        self._selector.register(reading, selectors.EVENT_READ)
+        return reading
+
+    def _start(self, process: Process, index: int) -> None:
+        child = Child(process, _COLORS[index % len(_COLORS)], is_read=index > 0)
+        self._children.append(child)
+        self._selector.register(child.pipe, selectors.EVENT_READ, child)
+        if index:
+            self._say(f"{child.name} started (pid={child.pid})")
+
+    def run(self) -> int:
+        """Pass on output until all processes have ended; return the exit code."""
+        while self._wait():
+            self._bury()
+        if self.trouble:
+            print(f"Stopped everything: {self.trouble}.", file=sys.stderr, flush=True)  # noqa: T201 - a person reads it
+        return 1 if self.trouble else 0
+
+    def _wait(self) -> bool:
+        """Handle what happens next. Return False when all processes have ended and their output was passed on."""
+        is_over = all(child.code is not None for child in self._children)
+        left = None if self._stopped_at is None else max(0.0, self._stopped_at + _STOP_SECONDS - time.monotonic())
+        ready = self._selector.select(0 if is_over else left)
+        for key, _ in ready:
+            if isinstance(key.data, Child):
+                self._pass_on(key.data)
+            else:
+                self._hear()
+        if left == 0.0:
+            for child in self._children:
+                child.send(signal.SIGKILL)
+        return bool(ready) or not is_over
+
+    def _hear(self) -> None:
+        for number in self._signals.recv(4096):
+            if number != signal.SIGCHLD:
+                self._say(f"{signal.Signals(number).name} received")
+                self._stop()
+
+    def _pass_on(self, child: Child) -> None:
+        lines = child.read()
+        if lines is None:
+            self._selector.unregister(child.pipe)
+        elif child is self._children[0]:
+            self._words += lines
+        else:
+            for line in lines:
+                self._print(child.name, line, child.color)
+
+    def _bury(self) -> None:
+        """Note which processes ended. The first that ends unasked ends all; the one that waits may end with 0."""
+        for child in self._children:
+            if not child.has_ended():
+                continue
+            trouble = f"{child.name} ended (code {child.code})"
+            if child is self._children[0]:
+                if child.code == 0:
+                    continue
+                trouble = " ".join(self._words + (child.read() or [])) or trouble
+            else:
+                self._say(f"{child.name} stopped (rc={child.code})")
+            if self._stopped_at is None:
+                self.trouble = trouble
+                self._stop()
+
+    def _stop(self) -> None:
+        if self._stopped_at is not None:
+            return
+        self._stopped_at = time.monotonic()
+        for child in self._children:
+            if child.code is None and child is not self._children[0]:
+                self._say(f"sending SIGTERM to {child.name} (pid {child.pid})")
+            child.send(signal.SIGTERM)
+
+    def _say(self, text: str) -> None:
+        self._print(_SYSTEM, text, 0)
+
+    def _print(self, name: str, line: str, color: int) -> None:
+        prefix = f"{time.strftime('%H:%M:%S')} {name.ljust(self._width)} | "
+        if self._is_colored:
+            prefix = f"\033[{color}m{prefix}\033[0m"
+        with suppress(OSError):  # a closed terminal: SIGHUP comes
+            print(prefix + line, flush=True)  # noqa: T201 - what this is for
+
+
+if __name__ == "__main__":
+    sys.exit(Supervisor([Process(*row) for row in json.loads(sys.argv[1])]).run())

@@ -1,0 +1,132 @@
+"""The supervisor of `gatewall up` with processes that misbehave. Real planes under it: tests/servers/test_up.py."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from gatewall.install import supervisor
+from tests.support.processes import PATIENCE, wait_until
+
+WAITS = "import time; time.sleep(600)"
+READY = "print('ready')"
+
+
+def python(name, code):
+    return [name, [sys.executable, "-c", code], {}]
+
+
+def supervise(readiness, *rows):
+    """Start the supervisor with a readiness process and others, each a line of Python."""
+    table = [python("readiness", readiness), *rows]
+    return subprocess.Popen(
+        [sys.executable, "-P", supervisor.__file__, json.dumps(table)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finished(process):
+    """Return code, lines without the time, and errors of a supervisor that ended."""
+    out, err = process.communicate(timeout=PATIENCE)
+    return process.returncode, [re.sub(r"^[\d:]{8} ", "", line) for line in out.splitlines()], err
+
+
+def test_imports_only_the_standard_library():
+    """What it holds in memory it holds as long as the gateway runs."""
+    code = (
+        f"import sys, runpy; runpy.run_path({supervisor.__file__!r}); print(*{{n.split('.')[0] for n in sys.modules}})"
+    )
+    run = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+
+    ours = set(run.stdout.split()) - sys.stdlib_module_names
+    assert not {name for name in ours if not name.startswith(("_", "sitecustomize", "usercustomize"))}
+    assert not {"asyncio", "http", "ssl", "logging"} & set(run.stdout.split())
+
+
+def test_output_is_passed_on_with_the_name_also_a_line_that_never_ends():
+    noisy = python("noisy", "import sys; print('one'); sys.stderr.write('two\\n'); print('three', end='')")
+
+    code, lines, err = finished(supervise(READY, noisy))
+
+    assert [line for line in lines if line.startswith("noisy")] == ["noisy  | one", "noisy  | two", "noisy  | three"]
+    assert (code, err) == (1, "Stopped everything: noisy ended (code 0).\n")
+
+
+def test_bytes_that_are_no_text_and_a_line_without_bound_do_not_stop_it():
+    code = "import os; os.write(1, b'\\xff\\n' + b'a' * 300_000 + b'\\n')"
+
+    _, lines, _ = finished(supervise(READY, python("odd", code)))
+
+    texts = [line.removeprefix("odd    | ") for line in lines if line.startswith("odd")]
+    assert texts[0] == "\N{REPLACEMENT CHARACTER}"
+    assert sum(len(text) for text in texts[1:]) == 300_000
+
+
+def test_address_that_never_responds_ends_everything_with_the_words_of_the_readiness_process():
+    code, lines, err = finished(supervise("import sys; sys.exit('it did not answer')", python("one", WAITS)))
+
+    assert (code, err) == (1, "Stopped everything: it did not answer.\n")
+    assert any(re.fullmatch(r"system \| one stopped \(rc=-15\)", line) for line in lines)
+
+
+def test_what_a_dead_process_started_is_killed_with_it():
+    orphan = f"import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', {WAITS!r}]).pid)"
+
+    _, lines, _ = finished(supervise(READY, python("mother", orphan), python("other", WAITS)))
+
+    (number,) = [int(line.partition("| ")[2]) for line in lines if line.startswith("mother")]
+    wait_until(lambda: not psutil.pid_exists(number), what="the end of the orphan")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
+def test_signal_stops_all_with_0_also_before_they_are_ready(number):
+    process = supervise(WAITS, python("one", "print('up'); " + WAITS))
+    assert process.stdout is not None
+    wait_until(lambda: "| up" in process.stdout.readline(), what="its output")
+
+    process.send_signal(number)
+    code, lines, err = finished(process)
+
+    assert (code, err) == (0, "")
+    assert f"system | {number.name} received" in lines
+
+
+def test_hang_up_is_ignored_under_nohup():
+    row = python("one", "print('up'); " + WAITS)
+    table = json.dumps([python("readiness", READY), row])
+    command = [sys.executable, "-P", supervisor.__file__, table]
+    with subprocess.Popen(["nohup", *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        wait_until(lambda: "| up" in process.stdout.readline(), what="its output")
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=PATIENCE)
+
+    assert process.returncode == 0
+    assert "SIGHUP" not in out
+
+
+def test_signal_that_arrives_before_it_has_handlers_is_not_lost():
+    """`gatewall up` blocks signals before it becomes the supervisor."""
+    table = json.dumps([python("readiness", WAITS), python("one", WAITS)])
+
+    def blocked():
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    run = subprocess.run(
+        [sys.executable, "-P", supervisor.__file__, table],
+        preexec_fn=blocked,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+    assert (run.returncode, "SIGTERM received" in run.stdout) == (0, True)
