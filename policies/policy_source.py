@@ -74,8 +74,10 @@ def _allowed(rows: QuerySet[AllowlistEntry]) -> tuple[AllowedNetwork, ...]:
 
 def domains() -> tuple[Domain, ...]:
     """Return the registered domains."""
-    rows = AuthorizedDomain.objects.values_list("id", "name", "access", "waf_monitor_until")
-    return tuple(Domain(id_, name, Access(access), seconds(until)) for id_, name, access, until in rows)
+    rows = AuthorizedDomain.objects.values_list("id", "name", "access", "waf_monitor_until", "identity_headers")
+    return tuple(
+        Domain(id_, name, Access(access), seconds(until), tuple(headers)) for id_, name, access, until, headers in rows
+    )
 
 
 def blocked_countries() -> tuple[BlockedCountry, ...]:

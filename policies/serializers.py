@@ -9,6 +9,7 @@ from rest_framework import serializers
 from audit.figures.used_resources import HitsOutput, LastHitOutput
 from gatewall.api.serializers import FlagField, MomentField, ShapedField, StrictInput, TextField, WholeNumberField
 from gatewall.engine.hosts import Access
+from gatewall.engine.identity_headers import KNOWN_HEADERS
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Category, Operator, Severity, Target, Transform
 from policies import validators
@@ -129,10 +130,16 @@ class AuthorizedDomainInput(StrictInput):
     access = serializers.ChoiceField(choices=[access.value for access in Access], required=False)
     remark = TextField(max_length=500, allow_blank=True, required=False)
     waf_monitor_until = MomentField(allow_null=True, required=False)
+    identity_headers = serializers.ListField(
+        child=serializers.ChoiceField(choices=KNOWN_HEADERS), max_length=len(KNOWN_HEADERS), required=False
+    )
     force = FlagField(required=False)
 
     def validate_name(self, name: str) -> str:
         return validators.canonical_domain(name)
+
+    def validate_identity_headers(self, names: list[str]) -> list[str]:
+        return list(dict.fromkeys(names))
 
     def validate_waf_monitor_until(self, until: datetime | None) -> datetime | None:
         return validators.monitoring_end(until)
@@ -141,9 +148,11 @@ class AuthorizedDomainInput(StrictInput):
 class AuthorizedDomainOutput(serializers.ModelSerializer[AuthorizedDomain]):
     """A registered domain."""
 
+    identity_headers = serializers.ListField(child=serializers.ChoiceField(choices=KNOWN_HEADERS))
+
     class Meta:
         model = AuthorizedDomain
-        fields = (*_RECORD, "name", "access", "remark", "waf_monitor_until")
+        fields = (*_RECORD, "name", "access", "remark", "waf_monitor_until", "identity_headers")
 
 
 class GeoBlockRuleInput(StrictInput):

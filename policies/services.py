@@ -169,10 +169,10 @@ def register_domain(
     name: str,
     access: str,
     remark: str = "",
-    waf_monitor_until: datetime | None = None,
     seed: bool = False,
     caller: Caller | None = None,
     force: bool = False,
+    **values: Any,
 ) -> AuthorizedDomain:
     """Register a domain.
 
@@ -183,8 +183,7 @@ def register_domain(
     is_first = not seed and not selectors.has_site()
     domain = AuthorizedDomain(created_by="" if seed else actor)
     with guard_against_lockout(caller, force=force):
-        values: dict[str, Any] = {"access": access, "remark": remark, "waf_monitor_until": waf_monitor_until}
-        rows.save(domain, Segment.DOMAINS, actor=actor, name=name, **values)
+        rows.save(domain, Segment.DOMAINS, actor=actor, name=name, access=access, remark=remark, **values)
     if is_first:
         system_settings.change(actor=actor, authorized_domains_mode=DomainsMode.REGISTERED.value)
     return domain

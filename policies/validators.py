@@ -13,6 +13,7 @@ from gatewall.api.translation import validation_error
 from gatewall.engine.addresses import canonical_text, parse_network
 from gatewall.engine.groups import ADMINS
 from gatewall.engine.hosts import Authority, parse_domain_name
+from gatewall.engine.identity_headers import KNOWN_HEADERS
 from gatewall.engine.messages import Refused
 from gatewall.engine.waf.patterns import PatternRefused, compile_pattern
 from gatewall.engine.waf.rules import Operator, Target, Transform
@@ -164,3 +165,10 @@ def validate_list_url(text: str) -> None:
         raise ValidationError(
             _("write a URL like https://lists.example/drop.txt, without query and user"), code="invalid"
         )
+
+
+def validate_identity_headers(value: Any) -> None:
+    """Raise ValidationError unless it is a list of distinct known identity headers."""
+    if not isinstance(value, list) or any(name not in KNOWN_HEADERS for name in value) or len(set(value)) < len(value):
+        words = _("must be a list of distinct names out of %(names)s")
+        raise ValidationError(words, params={"names": ", ".join(KNOWN_HEADERS)})

@@ -8,6 +8,7 @@ from ipaddress import IPv6Address
 import idna
 
 from gatewall.engine.addresses import is_port, parse_address
+from gatewall.engine.identity_headers import DEFAULT_HEADERS
 from gatewall.engine.messages import Refused
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.values import value
@@ -141,12 +142,14 @@ class Domain:
     """A registered domain: an exact host, or ``*.host`` for every name below it.
 
     ``waf_monitor_until`` (seconds since the epoch): before it, the WAF refuses nothing here, it only records.
+    ``identity_headers``: names of the headers that tell the site who the visitor is.
     """
 
     id: int
     name: str
     access: Access = Access.AUTHENTICATED
     waf_monitor_until: float | None = None
+    identity_headers: tuple[str, ...] = DEFAULT_HEADERS
 
 
 def parse_domain_name(text: str) -> str:
@@ -167,6 +170,8 @@ class DomainTable:
 
     def __init__(self, domains: Iterable[Domain] = ()) -> None:
         self._by_name = {domain.name: domain for domain in domains}
+        self.has_own_headers = any(each.identity_headers != DEFAULT_HEADERS for each in self._by_name.values())
+        """Whether a domain has other identity headers than the default; if not, answers skip the lookup."""
 
     def match(self, host: Host | None) -> Domain | None:
         """Return the domain of a host, or None. ``*.x`` matches any depth below ``x``, but not ``x``."""

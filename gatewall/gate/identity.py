@@ -1,8 +1,16 @@
 """Headers that tell the site who the visitor is. Pure."""
 
 from gatewall.engine.groups import ADMINS
+from gatewall.engine.hosts import Domain
+from gatewall.engine.identity_headers import DEFAULT_HEADERS, EMAIL_HEADERS, GROUPS_HEADERS, USER_HEADERS
 from gatewall.engine.model import Decision, Reason, Subject, SubjectKind
 
+_CARRIES = {
+    name: default
+    for default, names in zip(DEFAULT_HEADERS, (USER_HEADERS, EMAIL_HEADERS, GROUPS_HEADERS), strict=True)
+    for name in names
+}
+"""By header, the default one with the same value."""
 _PUBLIC = (Reason.HOST_PUBLIC, Reason.PATH_PUBLIC)
 
 
@@ -22,6 +30,13 @@ def identity_headers(decision: Decision) -> list[tuple[str, str]]:
         ("Remote-Groups", ",".join(groups_of(subject)) if is_person and (subject.groups or subject.is_admin) else ""),
         ("X-Gatewall-Subject-Kind", str(subject.kind)),
     ]
+
+
+def renamed(headers: list[tuple[str, str]], domain: Domain) -> list[tuple[str, str]]:
+    """Return identity headers under the names of a domain; a default name that it does not have is empty."""
+    names, values = domain.identity_headers, dict(headers)
+    chosen = [(name, values[_CARRIES[name]]) for name in names if name not in values]
+    return [(name, "" if name in DEFAULT_HEADERS and name not in names else value) for name, value in headers] + chosen
 
 
 def groups_of(subject: Subject) -> tuple[str, ...]:

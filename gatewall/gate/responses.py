@@ -7,7 +7,7 @@ from urllib.parse import quote_from_bytes
 from gatewall.engine.hosts import Host
 from gatewall.engine.model import AccessRequest, CredentialKind, Decision, Effect
 from gatewall.engine.snapshot import PolicySnapshot
-from gatewall.gate.identity import identity_headers
+from gatewall.gate.identity import identity_headers, renamed
 from gatewall.kernel.cookie_domain import guard_url
 from gatewall.server.answer_bytes import Answer
 
@@ -101,7 +101,11 @@ def answer(
     ]
     match decision.effect:
         case Effect.ALLOW:
-            headers += identity_headers(decision)
+            told = identity_headers(decision)
+            if policy is not None and policy.domains.has_own_headers and request is not None:
+                domain = policy.domains.match(request.host)
+                told = told if domain is None else renamed(told, domain)
+            headers += told
         case Effect.CHALLENGE if request is not None and policy is not None:
             scheme = "Basic" if _understands_basic(request) else "Gatewall"  # RFC 9110 section 11.6.1
             headers.append(("WWW-Authenticate", f'{scheme} realm="Gatewall"'))

@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from gatewall.api.caller import caller_of
 from gatewall.api.service_admin import ServiceAdmin, ServiceForm, actor, forced
 from gatewall.api.translation import translated
+from gatewall.engine.identity_headers import DEFAULT_HEADERS, KNOWN_HEADERS
 from gatewall.policy.resources import PolicyResource, Write
 from policies import cookie_reach, resources, selectors
 from policies.countries import COUNTRY_NAMES
@@ -75,6 +76,14 @@ class BlocklistForm(NetworkForm):
 class DomainForm(ForcedForm):
     """Edit a domain in any letter case and script."""
 
+    identity_headers = forms.MultipleChoiceField(
+        choices=[(name, name) for name in KNOWN_HEADERS],
+        required=False,
+        initial=DEFAULT_HEADERS,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="The request headers in which the site gets the user, e-mail address and groups of a visitor.",
+    )
+
     def clean_name(self) -> str:
         return canonical_domain(self.cleaned_data["name"])
 
@@ -126,7 +135,7 @@ class AuthorizedDomainAdmin(PolicyAdmin):
     list_filter = ("access",)
     search_fields = ("name", "remark")
     readonly_fields = ("waf_monitor_until", "waf_monitoring", "app_profiles", *_RECORD)
-    fields = ("name", "force", "access", "remark", *readonly_fields)
+    fields = ("name", "force", "access", "identity_headers", "remark", *readonly_fields)
 
     @admin.display(description=_("WAF"))
     def waf(self, domain: AuthorizedDomain) -> str:

@@ -3,10 +3,16 @@
 from django.db import models
 
 from gatewall.engine.hosts import Access
+from gatewall.engine.identity_headers import DEFAULT_HEADERS
 from gatewall.engine.segments import NAMES_DOMAINS
 from gatewall.kernel.changes import Recorded, Resource, api_fields
 from gatewall.models import Record, choices
 from policies import validators
+
+
+def default_identity_headers() -> list[str]:
+    """Return the names of a new domain's identity headers."""
+    return list(DEFAULT_HEADERS)
 
 
 class AuthorizedDomain(Record):
@@ -20,10 +26,19 @@ class AuthorizedDomain(Record):
         blank=True,
         help_text="Until then the WAF refuses nothing at this domain: it records what it would refuse.",
     )
+    identity_headers = models.JSONField(
+        default=default_identity_headers,
+        db_default=list(DEFAULT_HEADERS),
+        blank=True,
+        validators=[validators.validate_identity_headers],
+        help_text="The request headers in which the site gets the user, e-mail address and groups of a visitor.",
+    )
     waf_monitor_reported = models.DateTimeField(null=True, blank=True, editable=False)
     """The end of monitoring that was last reported by an event; no part of the policy."""
 
-    recorded = Recorded(Resource.DOMAINS, api_fields("name", "access", "remark", "waf_monitor_until"))
+    recorded = Recorded(
+        Resource.DOMAINS, api_fields("name", "access", "remark", "waf_monitor_until", "identity_headers")
+    )
     segments = NAMES_DOMAINS
 
     class Meta:

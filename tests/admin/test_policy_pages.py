@@ -169,6 +169,19 @@ def test_a_domain_is_registered_changed_and_removed(pages, decide):
     assert not AuthorizedDomain.objects.exists()
 
 
+def test_names_of_identity_headers_are_chosen_on_the_page_of_a_domain(pages, office):
+    page = f"/policies/authorizeddomain/{office.pk}/change/"
+
+    assert pages.submit(page, identity_headers=["X-Webauth-User", "Remote-Groups"]).status_code == 302
+    office.refresh_from_db()
+    assert office.identity_headers == ["X-Webauth-User", "Remote-Groups"]
+
+    assert pages.submit(page, identity_headers=["Host"]).status_code == 200
+    assert pages.submit(page, identity_headers=[]).status_code == 302
+    office.refresh_from_db()
+    assert office.identity_headers == []
+
+
 def test_a_domain_of_a_taken_name_is_refused(pages, office):
     before = revisions.current()
 

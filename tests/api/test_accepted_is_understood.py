@@ -93,6 +93,7 @@ BODIES = {
     "/authorized-domains": some(
         {"name": HOSTS}, access=st.sampled_from(["authenticated", "two_factor", "public", "denied"]), remark=WORDS,
         waf_monitor_until=MOMENTS,
+        identity_headers=st.lists(st.sampled_from(["X-Webauth-User", "X-Remote-Groups"]), max_size=2),
     ),
     "/groups": some(
         {"name": st.one_of(st.from_regex(r"[a-zA-Z0-9._-]{1,8}", fullmatch=True), WORDS)},

@@ -69,6 +69,7 @@ FIELDS = {
         "access": "authenticated",
         "remark": "",
         "waf_monitor_until": None,
+        "identity_headers": ["Remote-User", "Remote-Email", "Remote-Groups"],
     },
     "/geo-block-rules": {**RECORD, "country_code": "NZ", "country_name": "New Zealand", "remark": "", "hits": 0},
     "/groups": {

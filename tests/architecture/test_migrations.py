@@ -15,6 +15,7 @@ from django.db.models import (
     ForeignKey,
     Index,
     IntegerField,
+    JSONField,
     PositiveIntegerField,
     Q,
     UniqueConstraint,
@@ -71,6 +72,7 @@ def test_tables_of_few_rows_are_tables(loader):
     [
         ("audit", ops.AddField("accesslog", "tls", CharField(max_length=8, null=True))),
         ("audit", ops.AddField("accesslog", "bot", BooleanField(db_default=False))),
+        ("audit", ops.AddField("accesslog", "names", JSONField(db_default=["one"]))),
         ("audit", AddIndexOnline("accesslog", BY_COUNTRY)),
         ("audit", ops.AlterField("accesslog", "node", CharField(max_length=200))),
         ("audit", ops.AlterField("accesslog", "node", CharField(max_length=100, help_text="the host"))),

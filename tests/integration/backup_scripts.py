@@ -81,3 +81,17 @@ if connection.vendor == "postgresql":
         cursor.execute("SELECT count(*) FROM audit_accesslog_default")
         out["default_partition"] = cursor.fetchone()[0]
 """
+LATER_COLUMNS = (
+    ("accounts_challenge", "amr"),
+    ("gatewall_pendingconfirmation", "problem_message"),
+    ("gatewall_pendingconfirmation", "cause"),
+    ("gatewall_systemsettings", "shadow_cpu_percent"),
+    ("gatewall_systemsettings", "signed_identity"),
+    ("gatewall_systemsettings", "account_notices"),
+    ("gatewall_systemsettings", "remember_device_days"),
+    ("gatewall_systemsettings", "mail_language"),
+    ("policies_authorizeddomain", "identity_headers"),
+    ("policies_authorizeddomain", "waf_monitor_until"),
+    ("policies_authorizeddomain", "waf_monitor_reported"),
+)
+"""Columns that the backup of the earlier release does not have, by table."""

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from django.db.migrations.loader import MigrationLoader
 
-from tests.integration.backup_scripts import FURNISH, LOG_ROWS, STATE, WRITE
+from tests.integration.backup_scripts import FURNISH, LATER_COLUMNS, LOG_ROWS, STATE, WRITE
 from tests.postgres import KEEPS_COMMITS, server
 from tests.support.backups import Content, Site
 from tests.support.processes import BASE
@@ -233,18 +233,7 @@ def tables_after(migrations):
 def test_a_backup_of_an_earlier_release_is_migrated(site, tmp_path, database):
     site.ok("backup", tmp_path / "backup")
     content = Content.read(tmp_path / "backup").without_column("accounts_user", "is_auditor")
-    for table, column in (
-        ("accounts_challenge", "amr"),
-        ("gatewall_pendingconfirmation", "problem_message"),
-        ("gatewall_pendingconfirmation", "cause"),
-        ("gatewall_systemsettings", "shadow_cpu_percent"),
-        ("gatewall_systemsettings", "signed_identity"),
-        ("gatewall_systemsettings", "account_notices"),
-        ("gatewall_systemsettings", "remember_device_days"),
-        ("gatewall_systemsettings", "mail_language"),
-        ("policies_authorizeddomain", "waf_monitor_until"),
-        ("policies_authorizeddomain", "waf_monitor_reported"),
-    ):
+    for table, column in LATER_COLUMNS:
         content = content.without_column(table, column)
     first = {"accounts": "0004_list_order", "policies": "0003_list_order", "gatewall": "0013_problem_message"}
     first["licensing"] = "0002_app_tokens"  # which needs later ones of policies

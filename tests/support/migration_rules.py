@@ -133,7 +133,7 @@ def _add_field(operation: Any, model: str, state: ProjectState, history: History
         return
     if not _may_be_left_out(new):
         yield "not-null", f"{what}: the release before inserts rows without it: null=True or db_default"
-    if new.db_default is not NOT_PROVIDED and not isinstance(new.db_default, (Value, Now, str, int, float, bool)):
+    if new.db_default is not NOT_PROVIDED and not isinstance(new.db_default, (Value, Now, str, int, float, bool, list)):
         yield "rewrite", f"{what}: its default is not the same for all rows, which rewrites the table"
     if not history.few(model) and _has_index(new):
         yield "index", f"{what}: its index is built while nobody may write: AddIndexOnline afterwards"

@@ -8,15 +8,12 @@ from joserfc import jwt
 from joserfc.errors import ExpiredTokenError, InvalidClaimError
 from joserfc.jwk import KeySet
 
-from tests.support.processes import request, send, token_of, wait_until
+from gatewall.engine.identity_headers import KNOWN_HEADERS
+from tests.support.processes import api, request, send, token_of, wait_until
 
 HEADER = "X-Gatewall-Identity"
-ALIASES = [
-    f"{prefix}-{what}"
-    for prefix in ("Remote", "X-Forwarded", "X-Webauth", "X-Remote", "X-Auth-Request")
-    for what in ("User", "Email", "Groups")
-]
-"""The names that a gate may give an identity; each sample copies them from its answer."""
+ALIASES = KNOWN_HEADERS
+"""The names that a domain may choose; each sample copies them from the gate's answer."""
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +24,13 @@ def signed(wall):
     send(control, token, "PUT", "/system/settings", {"signed_identity": "ES256"})
     yield
     send(control, token, "PUT", "/system/settings", {"signed_identity": "off"})
+
+
+@pytest.fixture(scope="module")
+def named(wall):
+    """Return the host of a domain that chooses the names of its identity headers."""
+    names = ["X-Webauth-User", "X-Remote-Groups"]
+    return api(wall.behind.control, "/authorized-domains", name="named.example", identity_headers=names)["name"]
 
 
 def test_site_verifies_the_identity_from_the_keys_at_the_public_address(front, signed, cookie):
@@ -65,3 +69,12 @@ def test_identity_of_any_name_arrives_from_the_gate_alone(stub, sent):
 
     if status != 400:  # Envoy serves nobody who names forwarding headers in Connection
         assert {name: stub.site.last.get_all(name) for name in said} == {name: ["the-gate"] for name in said}
+
+
+def test_site_gets_the_identity_under_the_names_of_its_domain(front, named, cookie):
+    sent = {"Host": named, "Cookie": cookie, **dict.fromkeys(KNOWN_HEADERS, "forged")}
+    wait_until(lambda: request(front.port, "/", sent).status == 200, what="the domain")
+
+    told = {name: value for name in KNOWN_HEADERS if (value := front.site.last[name])}
+
+    assert told == {"X-Webauth-User": "admin", "X-Remote-Groups": "admins"}
