@@ -88,7 +88,9 @@ UNMEASURED = files(
 """They reach no branch that others do not, and take twice as long where branches are counted."""
 TYPED = (
     *files("tests/integration", "backup", "restore_revoked"),
-    *files("tests/docs", "api_examples", "backup_page", "how_to_pages", "troubleshooting"),
+    *files(
+        "tests/docs", "api_examples", "backup_page", "how_to_pages", "operator_pages", "troubleshooting", "tutorial"
+    ),
 )
 """They run commands and servers, unlike their neighbors."""
 IN_PROCESS = (

@@ -20,10 +20,14 @@ from tests.support.upstream import Upstream
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "how-to"
 ALL = sorted(path.stem for path in FOLDER.glob("*.md") if path.stem != "README")
-PAGES = [page for page in ALL if "\ngatewall proxy-config " in (FOLDER / f"{page}.md").read_text()]
+OF_AN_OPERATOR = ["first-site", "policy-in-git", "send-mail"]
+"""The pages that protect no application; test_operator_pages.py and the test of their name use their lines."""
+PAGES = [
+    page
+    for page in ALL
+    if page not in OF_AN_OPERATOR and "\ngatewall proxy-config " in (FOLDER / f"{page}.md").read_text()
+]
 """The pages of applications."""
-OF_AN_OPERATOR = ["policy-in-git", "send-mail"]
-"""The pages that protect no application; tests/docs/test_policy_in_git.py and test_send_mail.py use their lines."""
 TASKS = [page for page in ALL if page not in [*PAGES, *OF_AN_OPERATOR]]
 """The pages about rules for a part of a site that is guarded already."""
 OUTLINE = ["What you will have", "Lines to copy", "How to see that it works"]

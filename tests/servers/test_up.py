@@ -100,7 +100,7 @@ def test_up_serves_the_demo_and_a_signal_stops_all_of_it(home, ports, tmp_path, 
     assert survivors(children) == []
 
 
-def test_what_the_first_start_prints_is_what_the_readme_says(ports, tmp_path):
+def test_what_the_first_start_prints_is_what_the_tutorial_says(ports, tmp_path):
     """But for the log of the processes. A person's ports, folder and password stand for those of the test."""
     log, home = tmp_path / "up.log", tmp_path / "var"
     env = environment(home, **ports)
@@ -114,7 +114,7 @@ def test_what_the_first_start_prints_is_what_the_readme_says(ports, tmp_path):
     printed = "\n".join(own).partition("\nready")[0].replace(str(home), "var").replace(password, "PASSWORD")
     for name, usual in {"GATEWALL_PORT": "9999", "GATEWALL_AUTH_PORT": "9998", "GATEWALL_DEMO_PORT": "8080"}.items():
         printed = printed.replace(f":{ports[name]}/", f":{usual}/")
-    block = (BASE / "README.md").read_text().partition("```text\n")[2].partition("\nready\n```")[0]
+    block = (BASE / "docs" / "tutorial.md").read_text().partition("```text\n")[2].partition("\nready\n```")[0]
     installed = block[: block.index("made ")].splitlines()
 
     assert printed == block.removeprefix("\n".join([*installed, ""]))

@@ -1,0 +1,48 @@
+"""README.md and its Chinese form: short, with the same lines to type, figures and pictures, which other pages hold."""
+
+import re
+
+import pytest
+
+from tests.docs.links import BASE, DOCS, targets
+
+PAGES = [BASE / "README.md", BASE / "README.zh-CN.md"]
+_BLOCK = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_it_has_under_200_lines_and_three_of_them_run_it(page):
+    text = page.read_text()
+
+    assert len(text.splitlines()) < 200
+    (lines,) = _BLOCK.findall(text)
+    assert [line.partition(" ")[0] for line in lines.splitlines()] == ["git", "export", "gatewall"]
+
+
+def test_both_forms_have_the_same_lines_figures_and_pictures():
+    english, chinese = (page.read_text() for page in PAGES)
+
+    def figures(text):
+        table = re.findall(r"\|[^|]*\d[^|]*\| \[.*", text)
+        return [sorted(re.findall(r"\d[\d,.]*\d", line.rpartition("](")[0])) for line in table]
+
+    assert _BLOCK.findall(english) == _BLOCK.findall(chinese)
+    assert figures(english) == figures(chinese)
+    assert len(figures(english)) >= 5
+    assert [each for each in targets(PAGES[0]) if each.endswith(".png")] == [
+        each for each in targets(PAGES[1]) if each.endswith(".png")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("page", "figures"),
+    [
+        ("performance.md", ["| 422 (", "| 192 (", "| 4.34 (", "| 77.88 ("]),
+        ("waf.md", ["97.39 / 95.61", "0 / 0.060", "Refused: 3 of 3445"]),
+        ("reliability.md", ["1009189 answers", "1011 changes", "37731 answers", "101 kills"]),
+    ],
+)
+def test_its_figures_are_those_of_the_page_that_it_names(page, figures):
+    text = (DOCS / page).read_text()
+
+    assert [figure for figure in figures if figure not in text] == []
