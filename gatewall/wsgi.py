@@ -12,6 +12,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gatewall.settings")
 django_application = get_wsgi_application()
 get_resolver().url_patterns  # noqa: B018 - imports all pages now: a worker that says it answers is not to make one wait
 
+from gatewall.agent import in_control_plane  # noqa: E402 - Django first
 from gatewall.gate.build import build_gate  # noqa: E402 - as above
 from gatewall.gate.gate import Gate  # noqa: E402 - as above
 from gatewall.gate.shadow_follower import ShadowFollower, reports_folder  # noqa: E402 - as above
@@ -30,8 +31,11 @@ def build_control_plane_gate(config: Config) -> Gate:
 
 
 gate = build_control_plane_gate(settings.CONFIG)
-application = AuthShim(django_application, gate, settings.ROOT_PATH, close_old_connections)
+agent = in_control_plane.AgentThread() if uptime.is_served() and in_control_plane.is_wanted() else None
+application = AuthShim(django_application, gate, settings.ROOT_PATH, close_old_connections, agent)
 first_run.announce()
+if agent is not None:
+    agent.start()
 if uptime.is_served():
     Standby(policy_files(settings.CONFIG), run_folder(settings.CONFIG.home)).start()
     if gate.shadow is not None:

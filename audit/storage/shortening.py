@@ -127,10 +127,14 @@ class Budget:
         self._due_at = float("-inf")
         self._is_over = False
 
+    def is_due(self) -> bool:
+        """Return whether the next turn measures; otherwise it does nothing."""
+        return self._clock() >= self._due_at
+
     def turn(self, at: datetime, max_bytes: int) -> Shortened:
         """Shrink the log if it is over its limit. Raises django.db.Error."""
         done = Shortened()
-        if self._clock() < self._due_at:
+        if not self.is_due():
             return done
         size = self._meter.measure()
         tallies.note(tallies.LOG_BYTES, size.used, at)

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 
+from django.conf import settings
 from django.db import Error, close_old_connections
 from django.utils import timezone
 
@@ -28,6 +29,7 @@ from gatewall.publication.nodes import report_node
 from gatewall.publication.publisher import publish
 from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.files import PolicyFiles, Stamp
+from gatewall.snapshot.host_paths import node_name, policy_files, run_folder
 from gatewall.snapshot.notification import AgentLock, Lease, Listener, listening
 from gatewall.snapshot.worker_report import living_workers, workers_folder
 from gatewall.whatif import waf_monitoring
@@ -67,6 +69,12 @@ class Agent:
         self._refused: list[str] = []
         self._reported_at = timezone.now() - _REPORT_EVERY
         self._tidied_at = timezone.now() - housekeeping.EVERY
+
+    @classmethod
+    def of_this_host(cls) -> "Agent":
+        """Return the agent with this installation's folders."""
+        home = settings.GATEWALL_HOME
+        return cls(policy_files(settings.CONFIG), run_folder(home), node_name(), LogShipper(home / "spool"))
 
     def lead(self, should_stop: Callable[[], bool]) -> None:
         """Wait for the host's leader lock, then take turns until stopped."""

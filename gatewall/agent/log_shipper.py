@@ -20,6 +20,8 @@ from gatewall.snapshot.host_paths import node_name
 logger = logging.getLogger(__name__)
 
 _RETRY_SECONDS = 2.0
+_UPKEEP_SECONDS = 5.0
+"""How often SQLite's files are looked after while nothing is shipped: other processes write too."""
 _HOUSEKEEPING = timedelta(hours=1)
 _PRUNED_AT_ONCE = 2_000
 """Per turn, between which new records are shipped."""
@@ -42,6 +44,7 @@ class LogShipper(Loop):
         self._complete_until: float | None = None
         self._looked: Looked = {}
         self._upkeep = Upkeep()
+        self._upkept_at = float("-inf")
         self._budget = shortening.Budget()
         self._watch = Watch(settings.GATEWALL_TRUSTED_PROXIES)
 
@@ -56,7 +59,7 @@ class LogShipper(Loop):
     def _work(self) -> None:
         began = time.monotonic()
         self.failing = "the access log is not shipped"
-        ingest.ship(self._spool, self._looked, self._stop.is_set, self._watch.observe)
+        shipped = ingest.ship(self._spool, self._looked, self._stop.is_set, self._watch.observe)
         self.failing = "the access log is not looked through"
         self._watch.turn(timezone.now())
         if self._stop.is_set():
@@ -64,8 +67,11 @@ class LogShipper(Loop):
         self._complete_until = began
         self.failing = "the access log is not tidied up"
         self._tidy(timezone.now())
-        self._upkeep.turn()
-        self._shorten(timezone.now())
+        if shipped or began - self._upkept_at >= _UPKEEP_SECONDS:
+            self._upkeep.turn()
+            self._upkept_at = began
+        if self._budget.is_due():
+            self._shorten(timezone.now())
 
     def _tidy(self, at: datetime) -> None:
         if self._tidied_at is not None and abs(at - self._tidied_at) < _HOUSEKEEPING:  # abs: the clock may be set back

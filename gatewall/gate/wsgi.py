@@ -5,7 +5,7 @@ Django would answer 400 where the gate answers 403, decode the path and fold hea
 
 from collections.abc import Callable, Iterable, Iterator
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Protocol
 
 from gatewall.gate import bodies, headers, routes
 from gatewall.gate.after_answers import AfterAnswers
@@ -22,11 +22,26 @@ StartResponse = Callable[..., Any]
 Application = Callable[[Environ, StartResponse], Iterable[bytes]]
 
 
+class Background(Protocol):
+    """Work beside the requests of a process."""
+
+    def stop(self) -> None:
+        """Have it end. Returns at once."""
+
+    def join(self) -> None:
+        """Return when it has ended."""
+
+
 class AuthShim:
     """WSGI middleware: answers the gate's paths, and passes other requests to the application."""
 
     def __init__(
-        self, application: Application, gate: Gate, root_path: str, before_decision: Callable[[], object]
+        self,
+        application: Application,
+        gate: Gate,
+        root_path: str,
+        before_decision: Callable[[], object],
+        background: Background | None = None,
     ) -> None:
         """``before_decision`` runs before each decision (Django's database connections need it)."""
         self._application = application
@@ -34,6 +49,7 @@ class AuthShim:
         self._root_path = root_path
         self._before_decision = before_decision
         self._after = AfterAnswers(gate.shadow) if gate.shadow is not None else None
+        self._background = background
 
     def bounds(self, target: bytes, length: int | None) -> BodyBounds:
         """Return how the body of a request is read: for the gate as on the data plane."""
@@ -58,9 +74,16 @@ class AuthShim:
         shadow, after = self._gate.shadow, self._after
         return _ThenCall(parts, after.wake) if shadow is not None and after and shadow.is_waiting else parts
 
+    def stop_background(self) -> None:
+        """Have the work beside the requests end while the last requests are answered."""
+        if self._background is not None:
+            self._background.stop()
+
     def close(self) -> None:
         """Flush the records of this worker to disk; a request under way still gets its record."""
         self._gate.close()
+        if self._background is not None:
+            self._background.join()
 
 
 class _ThenCall:

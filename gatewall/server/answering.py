@@ -64,6 +64,9 @@ class AnsweringWorker(Worker):  # type: ignore[misc] # gunicorn has no types
     def make_server(self) -> Server:
         """Build the server of this worker; called inside its event loop."""
 
+    def stop_background(self) -> None:
+        """Have work beside the requests end; called before the last requests are answered."""
+
     @abstractmethod
     def end_at_once(self, ends: asyncio.Event) -> None:
         """Handle SIGINT and SIGQUIT."""
@@ -79,6 +82,7 @@ class AnsweringWorker(Worker):  # type: ignore[misc] # gunicorn has no types
         self.report_ready()
         beats = loop.create_task(self._beat())
         await ends.wait()
+        self.stop_background()
         await server.stop(self.stop_seconds, self.lingering_seconds)
         self.wsgi.close()  # flushes its records to disk
         beats.cancel()

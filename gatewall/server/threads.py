@@ -18,6 +18,10 @@ class ThreadsWorker(AnsweringWorker):
         listening = [each.sock for each in self.sockets]
         return ThreadedServer(self.wsgi, listening, bounds_of, threads=self.cfg.threads)
 
+    def stop_background(self) -> None:
+        """Tell the application, if it has work beside the requests."""
+        getattr(self.wsgi, "stop_background", lambda: None)()
+
     def end_at_once(self, ends: asyncio.Event) -> None:
         """Stop as soon as the threads have answered."""
         self.lingering_seconds = 0.0

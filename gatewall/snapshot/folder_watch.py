@@ -27,6 +27,11 @@ class FolderWatch:
             self._descriptor = -1
         self._watch()
 
+    @property
+    def is_woken(self) -> bool:
+        """Whether a file that is put in place ends a wait early."""
+        return self._descriptor >= 0
+
     def wait(self, seconds: float) -> None:
         """Return when a file was put in place since the last call, or after this many seconds."""
         if self._descriptor < 0:

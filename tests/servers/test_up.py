@@ -132,7 +132,7 @@ COMMAND_OF = {"nginx": "nginx.conf", "auth": "data_plane.conf.py", "agent": "age
 )
 def test_child_that_dies_ends_everything_with_a_line_that_names_it(home, ports, tmp_path, name):
     log = tmp_path / "up.log"
-    with running(UP, log=log, env=environment(home, **ports, **ONE_WORKER)) as process:
+    with running(UP, log=log, env=environment(home, **ports, GATEWALL_WORKERS="2")) as process:
         wait_until(lambda: is_ready(process, log), what="the line with ready")
         children = descendants(process.pid)
         masters = psutil.Process(process.pid).children()

@@ -5,14 +5,12 @@ from contextlib import suppress
 from threading import Event
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import Error
 
 from gatewall.agent.agent import Agent
-from gatewall.agent.log_shipper import LogShipper
 from gatewall.publication.nodes import forget
-from gatewall.snapshot.host_paths import node_name, policy_files, run_folder
+from gatewall.snapshot.host_paths import node_name
 
 
 class Command(BaseCommand):
@@ -25,9 +23,7 @@ class Command(BaseCommand):
         stop = Event()
         for signal_number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(signal_number, lambda *_: stop.set())
-        home = settings.GATEWALL_HOME
-        agent = Agent(policy_files(settings.CONFIG), run_folder(home), node_name(), LogShipper(home / "spool"))
-        agent.lead(stop.is_set)
+        Agent.of_this_host().lead(stop.is_set)
         if options["forget_host"]:
             with suppress(Error):  # otherwise it is removed after a week of silence
                 forget(node_name())

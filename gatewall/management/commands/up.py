@@ -10,6 +10,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.db import connections
 
+from gatewall.agent import in_control_plane
 from gatewall.health import health
 from gatewall.install import demo, ports, supervisor
 from gatewall.install.plane_start import PLANES
@@ -41,7 +42,7 @@ class Command(BaseCommand):
 
         here = demo.reachable(settings.GATEWALL_BIND)
         control = f"http://{demo.authority(here, settings.GATEWALL_PORT)}"
-        processes = [own("agent", "agent"), own("control", "control_plane"), own("auth", "data_plane")]
+        processes = own_processes(settings.CONFIG.workers)
         urls = [f"{control}{settings.ROOT_PATH}/health/ready"]
         if settings.GATEWALL_AUTH_SOCKET is None:
             urls.append(f"http://{demo.authority(here, settings.GATEWALL_AUTH_PORT)}{settings.ROOT_PATH}/health/ready")
@@ -103,9 +104,16 @@ class Command(BaseCommand):
         return [demo_site(site), supervisor.Process("nginx", demo.nginx_command(binary, folder), {})]
 
 
-def own(name: str, command: str) -> supervisor.Process:
+def own_processes(workers: int) -> list[supervisor.Process]:
+    """Return the planes and the agent; with one worker of each plane the control plane runs the agent."""
+    if workers == 1:
+        return [own("control", "control_plane", {in_control_plane.VARIABLE: "1"}), own("auth", "data_plane")]
+    return [own("agent", "agent"), own("control", "control_plane"), own("auth", "data_plane")]
+
+
+def own(name: str, command: str, env: dict[str, str] | None = None) -> supervisor.Process:
     """Return a process that runs one of our commands."""
-    return supervisor.Process(name, [sys.executable, str(settings.BASE_DIR / "manage.py"), command], {})
+    return supervisor.Process(name, [sys.executable, str(settings.BASE_DIR / "manage.py"), command], env or {})
 
 
 def demo_site(bind: str) -> supervisor.Process:

@@ -1,0 +1,68 @@
+"""`gatewall up` with one worker of each plane: the control plane runs the agent, and the data plane stands alone."""
+
+import signal
+import sqlite3
+import sys
+from contextlib import closing
+
+import psutil
+
+from gatewall.install.ports import free_port
+from tests.support.processes import (
+    BROWSER,
+    PATIENCE,
+    environment,
+    no_agent_leads,
+    prepare,
+    request,
+    running,
+    wait_until,
+)
+
+UP = [sys.executable, "manage.py", "up", "--no-demo"]
+
+
+def stored(home):
+    """Return how many answers are in the access log."""
+    with closing(sqlite3.connect(home / "gatewall.sqlite3")) as database:
+        return database.execute("SELECT count(*) FROM audit_accesslog").fetchone()[0]
+
+
+def workers_of(process, configuration):
+    """Return the workers of the plane with this configuration file."""
+    masters = [each for each in process.children() if any(word.endswith(configuration) for word in each.cmdline())]
+    return masters[0].children()
+
+
+def test_the_only_worker_runs_the_agent_and_another_one_takes_over_when_it_is_killed(tmp_path):
+    prepare(tmp_path / "home")
+    home, log = tmp_path / "home", tmp_path / "up.log"
+    ports = {name: str(free_port()) for name in ("GATEWALL_PORT", "GATEWALL_AUTH_PORT")}
+    asked = {**BROWSER, "X-Forwarded-Host": "localhost", "X-Forwarded-Uri": "/"}
+
+    def ask():
+        return request(int(ports["GATEWALL_AUTH_PORT"]), "/wall/auth", asked).status
+
+    with running(UP, log=log, env=environment(home, **ports, GATEWALL_WORKERS="1")) as process:
+        wait_until(lambda: "\nready" in log.read_text(), what="the line with ready")
+        everything = psutil.Process(process.pid)
+        count = len(everything.children(recursive=True))
+        before = ask()
+        wait_until(lambda: stored(home) == 1, what="the record in the database")
+
+        (killed,) = workers_of(everything, "gunicorn.conf.py")
+        killed.kill()
+        meanwhile = ask()
+        wait_until(
+            lambda: killed.pid not in [each.pid for each in workers_of(everything, "gunicorn.conf.py")], what="it"
+        )
+        wait_until(lambda: not no_agent_leads(home), what="the next agent")
+        wait_until(lambda: stored(home) == 2, what="the second record")
+
+        last = ask()
+        process.send_signal(signal.SIGTERM)
+        code = process.wait(PATIENCE)
+
+    assert (count, before, meanwhile, last, code) == (4, 401, 401, 401, 0)
+    assert stored(home) == 3  # the last one too: an agent ships what is there when it ends
+    assert "Traceback" not in log.read_text()
