@@ -89,7 +89,8 @@ UNMEASURED = files(
 TYPED = (
     *files("tests/integration", "backup", "restore_revoked"),
     *files(
-        "tests/docs", "api_examples", "backup_page", "how_to_pages", "operator_pages", "troubleshooting", "tutorial"
+        "tests/docs",
+        *("api_examples", "backup_page", "how_to_pages", "operator_pages", "site", "troubleshooting", "tutorial"),
     ),
 )
 """They run commands and servers, unlike their neighbors."""

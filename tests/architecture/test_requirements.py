@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 BASE = Path(__file__).resolve().parents[2]
-LOCKS = ("requirements", "requirements-demo", "requirements-dev")
+LOCKS = ("requirements", "requirements-demo", "requirements-docs", "requirements-dev")
 ENTRY = re.compile(r"([^\s\\][^\\]*?) \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)")
 
 
@@ -113,7 +113,7 @@ def test_every_dependency_of_an_installation_has_its_reason():
 def test_what_is_tested_is_what_is_installed():
     tested = locked("requirements-dev")
 
-    assert {**tested, **locked("requirements"), **locked("requirements-demo")} == tested
+    assert {**tested, **locked("requirements"), **locked("requirements-demo"), **locked("requirements-docs")} == tested
     there = {name: distribution(name).version for name, each in tested.items() if each.is_for_us}
     assert there == {name: tested[name].version for name in there}
 
