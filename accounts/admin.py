@@ -16,10 +16,11 @@ from accounts.identity_providers import selectors as identity_providers
 from accounts.identity_providers.admin import IdentityProviderAdmin
 from accounts.links.admin import LinksAdmin, offer_to
 from accounts.links.requests import Offer
-from accounts.models import LinkPurpose, Passkey, Session, User
+from accounts.models import LinkPurpose, Passkey, Session, TotpDevice, User
 from accounts.passkeys.admin import PasskeyAdmin
 from accounts.sign_in import code_entry, reauthentication, recovery
 from accounts.token_removal import kinds_to_revoke
+from accounts.totp_devices.admin import TotpDeviceAdmin
 from gatewall.api.request_notes import REFUSAL, RequestNote
 from gatewall.api.service_admin import (
     CREDENTIALS,
@@ -32,7 +33,7 @@ from gatewall.api.service_admin import (
 )
 from gatewall.kernel.refusals import Refusal
 
-__all__ = ["ApiTokenAdmin", "IdentityProviderAdmin", "PasskeyAdmin", "UserAdmin"]
+__all__ = ["ApiTokenAdmin", "IdentityProviderAdmin", "PasskeyAdmin", "TotpDeviceAdmin", "UserAdmin"]
 _REVOKE = ("revoke_git_tokens", "revoke_app_tokens", "revoke_api_tokens")
 _CHANGE_ONLY = (*_REVOKE, "forget_second_factor", "unlock_code_entry", *CREDENTIALS)
 _SECOND_FACTOR_FIELDS = ("forget_second_factor", "unlock_code_entry")
@@ -60,7 +61,7 @@ class UserForm(ServiceForm):
     )
     forget_second_factor = forms.BooleanField(
         required=False,
-        help_text="For a user who has lost it: deletes app, passkeys and recovery codes, and ends every session.",
+        help_text="For a user who has lost it: deletes apps, passkeys and recovery codes, and ends every session.",
     )
     unlock_code_entry = forms.BooleanField(
         required=False,
@@ -177,13 +178,12 @@ class UserAdmin(LinksAdmin):
 
     @admin.display(boolean=True)
     def second_factor(self, user: User) -> bool:
-        device = getattr(user, "totp", None)
-        has_passkey: bool = getattr(user, "has_passkey", False)
-        return has_passkey or (device is not None and device.confirmed_at is not None)
+        return bool(getattr(user, "has_passkey", False) or getattr(user, "has_app", False))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         has_passkey = Exists(Passkey.objects.filter(user=OuterRef("pk")))
-        rows: QuerySet[User] = super().get_queryset(request).select_related("totp").annotate(has_passkey=has_passkey)
+        has_app = Exists(TotpDevice.objects.filter(user=OuterRef("pk"), confirmed_at__isnull=False))
+        rows: QuerySet[User] = super().get_queryset(request).annotate(has_passkey=has_passkey, has_app=has_app)
         return rows
 
     def create_row(self, request: HttpRequest, **values: Any) -> User:

@@ -192,16 +192,25 @@ class ApiToken(Record):
 
 
 class TotpDevice(models.Model):
-    """Authenticator app of a user; the second factor is on once it is confirmed.
+    """Authenticator app of a user; the second factor is on once one is confirmed. At most one waits to be confirmed.
 
     ``last_step`` is the time step of the last accepted code, to prevent replay.
     """
 
-    user = models.OneToOneField(User, on_delete=models.CASCADE, primary_key=True, related_name="totp")
-    sealed_secret = models.CharField(max_length=255)
-    created_at = models.DateTimeField()
-    confirmed_at = models.DateTimeField(null=True)
-    last_step = models.BigIntegerField(default=0)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="totp_devices", editable=False)
+    name = models.CharField(max_length=100, blank=True, default="", db_default="")
+    sealed_secret = models.CharField(max_length=255, editable=False)
+    created_at = models.DateTimeField(editable=False)
+    confirmed_at = models.DateTimeField(null=True, editable=False)
+    last_step = models.BigIntegerField(default=0, editable=False)
+    last_used_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        verbose_name = "authenticator app"
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return self.name or "Authenticator app"
 
 
 class RecoveryCode(models.Model):

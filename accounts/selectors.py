@@ -91,7 +91,12 @@ def longest_session_life(at: datetime) -> timedelta:
 
 def has_second_factor(user: User) -> bool:
     """Return whether the user has confirmed an authenticator app, or has a passkey."""
-    return TotpDevice.objects.filter(user=user, confirmed_at__isnull=False).exists() or has_passkey(user)
+    return totp_devices_of(user.pk).exists() or has_passkey(user)
+
+
+def totp_devices_of(user_id: int) -> QuerySet[TotpDevice]:
+    """Return the confirmed authenticator apps of a user."""
+    return TotpDevice.objects.filter(user_id=user_id, confirmed_at__isnull=False)
 
 
 def has_passkey(user: User) -> bool:

@@ -11,6 +11,7 @@ from accounts.passkeys.views import PasskeyBegin, PasskeyFinish, Passkeys
 from accounts.remembered_devices.views import RememberedDevices
 from accounts.sign_in import views as sign_in_views
 from accounts.sign_in.login import ADMIN_LOGIN
+from accounts.totp_devices.views import TotpDevices
 
 _USER = r"users/(?P<user_id>[0-9]{1,18})"
 router = SimpleRouter(trailing_slash=False)
@@ -19,6 +20,7 @@ router.register("api-tokens", ApiTokens, basename="api-tokens")
 router.register("identity-providers", IdentityProviders, basename="identity-providers")
 router.register(rf"{_USER}/passkeys", Passkeys, basename="passkeys")
 router.register(rf"{_USER}/remembered-devices", RememberedDevices, basename="remembered-devices")
+router.register(rf"{_USER}/totp-devices", TotpDevices, basename="totp-devices")
 router.register(rf"{_USER}/sessions", views.Sessions, basename="sessions")
 
 urlpatterns = [

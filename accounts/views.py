@@ -29,6 +29,7 @@ from accounts.sign_in.serializers import (
     RecoveryCodesOutput,
     SignedInOutput,
     SwitchOffInput,
+    TotpSetupInput,
     TotpSetupOutput,
     signed_in,
 )
@@ -137,33 +138,34 @@ class _UserView(ApiView):
 
 
 class TotpSetup(_UserView):
-    """Create a TOTP secret and its QR code, to be confirmed by a code."""
+    """Create a TOTP secret and its QR code, to be confirmed by a code. With a ``name`` also for another app."""
 
-    @operation(body=ReauthenticationInput, answer=TotpSetupOutput, refuses=(409,))
+    @operation(body=TotpSetupInput, answer=TotpSetupOutput, refuses=(409,))
     def post(self, request: Request, user_id: str) -> Response:
-        body, user = self.body(ReauthenticationInput), self.user
+        body, user = self.body(TotpSetupInput), self.user
         self.require_fresh(body)
-        setup = totp.begin_setup(user, at=timezone.now())
+        setup = totp.begin_setup(user, name=body.get("name", ""), at=timezone.now())
         uri = setup.otpauth_uri
         images = {"qr_code": totp_codes.qr_png(uri), "qr_svg": totp_codes.qr_svg(uri)}
         return Response({"secret": setup.secret, "otpauth_uri": uri, **images})
 
 
 class TotpConfirm(_UserView):
-    """Enable the second factor with its first code; return the recovery codes, once."""
+    """Confirm an app by its first code; the first one enables the second factor and returns recovery codes, once."""
 
     @operation(body=ConfirmInput, answer=RecoveryCodesOutput, refuses=(409,))
     def post(self, request: Request, user_id: str) -> Response:
         body, visitor = self.body(ConfirmInput), browser.visitor(request)
         user, at = self.user, timezone.now()
         codes = reauthentication.confirm_second_factor(user, body["code"], visitor=visitor, at=at)
-        own = uuid.UUID(session_token(request)["jti"]) if self.is_own and request.auth else None
-        services.end_sessions_besides(user, own, at=at)  # those sessions were opened without the second factor
+        if codes:
+            own = uuid.UUID(session_token(request)["jti"]) if self.is_own and request.auth else None
+            services.end_sessions_besides(user, own, at=at)  # those sessions were opened without the second factor
         return Response({"recovery_codes": codes})
 
 
 class Totp(_UserView):
-    """Disable the second factor."""
+    """Remove all authenticator apps."""
 
     http_method_names = ["delete", "options"]
 
@@ -176,7 +178,7 @@ class Totp(_UserView):
 
 
 class TotpDisable(Totp):
-    """Disable the second factor by POST, for proxies that drop the body of a DELETE."""
+    """Remove all authenticator apps by POST, for proxies that drop the body of a DELETE."""
 
     http_method_names = ["post", "options"]
 

@@ -31,6 +31,8 @@ class EventKind(StrEnum):
     TWO_FACTOR_ENABLED = "two-factor.enabled", EventSeverity.INFO
     TWO_FACTOR_DISABLED = "two-factor.disabled", EventSeverity.MEDIUM
     TWO_FACTOR_RECOVERED = "two-factor.recovered", EventSeverity.HIGH
+    TOTP_DEVICE_ADDED = "totp-device.added", EventSeverity.INFO
+    TOTP_DEVICE_REMOVED = "totp-device.removed", EventSeverity.MEDIUM
     DEVICE_REMEMBERED = "device.remembered", EventSeverity.INFO
     DEVICE_FORGOTTEN = "device.forgotten", EventSeverity.INFO
     PASSKEY_ADDED = "passkey.added", EventSeverity.INFO

@@ -30,6 +30,8 @@ SINGLE = frozenset(
         EventKind.TWO_FACTOR_ENABLED,
         EventKind.TWO_FACTOR_DISABLED,
         EventKind.TWO_FACTOR_RECOVERED,
+        EventKind.TOTP_DEVICE_ADDED,
+        EventKind.TOTP_DEVICE_REMOVED,
         EventKind.DEVICE_REMEMBERED,
         EventKind.DEVICE_FORGOTTEN,
         EventKind.PASSKEY_ADDED,

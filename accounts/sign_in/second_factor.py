@@ -12,7 +12,7 @@ from gatewall.kernel.refusals import Gone
 
 
 def switch_off_app(user: User, *, actor: str, client_ip: str | None = None) -> None:
-    """Remove the authenticator app, and with the last second factor the recovery codes. Raises Gone if it is off."""
+    """Remove all authenticator apps, and with the last second factor the recovery codes. Raises Gone if none is on."""
     with transaction.atomic():
         if not totp.remove(user):
             raise Gone("the second factor is not on")

@@ -75,6 +75,12 @@ class ReauthenticationInput(StrictInput):
     password = password_field(required=False)
 
 
+class TotpSetupInput(ReauthenticationInput):
+    """The name of the app, required for another one; the user's password, unless the sign-in is fresh."""
+
+    name = TextField(max_length=100, required=False)
+
+
 class SwitchOffInput(ReauthenticationInput):
     """The user's password or a code, unless the sign-in is fresh."""
 

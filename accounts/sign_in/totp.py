@@ -1,4 +1,7 @@
-"""Sign-in method: codes of an authenticator app (TOTP). Set it up, verify codes, remove it."""
+"""Sign-in method: codes of authenticator apps (TOTP). Set one up, verify codes of any, remove all.
+
+Each app has its own secret and its own last accepted time step (replay); guesses count for the account, not the app.
+"""
 
 import logging
 from dataclasses import dataclass, field
@@ -6,7 +9,9 @@ from datetime import datetime
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 
+from accounts import selectors
 from accounts.models import TotpDevice, User
 from accounts.remembered_devices import services as remembered_devices
 from accounts.sign_in import recovery_codes, totp_codes
@@ -17,12 +22,20 @@ from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.refusals import Conflict, Gone, Invalid
 
 logger = logging.getLogger(__name__)
+MAX_DEVICES = 5
+"""Authenticator apps per user."""
 
 
 class TotpEnabled(Conflict):
-    """The second factor is on: disable it before setting up another app."""
+    """An app is on: another one needs a name."""
 
     code = "totp-enabled"
+
+
+class TooManyTotpDevices(Conflict):
+    """The user has the maximum number of authenticator apps."""
+
+    code = "too-many-totp-devices"
 
 
 class TotpNotSetUp(Conflict):
@@ -46,48 +59,59 @@ class Setup:
     otpauth_uri: str = field(repr=False)
 
 
-def begin_setup(user: User, *, at: datetime) -> Setup:
-    """Create a new secret, to be confirmed by a code. Raises TotpEnabled, Gone."""
+def begin_setup(user: User, *, at: datetime, name: str = "") -> Setup:
+    """Create a new secret, to be confirmed by a code; it replaces one that waits. Another app needs a name.
+
+    Raises TotpEnabled, TooManyTotpDevices, ValidationError, Gone.
+    """
     secret = totp_codes.new_secret()
     with transaction.atomic():
-        device = _locked_device(user)
-        if device is not None and device.confirmed_at is not None:
-            raise TotpEnabled("the second factor is on: switch it off first")
-        TotpDevice.objects.filter(user=user).delete()
+        _lock(user)
+        confirmed = selectors.totp_devices_of(user.pk).count()
+        if confirmed and not name:
+            raise TotpEnabled("the second factor is on: give another app a name, or switch it off first")
+        if confirmed >= MAX_DEVICES:
+            raise TooManyTotpDevices(f"a user has at most {MAX_DEVICES} authenticator apps: remove one first")
+        _waiting(user).delete()
         sealed = Sealer(settings.GATEWALL_DATA_KEYS).seal(secret, context=sealing_context(user.pk))
-        TotpDevice.objects.create(user=user, sealed_secret=sealed, created_at=at)
+        device = TotpDevice(user=user, name=name, sealed_secret=sealed, created_at=at)
+        device.clean_fields(exclude=["user"])
+        device.save(force_insert=True)
     return _setup(user, secret)
 
 
 def pending_setup(user: User) -> Setup | None:
     """Return the unconfirmed secret; None if there is none or it cannot be decrypted."""
-    device = TotpDevice.objects.filter(user=user, confirmed_at__isnull=True).first()
+    device = _waiting(user).first()
     secret = _secret(device) if device is not None else None
     return None if secret is None else _setup(user, secret)
 
 
 @transaction.atomic
 def confirm_setup(user: User, code: str, *, at: datetime, client_ip: str | None = None) -> list[str]:
-    """Enable the second factor and return its recovery codes, which cannot be shown again.
+    """Confirm the app that waits. The first one enables the second factor: return recovery codes, never shown again.
 
-    Raises TotpEnabled, TotpNotSetUp, WrongSetupCode, Gone.
+    Return none for another app: the recovery codes stay. Raises TotpEnabled, TotpNotSetUp,
+    WrongSetupCode, Gone.
     """
-    device = _locked_device(user)
-    if device is None:
+    _lock(user)
+    device, is_first = _waiting(user).first(), not is_set_up(user)
+    if device is None and is_first:
         raise TotpNotSetUp("set an authenticator app up first")
-    if device.confirmed_at is not None:
+    if device is None:
         raise TotpEnabled("the second factor is on already")
     step = _matching_step(device, totp_codes.plain(code), at)
     if step is None:
         raise WrongSetupCode("this is not the code that the app shows now")
-    TotpDevice.objects.filter(user=user).update(confirmed_at=at, last_step=step)
+    TotpDevice.objects.filter(pk=device.pk).update(confirmed_at=at, last_step=step)
     remembered_devices.forget_all(user)
-    record_event(Event(EventKind.TWO_FACTOR_ENABLED, at, client_ip, user))
-    return recovery_codes.replace(user)
+    kind = EventKind.TWO_FACTOR_ENABLED if is_first else EventKind.TOTP_DEVICE_ADDED
+    record_event(Event(kind, at, client_ip, user, detail={"device": device.name}))
+    return recovery_codes.replace(user) if is_first else []
 
 
 def remove(user: User) -> bool:
-    """Delete the secret, also of an unconfirmed setup; return whether the app was in use."""
+    """Delete all secrets, also of an unconfirmed setup; return whether an app was in use."""
     was_on = is_set_up(user)
     TotpDevice.objects.filter(user=user).delete()
     return was_on
@@ -95,7 +119,7 @@ def remove(user: User) -> bool:
 
 def is_set_up(user: User) -> bool:
     """Return whether the user has confirmed an authenticator app."""
-    return TotpDevice.objects.filter(user=user, confirmed_at__isnull=False).exists()
+    return selectors.totp_devices_of(user.pk).exists()
 
 
 def is_code(text: str) -> bool:
@@ -104,25 +128,33 @@ def is_code(text: str) -> bool:
 
 
 def use_code(user: User, code: str, at: datetime) -> bool:
-    """Use up a code; return whether it is correct. Only one of concurrent uses succeeds, also across hosts."""
-    device = TotpDevice.objects.filter(user=user, confirmed_at__isnull=False).first()
-    step = _matching_step(device, totp_codes.plain(code), at) if device is not None else None
-    if device is None or step is None:
-        return False
-    # Do not compare the sealed text: key rotation seals the same secret again.
-    unused = TotpDevice.objects.filter(user=user, last_step__lt=step, created_at=device.created_at)
-    return bool(unused.update(last_step=step))
+    """Use up a code of any of the user's apps; return whether it is correct.
+
+    Only one of concurrent uses succeeds, also across hosts.
+    """
+    typed = totp_codes.plain(code)
+    # Check all apps before any is used, so that the time does not tell which one matched.
+    steps = {device.pk: _matching_step(device, typed, at) for device in selectors.totp_devices_of(user.pk)}
+    return any(
+        TotpDevice.objects.filter(pk=pk, last_step__lt=step).update(last_step=step, last_used_at=at)
+        for pk, step in steps.items()
+        if step is not None
+    )
 
 
 def _setup(user: User, secret: bytes) -> Setup:
     return Setup(totp_codes.base32(secret), totp_codes.otpauth_uri(secret, user.username))
 
 
-def _locked_device(user: User) -> TotpDevice | None:
-    """Return the device and lock its user's row. Raises Gone if the user was deleted."""
+def _lock(user: User) -> None:
+    """Lock the user's row. Raises Gone if they were deleted."""
     if not User.objects.select_for_update().filter(pk=user.pk).exists():
         raise Gone(_("the user was deleted in the meantime"))
-    return TotpDevice.objects.filter(user=user).first()
+
+
+def _waiting(user: User) -> QuerySet[TotpDevice]:
+    """Return the app that waits to be confirmed."""
+    return TotpDevice.objects.filter(user=user, confirmed_at__isnull=True)
 
 
 def _matching_step(device: TotpDevice, code: str, at: datetime) -> int | None:
@@ -145,5 +177,5 @@ def _secret(device: TotpDevice) -> bytes | None:
 
 
 def sealing_context(user_id: int) -> str:
-    """Return the sealing context, which binds a secret to its user's row."""
+    """Return the sealing context, which binds a secret to its user: another user's does not open in its place."""
     return f"totp:{user_id}"

@@ -31,7 +31,7 @@ REFUSAL_CODES = frozenset({
     "too-many-api-tokens", "too-many-app-tokens", "too-many-attempts", "too-many-backtests",
     "too-many-git-tokens", "too-many-groups",
     "too-many-identity-providers", "too-many-passkeys", "too-many-waf-rules", "too-many-webhooks", "totp-enabled",
-    "user-disabled",
+    "too-many-totp-devices", "user-disabled",
     "totp-not-set-up", "user-removed", "webhook-disabled", "would-lock-you-out",
 })  # fmt: skip
 """Codes of services; each is the ``code`` of a ``gatewall.kernel.refusals.Refusal``, or the

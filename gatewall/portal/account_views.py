@@ -9,12 +9,13 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts import browser, selectors, services
 from accounts.identity_providers import selectors as identity_providers
-from accounts.models import User
+from accounts.models import TotpDevice, User
 from accounts.passkeys import services as passkeys
 from accounts.remembered_devices import selectors as remembered
 from accounts.remembered_devices import services as remembered_devices
-from accounts.sign_in import passkey_browser, reauthentication, second_factor, totp
+from accounts.sign_in import passkey_browser, reauthentication, second_factor
 from accounts.token_removal import kinds_to_revoke
+from accounts.totp_devices import services as totp_devices
 from gatewall.kernel.devices import name_of
 from gatewall.kernel.refusals import Gone
 from gatewall.portal import pages, passkey_views, probe_cookies, token_lists
@@ -24,6 +25,9 @@ _ROWS, _PASSKEYS = 5, 3  # per page
 _DONE = {
     "password": _("Your password is changed. Your other devices are signed out."),
     "second-factor-off": _("The second factor is off."),
+    "app": _("The app is added."),
+    "app-renamed": _("The app has a new name."),
+    "app-removed": _("The app is removed. Delete the account in the app as well."),
     "session": _("That session is ended."),
     "device-forgotten": _("That browser asks for the second factor again."),
     "git-token": _("The git token is deleted."),
@@ -91,6 +95,24 @@ class SwitchOff(AccountForm):
         reauthentication.require_password_or_code(user, **sent, visitor=browser.visitor(request), at=pages.now())
         second_factor.switch_off_app(user, actor=user.username, client_ip=browser.visitor(request).client_ip)
         return see_other(pages.account_url(done="second-factor-off"))
+
+
+class RenameApp(AccountForm):
+    """Change the name of one of the visitor's authenticator apps."""
+
+    def send(self, request: HttpRequest) -> HttpResponse:
+        totp_devices.rename(_own_app(request, self.caller.user), name_of_form(request))
+        return see_other(pages.account_url(done="app-renamed"))
+
+
+class RemoveApp(AccountForm):
+    """Remove one of the visitor's authenticator apps, with a fresh sign-in, the password or a code."""
+
+    def send(self, request: HttpRequest) -> HttpResponse:
+        self.reauthenticate(request)
+        user, visitor = self.caller.user, browser.visitor(request)
+        totp_devices.remove(_own_app(request, user), actor=user.username, client_ip=visitor.client_ip)
+        return see_other(pages.account_url(done="app-removed"))
 
 
 class AddPasskey(AccountForm):
@@ -165,7 +187,9 @@ def overview(request: HttpRequest, caller: Caller, status: int = 200, **words: o
     session_page = Paginator(sessions, _ROWS).get_page(request.GET.get("sessions"))
     context = {
         "user": user,
-        "has_app": totp.is_set_up(user),
+        "authenticators": Paginator(selectors.totp_devices_of(user.pk), _PASSKEYS).get_page(
+            request.GET.get("authenticators")
+        ),
         "passkeys": Paginator(selectors.passkeys_of(user.pk), _PASSKEYS).get_page(request.GET.get("passkeys")),
         "passkey_domain": party.id if party else "",
         "sessions": session_page,
@@ -178,6 +202,14 @@ def overview(request: HttpRequest, caller: Caller, status: int = 200, **words: o
         **words,
     }
     return pages.page(request, "account", context, status=status, scripts_call_us=party is not None)
+
+
+def _own_app(request: HttpRequest, user: User) -> TotpDevice:
+    """Return the visitor's app that the form names. Raises Gone."""
+    row = selectors.totp_devices_of(user.pk).filter(pk=number_of_form(request)).first()
+    if row is None:
+        raise Gone("there is no such app")
+    return row
 
 
 def number_of_form(request: HttpRequest) -> int:

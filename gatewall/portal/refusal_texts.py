@@ -34,6 +34,7 @@ _KNOWN = {
     "too-many-passkeys": gettext_lazy("You have as many passkeys as anybody may have. Remove one first."),
     "too-many-app-tokens": gettext_lazy("You have as many app tokens as anybody may have. Delete one first."),
     "too-many-git-tokens": gettext_lazy("You have as many git tokens as anybody may have. Delete one first."),
+    "too-many-totp-devices": gettext_lazy("You have as many apps as anybody may have. Remove one first."),
     "totp-enabled": gettext_lazy("The second factor is on already."),
     "totp-not-set-up": gettext_lazy("Please begin the set-up again."),
 }

@@ -3,7 +3,6 @@
 from contextlib import suppress
 
 from django.http import HttpRequest, HttpResponse
-from django.utils.translation import gettext as _
 
 from accounts import browser, selectors, services
 from accounts.sign_in import login, reauthentication, totp, totp_codes
@@ -11,7 +10,7 @@ from accounts.sign_in.methods import union
 from accounts.sign_in.totp import Setup
 from gatewall.engine.auth_methods import APP_CODE
 from gatewall.kernel.refusals import Gone
-from gatewall.portal import pages, passkey_views
+from gatewall.portal import account_views, pages, passkey_views
 from gatewall.portal.pages import Caller, OwnForm
 
 
@@ -59,16 +58,16 @@ class StepUp(OwnForm):
 
 
 class Enrol(OwnForm):
-    """Begin the set-up of an authenticator app: create a secret and show it."""
+    """Begin the set-up of an authenticator app, also of another one: create a secret and show it."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
-        user, at = self.caller.user, pages.now()
+        user, at, name = self.caller.user, pages.now(), account_views.name_of_form(request)
         if reauthentication.is_fresh(self.caller.signed_in_at, at):
-            return _setup_page(request, totp.begin_setup(user, at=at))
+            return _setup_page(request, totp.begin_setup(user, name=name, at=at))
         reauthentication.require_password(
             user, pages.text_of(request, "password"), visitor=browser.visitor(request), at=at
         )
-        setup = totp.begin_setup(user, at=at)
+        setup = totp.begin_setup(user, name=name, at=at)
         token = pages.replace_session(request, self.caller, amr=tuple(self.caller.token["amr"]))
         response = _setup_page(request, setup)
         browser.set_session(response, request, token.text, expires_at=token.expires_at)
@@ -90,14 +89,21 @@ class ConfirmEnrolment(OwnForm):
             raise reauthentication.ReauthenticationRequired("begin again, with your password")
         code = request.POST.get("code", "")
         codes = reauthentication.confirm_second_factor(user, code, visitor=browser.visitor(request), at=at)
-        words = {"codes": codes, "username": user.username}
-        response = pages.page(request, "recovery_codes", words, return_url=pages.return_url_of(request))
+        response = self._confirmed(request, codes)
         amr = union(self.caller.token["amr"], (APP_CODE,))
         with suppress(Gone):  # if the session ended meanwhile, show the codes anyway
             token = pages.replace_session(request, self.caller, amr=amr)
-            services.end_sessions_besides(user, token.jti, at=at)
+            if codes:
+                services.end_sessions_besides(user, token.jti, at=at)  # opened without the second factor
             browser.set_session(response, request, token.text, expires_at=token.expires_at)
         return response
+
+    def _confirmed(self, request: HttpRequest, codes: list[str]) -> HttpResponse:
+        """Return the page of the recovery codes or, after another app, the way to the account page."""
+        if not codes:
+            return pages.see_other(pages.account_url(done="app"))
+        words = {"codes": codes, "username": self.caller.user.username}
+        return pages.page(request, "recovery_codes", words, return_url=pages.return_url_of(request))
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
         fresh = reauthentication.is_fresh(self.caller.signed_in_at, pages.now())
@@ -119,8 +125,7 @@ def _offer(
     request: HttpRequest, caller: Caller, return_url: str | None, error: str = "", status: int = 200
 ) -> HttpResponse:
     if selectors.has_second_factor(caller.user):
-        words = {"title": _("Second factor"), "error": error}
-        return pages.page(request, "message", words, return_url=return_url, status=status)
+        return account_views.overview(request, caller, status, error=error)
     fresh = reauthentication.is_fresh(caller.signed_in_at, pages.now())
     asked = {"ask_password": not fresh, "error": error, "username": caller.user.username}
     return pages.page(request, "enrol", asked, return_url=return_url, status=status)

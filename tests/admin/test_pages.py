@@ -9,7 +9,7 @@ from django.contrib.staticfiles import finders
 
 from accounts.api_tokens import services as api_tokens
 from accounts.identity_providers import services as providers
-from accounts.models import Passkey, User
+from accounts.models import Passkey, TotpDevice, User
 from accounts.sign_in import login
 from accounts.visitor import Visitor
 from audit.models import SecurityEvent
@@ -70,6 +70,9 @@ def rows(alice, bob):
         webhook,
         webhooks.send_test(webhook, actor="test"),
         Mail.objects.create(kind="password-changed", user=bob, at=bob.created_at),
+        TotpDevice.objects.create(
+            user=bob, name="tablet", sealed_secret="s3aled", created_at=bob.created_at, confirmed_at=bob.created_at
+        ),
         Passkey.objects.create(
             user=bob, name="phone", credential_id="id-of-key", public_key="cose-key", rp_id="a.example"
         ),
@@ -88,6 +91,7 @@ def rows(alice, bob):
         "c0rp-s",
         "id-of-key",
         "cose-key",
+        "s3aled",
         webhook.sealed_secret,
         PASSWORD,
         *User.objects.values_list("password", flat=True),

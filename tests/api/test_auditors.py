@@ -4,8 +4,9 @@ import pytest
 
 from accounts import services
 from accounts.sign_in import login
+from tests.api.routes import PUBLIC, ROUTES, SELF, SIGNED_IN, WHO, path_of
 from tests.api.test_scopes import SCOPES, SESSION_ONLY
-from tests.api.test_who_may import PUBLIC, ROUTES, SELF, SIGNED_IN, WHO, path_of, routes, status
+from tests.api.test_who_may import routes, status
 from tests.support.proxies import PASSWORD, Api, a_token, a_user, code_of
 from webhooks import services as webhooks
 

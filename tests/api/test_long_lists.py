@@ -57,6 +57,7 @@ SHORT = {
     "/identity-providers": "at most 20",
     "/users/{bob}/passkeys": "registered by hand, by one user",
     "/users/{bob}/remembered-devices": "at most 20 of one user",
+    "/users/{bob}/totp-devices": "at most five of one user",
     "/webhooks": "typed by hand",
     "/webhooks/{bob}/deliveries": "of one webhook, and deleted when they are old (webhooks/outbox.py)",
     "/policy/backtest": "asked for by hand",

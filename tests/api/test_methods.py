@@ -3,7 +3,7 @@
 import pytest
 
 from gatewall.kernel.request_bodies import MAX_BODY, MAX_LARGE_BODY
-from tests.api.test_who_may import ROUTES, WHO, path_of
+from tests.api.routes import ROUTES, WHO, path_of
 
 pytestmark = pytest.mark.django_db
 NAMES = sorted({name for name, _ in ROUTES})

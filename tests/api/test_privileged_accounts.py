@@ -9,8 +9,8 @@ from django.utils import timezone
 from accounts.models import AccountLink, IdentityProvider, Passkey, RecoveryCode, TotpDevice
 from licensing.models import AppToken, GitToken
 from tests.api.own import OLD
+from tests.api.routes import path_of
 from tests.api.test_scopes import SCOPES
-from tests.api.test_who_may import path_of
 from tests.support.proxies import (
     PASSWORD,
     Api,
@@ -73,6 +73,7 @@ def test_what_users_write_permits_on_a_user_is_known():
             "passkeys-detail",
             "sessions-detail",
             "remembered-devices-detail",
+            "totp-devices-detail",
         ),
         *("totp", "totp-setup", "totp-confirm", "totp-disable", "totp-unlock"),
         *("password", "invitation", "user-password-reset"),

@@ -15,8 +15,8 @@ from gatewall.api.codes import PROBLEM_CODES
 from gatewall.api.resources import Resource
 from gatewall.api.views import ApiView
 from tests.api.resources import CHANGEABLE, KINDS, make
+from tests.api.routes import PAGES, WHO, patterns, verbs
 from tests.api.test_scopes import SCOPES
-from tests.api.test_who_may import PAGES, WHO, patterns, verbs
 from tests.support.proxies import PASSWORD, Api, a_token
 
 COMMITTED = Path(__file__).resolve().parents[2] / "docs" / "openapi.json"

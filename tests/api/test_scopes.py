@@ -2,13 +2,13 @@
 
 import pytest
 
-from tests.api.test_who_may import LINKS, MANAGED, NO_PUT, PUBLIC, ROUTES, TOTP, WHO, path_of
+from tests.api.routes import LINKS, MANAGED, NO_PUT, PUBLIC, ROUTES, TOTP, WHO, path_of
 from tests.support.proxies import an_api_token, with_api_token
 
 NO_PUT_OF = {(name, "PUT") for name in NO_PUT}
 OF_USERS = (
     *("users", "licenses", "git-tokens", "app-tokens", "passkeys", "sessions", "remembered-devices"),
-    "identity-providers",
+    *("totp-devices", "identity-providers"),
 )
 POLICY = tuple(name for name in MANAGED if name not in {*OF_USERS, "webhooks"})
 
@@ -42,7 +42,10 @@ SCOPES = {
     "users:write": {
         *((f"{name}-list", "POST") for name in ("users", "licenses", "git-tokens", "app-tokens", "identity-providers")),
         *((f"{name}-detail", "DELETE") for name in OF_USERS),
-        *((f"{name}-detail", "PUT") for name in ("users", "licenses", "passkeys", "identity-providers")),
+        *(
+            (f"{name}-detail", "PUT")
+            for name in ("users", "licenses", "passkeys", "totp-devices", "identity-providers")
+        ),
         *((name, "POST") for name in (*TOTP, *LINKS, "totp-unlock")),
         *(("totp", "DELETE"), ("password", "PUT")),
     },

@@ -4,7 +4,7 @@ import pytest
 
 from accounts.models import ApiToken, User
 from licensing.models import GitToken, License
-from tests.api.test_who_may import ROUTES, path_of
+from tests.api.routes import ROUTES, path_of
 from tests.support.proxies import PASSWORD, a_git_token, a_license, a_token, an_api_token
 
 pytestmark = pytest.mark.django_db

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import resolve
 
-from tests.api.test_who_may import verbs
+from tests.api.routes import verbs
 from tests.support.proxies import PASSWORD, ROOT
 
 PUBLIC = """

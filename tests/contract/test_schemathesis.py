@@ -188,6 +188,9 @@ def row(wall, admin, bob, monkeypatch, tmp_path):
             ).pk
         ),
         "/users/{user_id}/remembered-devices/{id}": remembered_device,
+        "/users/{user_id}/totp-devices/{id}": lambda: (
+            bob.totp_devices.create(name="phone", created_at=timezone.now(), confirmed_at=timezone.now()).pk
+        ),
         "/api-tokens/{id}": lambda: admin.post("/api-tokens", {"name": "ci", "scopes": ["logs:read"]}).json()["id"],
         "/users/{user_id}/sessions/{jti}": session,
         "/policy/revisions/{id}": revision,

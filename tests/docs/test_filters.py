@@ -8,7 +8,7 @@ from audit.log.filters import FILTERS
 from audit.spool.secret_names import is_secret_name
 from gatewall.api.filters import ListFilters
 from gatewall.api.resources import Resource
-from tests.api.test_who_may import patterns
+from tests.api.routes import patterns
 from tests.docs.test_tables import rows, words
 
 LISTS = {

@@ -14,7 +14,7 @@ from django.test import Client
 
 from audit.models import AccessLog
 from audit.storage import ingest
-from tests.api.test_who_may import ROUTES, path_of
+from tests.api.routes import ROUTES, path_of
 from tests.support.canaries import found_in, spellings_of, whole_database, whole_folder
 from tests.support.cast import base64url
 from tests.support.dialects import DIALECTS

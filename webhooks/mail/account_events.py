@@ -42,6 +42,8 @@ KINDS: Mapping[EventKind, Callable[[Event], MailKind | None]] = {
     EventKind.TWO_FACTOR_ENABLED: lambda _: MailKind.FACTOR_ADDED,
     EventKind.TWO_FACTOR_DISABLED: lambda _: MailKind.FACTOR_REMOVED,
     EventKind.TWO_FACTOR_RECOVERED: lambda _: MailKind.FACTOR_REMOVED,
+    EventKind.TOTP_DEVICE_ADDED: lambda _: MailKind.FACTOR_ADDED,
+    EventKind.TOTP_DEVICE_REMOVED: lambda _: MailKind.FACTOR_REMOVED,
     EventKind.PASSKEY_ADDED: lambda _: MailKind.FACTOR_ADDED,
     EventKind.PASSKEY_REMOVED: lambda _: MailKind.FACTOR_REMOVED,
     EventKind.DEVICE_REMEMBERED: lambda _: MailKind.DEVICE_REMEMBERED,

@@ -209,8 +209,9 @@ _PASSKEY_COLUMNS = (
     "user_id, created_at, created_by, name, credential_id, public_key, user_handle, rp_id, sign_count, transports,"
     " backup_eligible, backed_up, last_used_at"
 )
+_TOTP_COLUMNS = "user_id, name, sealed_secret, created_at, confirmed_at, last_step, last_used_at"
 _SECOND_FACTORS = (
-    ("accounts_totpdevice", "user_id, sealed_secret, created_at, confirmed_at, last_step", "present_totp"),
+    ("accounts_totpdevice", _TOTP_COLUMNS, "present_totp"),
     ("accounts_recoverycode", "user_id, digest", "present_code"),
     ("accounts_wrongcodes", "user_id, number, blocked_until", "present_wrong"),
     ("accounts_passkey", _PASSKEY_COLUMNS, "present_passkey"),

@@ -1,0 +1,1 @@
+"""Authenticator apps of users (TOTP devices): names, removal."""
