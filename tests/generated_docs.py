@@ -14,6 +14,7 @@ from gatewall.engine.access_rules.rules import PathMatch, PathPattern
 from gatewall.engine.hosts import Access
 from gatewall.engine.steps import STEPS, Step
 from policies.app_profiles.loading import AppProfile, ProfileRule, profiles
+from tests.generated_reference import commands, reasons
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -127,6 +128,16 @@ PARTS = {
         "| Setting | Default | Values | Meaning |\n|---|---|---|---|\n",
         r"(?:\| `\w+` \| .*\n)*",
         settings,
+    ),
+    "the commands": ("reference/commands.md", "<!-- commands -->\n", r"(?:(?!<!-- /commands).*\n)*", commands),
+    "the reasons": (
+        "reference/reasons.md",
+        (
+            "| Reason | Status | What it means | What the visitor reads | What to do where no exemption is offered |\n"
+            "|---|---|---|---|---|\n"
+        ),
+        r"(?:\| `[\w-]+` \| .*\n)*",
+        reasons,
     ),
 }
 """What is derived: its page, the text in front of it, what it looks like, and the function that writes it."""

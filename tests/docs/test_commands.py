@@ -10,7 +10,7 @@ from django.core.management import get_commands, load_command_class
 from gatewall.management import command_groups
 
 BASE = Path(__file__).resolve().parents[2]
-FOLDERS = (BASE / "docs", BASE / "docs" / "how-to", BASE / "docs" / "proxies")
+FOLDERS = (BASE / "docs", BASE / "docs" / "how-to", BASE / "docs" / "proxies", BASE / "docs" / "reference")
 PAGES = sorted([BASE / "README.md", *(path for folder in FOLDERS for path in folder.glob("*.md"))])
 PACKAGES = ("gatewall", "accounts", "policies", "audit", "licensing", "webhooks")
 SOURCES = sorted(path for package in PACKAGES for kind in ("*.py", "*.html") for path in (BASE / package).rglob(kind))
