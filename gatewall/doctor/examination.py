@@ -16,6 +16,7 @@ from django.utils import timezone
 from gatewall.api.own_origins import public_urls
 from gatewall.doctor import records
 from gatewall.doctor.probing import probes, sending
+from gatewall.doctor.probing.around import places
 from gatewall.doctor.probing.evidence import Arrival, Evidence, Reply, Seen
 from gatewall.doctor.probing.probes import Probe
 from gatewall.doctor.probing.sending import Way
@@ -46,19 +47,31 @@ class ExaminationRunning(Conflict):
     code = "doctor-busy"
 
 
-def examine(text: str, *, kind: str | None = None, way: Way | None = None) -> Evidence:
-    """Examine the site at this URL; takes up to 45 s. Raises TargetRefused, ExaminationRunning."""
+def examine(text: str, *, kind: str | None = None, way: Way | None = None, upstream: str = "") -> Evidence:
+    """Examine the site at this URL; takes up to 45 s. Raises TargetRefused, ExaminationRunning.
+
+    ``upstream``: where the site itself listens, as ``HOST:PORT``; it is asked there, too, around the proxy.
+    """
     target = Target.parse(text)
     urls = public_urls()
     own = guard_url(urls, target.host.name) if urls else None
     require_ours(target, DomainTable(policy_source.domains()), own)
+    around = {str(place): place for place in places(upstream, target)} if upstream else {}
+
+    def send(probe: Probe) -> Reply:
+        place = around.get(probe.at)
+        if place is None:
+            return sending.send(target, probe, way or Way())
+        return sending.send(target.unencrypted, probe, Way(place.address, place.port))
+
     run, since = secrets.token_hex(16), timezone.now()
     with _alone(run_folder(settings.GATEWALL_HOME)):
         seen = _seen(
             target,
             run,
-            lambda probe: sending.send(target, probe, way or Way()),
+            send,
             lambda answered: records.arrivals(run, since, answered),
+            list(around),
         )
     return Evidence(
         target,
@@ -70,7 +83,7 @@ def examine(text: str, *, kind: str | None = None, way: Way | None = None) -> Ev
     )
 
 
-def _seen(target: Target, run: str, send: Send, find: Find) -> dict[str, Seen]:
+def _seen(target: Target, run: str, send: Send, find: Find, around: list[str]) -> dict[str, Seen]:
     """Send the first probe and, if it reached the gate, the others; return the evidence of each."""
     numbers = (f"{run}{number:02d}" for number in count())
     ends = time.monotonic() + TOTAL_SECONDS
@@ -81,6 +94,7 @@ def _seen(target: Target, run: str, send: Send, find: Find) -> dict[str, Seen]:
         return begun
     is_let_in = arrival.status == 200
     rest = list(probes.others(target, plain, lambda: next(numbers), root_path=settings.ROOT_PATH, is_let_in=is_let_in))
+    rest += probes.around(target, around, lambda: next(numbers))
     with ThreadPoolExecutor(AT_ONCE) as pool:
         replies = list(pool.map(lambda probe: send(probe) if time.monotonic() < ends else _LATE, rest))
     return begun | _with_records([Seen(probe, reply) for probe, reply in zip(rest, replies, strict=True)], find)
@@ -106,6 +120,8 @@ def _with_records(all_seen: list[Seen], find: Find) -> dict[str, Seen]:
 def _leaves_a_record(seen: Seen) -> bool:
     """Return whether to wait for the record of this probe: not if it is hidden or unreadable to the proxy."""
     status = seen.reply.status
+    if seen.probe.at:
+        return bool(seen.reply.decision_id)
     return status is not None and status != 400 and not (seen.probe.name in probes.HIDDEN and status in {403, 404})
 
 

@@ -19,6 +19,8 @@ TITLES: dict[str, Promise] = {
     "refusal": _("Refusal: 403"),
     "hidden": _("What is not for the public"),
     "asked-every-time": _("The gate is asked every time"),
+    "connections": _("WebSockets and long downloads"),
+    "around": _("No way around the gate"),
 }
 WHY: dict[str, Promise] = {
     "asked": _("A request that the gate is not asked about reaches your site whoever sent it."),
@@ -36,6 +38,12 @@ WHY: dict[str, Promise] = {
     ),
     "hidden": _("The gate's own questions, metrics and recovery are for your machines alone."),
     "asked-every-time": _("An answer that is kept lets somebody in after sign-out, ban or expiry."),
+    "connections": _(
+        "The gate is asked once, when a connection opens. What is open stays open after sign-out, ban or expiry."
+    ),
+    "around": _(
+        "Whoever reaches the site at its own address is asked by nobody, and can name themselves in Remote-User."
+    ),
 }
 FIXES: dict[str, Promise] = {
     "asked": _(
@@ -58,8 +66,32 @@ FIXES: dict[str, Promise] = {
     "refusal": _("Pass 403 on as 403, with X-Gatewall-Decision-Id. No error page of yours may give it another status."),
     "hidden": _("Answer 404 for these paths before anything else."),
     "asked-every-time": _("Switch off every cache between the proxy and the gate."),
+    "connections": _("Let the proxy ask about WebSocket handshakes as about every other request."),
+    "around": _(
+        "Let the site listen on 127.0.0.1 or on a network that only the proxy is in, or close its port to all others;"
+        " or let the site verify X-Gatewall-Identity."
+    ),
 }
 _MEANINGS: dict[str, Promise] = {
+    "around-asked": _("%(at)s: the gate was asked there, too."),
+    "around-closed": _("%(at)s: no connection from here (%(failure)s)."),
+    "around-inside": _(
+        "%(at)s answered %(status)s, and the gate was not asked. Every machine that reaches this address gets around"
+        " the gate: that is right only if none but the proxy can."
+    ),
+    "around-no-answer": _("%(at)s takes connections, but gave no HTTP answer (%(failure)s)."),
+    "around-not-named": _(
+        "Name where the site listens (--upstream, or the field of the form) to see whether it can be reached there."
+    ),
+    "around-open": _(
+        "%(at)s is a public address, answered %(status)s, and the gate was not asked: everybody can get around it."
+    ),
+    "around-own-address": _(
+        "%(at)s, an address of this machine, answered %(status)s, and the gate was not asked. The site does not listen"
+        " on 127.0.0.1 alone; whether a firewall closes the port to others cannot be seen from this machine."
+    ),
+    "around-refused": _("%(at)s: the site itself refused a request without the gate (%(status)s)."),
+    "around-this-machine": _("%(at)s answered %(status)s; only programs on this machine reach this address."),
     "asked": _("The gate was asked: decision %(decision)s, %(reason)s."),
     "asked-again": _("The same request again was asked about again."),
     "attack-not-refused": _(
@@ -67,6 +99,14 @@ _MEANINGS: dict[str, Promise] = {
     ),
     "cannot-decide": _("The gate could not decide (503)."),
     "challenge-missing": _("The 401 came out without WWW-Authenticate."),
+    "connections-can-be-ended": _(
+        "%(proxy)s can end open connections after a time: gatewall proxy-config %(kind)s --max-connection-seconds."
+        " Whether yours does cannot be seen from outside."
+    ),
+    "connections-cannot-be-ended": _(
+        "The configuration that Gatewall writes for %(proxy)s has no limit for the whole time of a connection: an open"
+        " one ends when site or visitor close it, or when it is idle."
+    ),
     "client-changed": _("The gate saw %(client)s this time and %(before)s before."),
     "client-elsewhere": _(
         "The gate saw %(client)s, the doctor's connection came from %(here)s. That is right if something "
@@ -143,6 +183,7 @@ _MEANINGS: dict[str, Promise] = {
         "In the last 10 minutes forwarding headers came from peers that are no trusted proxies: %(peers)s. If"
         " one is a proxy of yours, its visitors are taken for itself."
     ),
+    "socket-asked": _("The gate was asked about a WebSocket handshake; the answer was %(status)s."),
     "uri-forged": _("%(header)s of a visitor is believed: the gate judged %(arrived)s."),
     "uri-forged-refused": _("A forged path was refused."),
     "uri-not-told": _("The proxy names no path: the firewall sees none."),

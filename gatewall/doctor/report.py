@@ -82,9 +82,10 @@ def _finding(finding: Finding, evidence: Evidence) -> dict[str, Any]:
 
 
 def _line(seen: Seen) -> str:
-    """Return a probe as one line: method, URI and added headers."""
+    """Return a probe as one line: method, URI, place if it went around the proxy, and added headers."""
     headers = "; ".join(f"{name}: {value}" for name, value in seen.probe.headers)
-    return f"{seen.probe.method} {seen.probe.uri}" + (f" ({headers})" if headers else "")
+    at = f" at {seen.probe.at}" if seen.probe.at else ""
+    return f"{seen.probe.method} {seen.probe.uri}{at}" + (f" ({headers})" if headers else "")
 
 
 def _probe(seen: Seen) -> dict[str, Any]:
@@ -92,6 +93,7 @@ def _probe(seen: Seen) -> dict[str, Any]:
         "name": seen.probe.name,
         "method": seen.probe.method,
         "uri": seen.probe.uri,
+        "at": seen.probe.at or None,
         "headers": [{"name": name, "value": value} for name, value in seen.probe.headers],
         "answer": _answer(seen.reply),
         "recorded": _recorded(seen.arrival) if seen.arrival else None,

@@ -23,6 +23,7 @@ class DoctorInput(StrictInput):
     url = TextField(max_length=2000)
     proxy = serializers.ChoiceField(choices=list(KINDS), required=False, allow_null=True)
     self_signed = FlagField(required=False)
+    upstream = TextField(max_length=255, required=False, allow_null=True)
 
 
 _TEXT = {"type": "string"}
@@ -49,6 +50,7 @@ _PROBES = _list_of(
     name=_TEXT,
     method=_TEXT,
     uri=_TEXT,
+    at=_NULLABLE,
     headers=_HEADERS,
     answer={"type": "object"},
     recorded={"type": ["object", "null"]},
@@ -78,6 +80,9 @@ class Doctor(ApiView):
         form.is_valid(raise_exception=True)
         values = form.validated_data
         evidence = examine(
-            values["url"], kind=values.get("proxy"), way=Way(self_signed=values.get("self_signed", False))
+            values["url"],
+            kind=values.get("proxy"),
+            way=Way(self_signed=values.get("self_signed", False)),
+            upstream=values.get("upstream") or "",
         )
         return Response(report(evidence))

@@ -8,9 +8,10 @@ from gatewall.engine.hosts import Authority
 from gatewall.kernel import env, env_public
 from gatewall.kernel.cookie_domain import host_of, registrable_domain
 from gatewall.kernel.env_reader import ConfigError
-from gatewall.proxy_config.rendering import UNIX, Place
+from gatewall.proxy_config.rendering import KINDS, LIMITS_CONNECTIONS, UNIX, Place
 
 _INTERNAL = "/_gatewall"
+_MAX_CONNECTION_SECONDS = 30 * 24 * 3600
 
 
 def site(text: str) -> str:
@@ -62,6 +63,16 @@ def resolver(text: str, kind: str) -> str:
     if text and found is None:
         raise ConfigError(f"--resolver must be the IP address of a DNS server, like 127.0.0.11, not {text!r}")
     return f"[{found}]" if ":" in str(found or "") else text
+
+
+def max_connection_seconds(seconds: int, kind: str) -> int:
+    """Return after how many seconds an open connection ends, 0 for never. Raises ConfigError."""
+    if not 0 <= seconds <= _MAX_CONNECTION_SECONDS:
+        raise ConfigError(f"--max-connection-seconds must be between 0 and {_MAX_CONNECTION_SECONDS}, not {seconds}")
+    if seconds and kind not in LIMITS_CONNECTIONS:
+        able = " and ".join(KINDS[each] for each in sorted(LIMITS_CONNECTIONS))
+        raise ConfigError(f"--max-connection-seconds must be left out: only {able} can end a busy connection")
+    return seconds
 
 
 def auth_address(text: str) -> str:

@@ -22,6 +22,8 @@ KINDS = {
 """Proxies: folders of templates, below ``deploy/`` and ``docs/proxies/``, and their names."""
 PRODUCTS = {"nginx-proxy-manager": "Nginx Proxy Manager"}
 """Products that run nginx themselves: folders of templates to paste, which need the files of ``nginx`` beside them."""
+LIMITS_CONNECTIONS = frozenset({"caddy", "envoy"})
+"""Proxies that can end a connection after a time, however busy it is."""
 UNIX = "unix:"
 _USUAL_PORT = 80
 _CONTAINER = "gatewall"
@@ -34,7 +36,8 @@ class Place:
 
     An address is ``HOST:PORT``; that of the data plane may be ``unix:/path``. ``guard_host`` is the host of the guard
     page, empty if it is on the host of the site; ``port`` is where visitors reach the proxy, None for the usual one.
-    ``resolver`` is the DNS server that nginx asks again for names.
+    ``resolver`` is the DNS server that nginx asks again for names. ``max_connection_seconds``: when to end an open
+    connection, 0 for never.
     """
 
     auth: str = "127.0.0.1:9998"
@@ -45,6 +48,7 @@ class Place:
     guard_host: str = ""
     resolver: str = ""
     port: int | None = None
+    max_connection_seconds: int = 0
 
 
 DEFAULT = Place()
@@ -102,6 +106,8 @@ def _values(kind: str, place: Place) -> dict[str, str]:
         "root_path_regex": _literal(place.root_path),
         "sign_in": f"$scheme://{guard}{place.root_path}/",
         "port_suffix": port_suffix,
+        "max_connection_seconds": str(place.max_connection_seconds or ""),
+        "no_connection_limit": "" if place.max_connection_seconds else "yes",
         "listen_port": str(place.port or _USUAL_PORT),
         **_split("auth", auth),
         **_split("control", place.control),

@@ -44,6 +44,10 @@ def test_a_mute_proxy_is_reported(admin, office, sent):
         ({"url": "http://office.example/", "proxy": "iis"}, "invalid"),
         ({"url": "http://office.example/", "self_signed": "yes"}, "invalid"),
         ({"url": "http://office.example/", "connect": "127.0.0.1:22"}, "invalid"),
+        ({"url": "http://office.example/", "upstream": "127.0.0.1"}, "target-refused"),
+        ({"url": "http://office.example/", "upstream": "no host:1"}, "target-refused"),
+        ({"url": "http://office.example/", "upstream": 8000}, "invalid"),
+        ({"url": "http://elsewhere.example/", "upstream": "127.0.0.1:8000"}, "target-refused"),
     ],
 )
 def test_nothing_is_sent_where_it_must_not_go(admin, office, sent, body, code):

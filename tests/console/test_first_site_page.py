@@ -36,7 +36,11 @@ def test_a_site_is_registered_and_the_page_goes_on(pages):
     assert "app.example.com is registered." in page.text
     doctor = urlsplit(unescape(page.text.partition('class="button" href="')[2].partition('"')[0]))
     assert doctor.path == "/wall/admin/doctor/"
-    assert parse_qs(doctor.query) == {"proxy": ["nginx"], "url": ["http://app.example.com/"]}
+    assert parse_qs(doctor.query) == {
+        "proxy": ["nginx"],
+        "url": ["http://app.example.com/"],
+        "upstream": ["127.0.0.1:3000"],
+    }
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -124,6 +124,8 @@ BAD = {
     "upstream without port": (["--upstream", "127.0.0.1"], "--upstream"),
     "control that is code": (["--control", "127.0.0.1:1; x"], "--control"),
     "resolver that is a name": (["--resolver", "dns.test"], "--resolver"),
+    "limit that is negative": (["--max-connection-seconds", "-1"], "--max-connection-seconds"),
+    "limit that nginx does not have": (["--max-connection-seconds", "60"], "--max-connection-seconds"),
     "socket that is code": (["--auth", "unix:/x;y"], "--auth"),
 }
 

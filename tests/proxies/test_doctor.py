@@ -47,6 +47,8 @@ ALL_WELL = {
     "refusal": OK,
     "hidden": OK,
     "asked-every-time": OK,
+    "connections": OK,
+    "around": NOT_HERE,
 }
 
 
@@ -92,6 +94,24 @@ def test_the_sample_is_found_to_be_right(wall, tmp_path):
 
     assert verdicts(report) == ALL_WELL, json.dumps(report["checks"], indent=1)
     assert report["verdict"] == OK
+
+
+def test_a_site_that_listens_on_loopback_alone_cannot_be_reached_around_the_gate(wall, tmp_path):
+    with changed_nginx(tmp_path, wall) as port:
+        before = len(wall.site.requests)
+        report = wall.examine(port, upstream=f"127.0.0.1:{wall.site_port}")
+
+    assert verdicts(report) == ALL_WELL | {"around": OK}, json.dumps(report["checks"], indent=1)
+    assert "around-this-machine" in codes(report, "around", OK)
+    assert len(wall.site.requests) == before + 1
+    assert next(each["at"] for each in report["probes"] if each["at"]) == f"127.0.0.1:{wall.site_port}"
+
+
+def test_an_upstream_that_is_guarded_itself_asks_the_gate_there_too(wall, tmp_path):
+    with changed_nginx(tmp_path, wall) as port:
+        report = wall.examine(port, upstream=f"127.0.0.1:{port}")
+
+    assert codes(report, "around", OK) >= {"around-asked"}
 
 
 FORGEABLE = {

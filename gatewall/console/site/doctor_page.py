@@ -21,9 +21,10 @@ from gatewall.engine.hosts import Authority, DomainTable
 from gatewall.proxy_config.rendering import KINDS
 from policies import policy_source
 
-_FIELDS = frozenset({"proxy", "url"})
+_FIELDS = frozenset({"proxy", "url", "upstream"})
 _MOST_DOMAINS = 200
 _MAX_URL = 2000
+_MAX_UPSTREAM = 255
 VERDICTS = {
     "ok": gettext_lazy("right"),
     "wrong": gettext_lazy("wrong"),
@@ -42,17 +43,19 @@ class Doctor(OperatorPage):
         kind, url = request.GET.get("proxy", ""), request.GET.get("url", "")
         if set(request.GET) - _FIELDS or (kind and kind not in KINDS) or len(url) > _MAX_URL:
             return self._page(request, HTTPStatus.BAD_REQUEST, error=_("There is no such proxy here."))
-        return self._page(request, kind=kind, url=url)
+        return self._page(request, kind=kind, url=url, upstream=request.GET.get("upstream", "")[:_MAX_UPSTREAM])
 
     def post(self, request: HttpRequest) -> HttpResponse:
         """Examine the site; nothing is stored, so the response is the report."""
         kind, url = request.POST.get("proxy", ""), request.POST.get("url", "").strip()
         values: dict[str, Any] = {"kind": kind if kind in KINDS else "", "url": url[:_MAX_URL]}
         values["self_signed"] = request.POST.get("self_signed") == "on"
+        values["upstream"] = request.POST.get("upstream", "").strip()[:_MAX_UPSTREAM]
         if kind and kind not in KINDS:
             return self._page(request, HTTPStatus.BAD_REQUEST, error=_("There is no such proxy here."), **values)
         try:
-            evidence = examine(url, kind=kind or None, way=Way(self_signed=values["self_signed"]))
+            way = Way(self_signed=values["self_signed"])
+            evidence = examine(url, kind=kind or None, way=way, upstream=values["upstream"])
         except TargetRefused as refused:
             return self._page(request, HTTPStatus.BAD_REQUEST, error=translated(refused.message), **values)
         except ExaminationRunning as refused:

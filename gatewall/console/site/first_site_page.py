@@ -117,6 +117,7 @@ def _next_steps(site: str, access: str, proxy: str, upstream: str) -> dict[str, 
     """Return what the page shows once the site is registered: cookie, configuration, and the link to the doctor."""
     kind = "nginx" if proxy in PRODUCTS else proxy
     scheme = "https" if "https" in "".join(public_urls()[:1]) else "http"
+    form = {"proxy": kind, "url": f"{scheme}://{site}/", "upstream": upstream}
     return {
         "site": site,
         "is_registered": AuthorizedDomain.objects.filter(name=site).exists(),
@@ -128,7 +129,7 @@ def _next_steps(site: str, access: str, proxy: str, upstream: str) -> dict[str, 
         "is_product": proxy in PRODUCTS,
         "control_port": str(settings.GATEWALL_PORT),
         "command": f"gatewall proxy-config {kind} --site {site} --upstream {upstream} --into FOLDER",
-        "doctor": f"{reverse('console:doctor')}?{urlencode({'proxy': kind, 'url': f'{scheme}://{site}/'})}",
+        "doctor": f"{reverse('console:doctor')}?{urlencode(form)}",
     }
 
 

@@ -24,11 +24,15 @@ _VERSION = 7  # RFC 9562
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The response to a probe, or why there is none. ``from_address``: the doctor's local address."""
+    """The response to a probe, or why there is none.
+
+    ``from_address`` and ``to_address``: the ends of the connection, empty if there was none.
+    """
 
     status: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     from_address: str = ""
+    to_address: str = ""
     failure: str = ""
 
     def header(self, name: str) -> str:

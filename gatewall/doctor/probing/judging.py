@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from gatewall.doctor.probing import response_checks, subrequest_checks
+from gatewall.doctor.probing import connection_checks, response_checks, subrequest_checks
 from gatewall.doctor.probing.evidence import Evidence
 from gatewall.doctor.probing.findings import Finding, Result, unknown
 
@@ -19,6 +19,8 @@ CHECKS: dict[str, Callable[[Evidence], Iterator[Finding]]] = {
     "refusal": response_checks.refusal,
     "hidden": response_checks.hidden,
     "asked-every-time": response_checks.not_cached,
+    "connections": connection_checks.long_connections,
+    "around": connection_checks.around,
 }
 
 

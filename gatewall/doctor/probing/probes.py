@@ -4,7 +4,7 @@ A probe has no privileges. It is identified in the access log by its unguessable
 path.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from gatewall.doctor.probing.target import Target
@@ -16,6 +16,7 @@ PLAIN, AGAIN, PAGE = "plain", "again", "page"
 FORGED_FOR, FORGED_CLIENT, FORGED_HOST, FORGED_METHOD = "forged-for", "forged-client", "forged-host", "forged-method"
 FORGED_URI, FORGED_IDENTITY = "forged-uri", "forged-identity"
 ATTACK, ATTACK_PAGE = "attack", "attack-page"
+WEBSOCKET, AROUND = "websocket", "around"
 
 BROWSER = ("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
 FORGED_CLIENTS = {
@@ -36,6 +37,13 @@ FORGED_URIS = {
     "X-Rewrite-URL": "/rewrite-url",
 }
 """Suffix of the path that each header forges."""
+HANDSHAKE = (
+    ("Connection", "Upgrade"),
+    ("Upgrade", "websocket"),
+    ("Sec-WebSocket-Version", "13"),
+    ("Sec-WebSocket-Key", "Z2F0ZXdhbGwtZG9jdG9yLQ=="),
+)
+"""RFC 6455 section 4.1; the key is any 16 bytes."""
 IDENTITY = ("Remote-User", "Remote-Email", "Remote-Groups", "X-Gatewall-Subject-Kind")
 METHODS = {"head": "HEAD", "post": "POST", "delete": "DELETE"}
 SPELLINGS = {
@@ -60,13 +68,17 @@ _ATTACK = "/refuse?doctor=union%20select%201"
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A request. ``uri`` and header values are Latin-1, as sent on the wire."""
+    """A request. ``uri`` and header values are Latin-1, as sent on the wire.
+
+    ``at``: the address and port to which it is sent, around the proxy; empty for the site's own.
+    """
 
     name: str
     nonce: str
     uri: str
     method: str = "GET"
     headers: tuple[tuple[str, str], ...] = ()
+    at: str = ""
 
     @property
     def user_agent(self) -> str:
@@ -87,6 +99,7 @@ def others(
     """
     yield Probe(AGAIN, new_nonce(), plain.uri)
     yield _probe(target, PAGE, new_nonce(), headers=(BROWSER,))
+    yield _probe(target, WEBSOCKET, new_nonce(), headers=HANDSHAKE)
     yield from _forged(target, new_nonce, is_let_in=is_let_in)
     for name, method in METHODS.items():
         if method == "HEAD" or not is_let_in:
@@ -100,6 +113,13 @@ def others(
     yield Probe(ATTACK_PAGE, new_nonce(), f"{target.path}{FOLDER}{_ATTACK}", headers=(BROWSER,))
     for name, path in HIDDEN.items():
         yield Probe(name, new_nonce(), root_path + path)
+
+
+def around(target: Target, places: Iterable[str], new_nonce: Callable[[], str]) -> Iterator[Probe]:
+    """Yield a probe for each place where the site may be reached around the proxy."""
+    for number, place in enumerate(places, 1):
+        nonce = new_nonce()
+        yield Probe(f"{AROUND}-{number}", nonce, _folder(target, nonce), at=place)
 
 
 def _forged(target: Target, new_nonce: Callable[[], str], *, is_let_in: bool) -> Iterator[Probe]:

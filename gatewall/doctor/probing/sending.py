@@ -6,7 +6,7 @@ The request is written without ``http.client``, which cannot send non-ASCII byte
 import http.client
 import socket
 import ssl
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import IPv6Address
 
 from gatewall.doctor.probing.evidence import SHOWN_HEADERS, Reply
@@ -37,23 +37,25 @@ class Way:
 def send(target: Target, probe: Probe, way: Way, seconds: float = SECONDS) -> Reply:
     """Send a probe and return the response; network errors are returned, not raised."""
     deadline = Deadline(seconds)
+    ends = ("", "")
     try:
-        return _sent(target, probe, way, deadline)
+        with _connected(target, way, deadline) as connection:
+            ends = (str(connection.getsockname()[0]), str(connection.getpeername()[0]))
+            return replace(_sent(connection, target, probe, way, deadline), from_address=ends[0], to_address=ends[1])
     except DownloadRefused as refused:
         return Reply(failure=refused.message)
     except (OSError, http.client.HTTPException, ValueError) as error:
         late = Message(_("no answer within %(seconds)s s"), seconds=f"{seconds:g}")
-        return Reply(failure=late if deadline.left <= 0 else _failure_reason(error))
+        failure = late if deadline.left <= 0 else _failure_reason(error)
+        return Reply(failure=failure, from_address=ends[0], to_address=ends[1])
     finally:
         deadline.cancel()
 
 
-def _sent(target: Target, probe: Probe, way: Way, deadline: Deadline) -> Reply:
-    connection = _connected(target, way, deadline)
-    try:
-        here = str(connection.getsockname()[0])
-        if target.scheme == "https":
-            connection = _context(way).wrap_socket(connection, server_hostname=target.host.name.strip("[]"))
+def _sent(connection: socket.socket, target: Target, probe: Probe, way: Way, deadline: Deadline) -> Reply:
+    if target.scheme == "https":
+        connection = _context(way).wrap_socket(connection, server_hostname=target.host.name.strip("[]"))
+    with connection:
         connection.sendall(_bytes_of(target, probe))
         response = http.client.HTTPResponse(connection, method=probe.method)
         try:
@@ -61,11 +63,9 @@ def _sent(target: Target, probe: Probe, way: Way, deadline: Deadline) -> Reply:
             if deadline.left <= 0:
                 raise TimeoutError  # truncated headers look complete
             headers = {name: _ascii_line(response.headers[name]) for name in SHOWN_HEADERS if name in response.headers}
-            return Reply(response.status, headers, here)
+            return Reply(response.status, headers)
         finally:
             response.close()
-    finally:
-        connection.close()
 
 
 def _bytes_of(target: Target, probe: Probe) -> bytes:

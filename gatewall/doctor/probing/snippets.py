@@ -60,7 +60,7 @@ def _of(
     asked: tuple[Part, ...], told: tuple[Part, ...], answers: tuple[Part, ...], **more: tuple[Part, ...]
 ) -> dict[str, tuple[Part, ...]]:
     same = dict.fromkeys(("client-address", "host", "method", "uri"), told)
-    return {"asked": asked, **same, "sign-in": answers, "refusal": answers, **more}
+    return {"asked": asked, "connections": asked, **same, "sign-in": answers, "refusal": answers, **more}
 
 
 _PARTS: Mapping[str, Mapping[str, tuple[Part, ...]]] = {
@@ -121,7 +121,7 @@ _PARTS: Mapping[str, Mapping[str, tuple[Part, ...]]] = {
         **{"asked-every-time": _INGRESS},
     ),
 }
-"""Parts that fix a check, by kind of proxy. For an untrusted peer the proxy's configuration has no fix."""
+"""Parts that fix a check, by kind of proxy. An untrusted peer and a way around the proxy are not fixed there."""
 
 
 def parts_of(kind: str, check: str) -> tuple[Part, ...]:

@@ -57,7 +57,7 @@ def _of_method(seen: Seen | None, name: str, sent: str) -> Finding:
     if seen is None:
         return not_applicable("not-sent-to-a-site-that-lets-in", name, method=sent)
     if seen.arrival is None:
-        return _unseen(seen)
+        return unseen(seen)
     if seen.arrival.method == sent:
         return ok("method-right", name, method=sent)
     return wrong("method-other", name, method=seen.arrival.method, asked=sent)
@@ -70,7 +70,7 @@ def uri(evidence: Evidence) -> Iterator[Finding]:
     else:
         for name in (probes.PLAIN, *probes.SPELLINGS, probes.DOTS):
             seen = evidence.seen[name]
-            yield _unseen(seen) if seen.arrival is None else _spelled(seen, seen.arrival, evidence.kind)
+            yield unseen(seen) if seen.arrival is None else _spelled(seen, seen.arrival, evidence.kind)
     yield from _unforged(evidence, probes.FORGED_URI, "uri", _forged_uri)
 
 
@@ -96,7 +96,7 @@ def _unforged(evidence: Evidence, name: str, what: str, forged_by: _ForgedBy) ->
     """Yield the effect of a probe's forged headers, as found by ``forged_by``."""
     seen = evidence.seen[name]
     if seen.arrival is None:
-        yield _unseen(seen)
+        yield unseen(seen)
     elif found := list(forged_by(evidence, seen.arrival)):
         yield from found
     elif seen.arrival.reason == Reason.REQUEST_MALFORMED:
@@ -143,7 +143,7 @@ def _forged_uri(_evidence: Evidence, arrival: Arrival) -> Iterator[Finding]:
             yield wrong("uri-forged", probes.FORGED_URI, header=header, arrived=arrival.path)
 
 
-def _unseen(seen: Seen) -> Finding:
+def unseen(seen: Seen) -> Finding:
     """Return the finding for a probe without a record, although the plain probe has one."""
     name, status = seen.probe.name, seen.reply.status
     if status is None:

@@ -1,6 +1,6 @@
 """Validate the URL of the site to examine: the doctor only visits registered domains. Pure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from gatewall.engine.hosts import Authority, DomainTable, Host
@@ -56,6 +56,12 @@ class Target:
     @property
     def origin(self) -> str:
         return f"{self.scheme}://{self.authority}"
+
+    @property
+    def unencrypted(self) -> "Target":
+        """The same site over http, as a proxy asks it: with the same ``Host``."""
+        port = _PORTS["http"] if self.port == _PORTS[self.scheme] else self.port
+        return replace(self, scheme="http", port=port)
 
     def __str__(self) -> str:
         return f"{self.origin}{self.path}/"

@@ -28,6 +28,12 @@ class Command(BaseCommand):
         parser.add_argument("url", help="a protected site as visitors know it, like https://app.example.com/")
         parser.add_argument("--proxy", choices=list(KINDS), help="shows the lines of this proxy's sample")
         parser.add_argument("--connect", type=_place, metavar="ADDRESS:PORT", help="go there instead of by the name")
+        parser.add_argument(
+            "--upstream",
+            default="",
+            metavar="ADDRESS:PORT",
+            help="where the site listens, to ask it around the proxy",
+        )
         parser.add_argument("--self-signed", action="store_true", help="accept a certificate that nobody vouches for")
         parser.add_argument("--json", action="store_true", help="the answer of POST /system/doctor")
 
@@ -35,7 +41,7 @@ class Command(BaseCommand):
         address, port = options["connect"] or (None, None)
         way = Way(address, port, options["self_signed"])
         try:
-            found = report(examine(options["url"], kind=options["proxy"], way=way))
+            found = report(examine(options["url"], kind=options["proxy"], way=way, upstream=options["upstream"]))
         except Refusal as refusal:
             raise CommandError(str(refusal), returncode=2) from None
         self.stdout.write(json.dumps(found, indent=2) if options["json"] else "\n".join(_lines(found)))

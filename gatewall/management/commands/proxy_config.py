@@ -46,6 +46,13 @@ class Command(BaseCommand):
             metavar="ADDRESS",
             help="for nginx: the DNS server that it asks again for names, in a container 127.0.0.11",
         )
+        parser.add_argument(
+            "--max-connection-seconds",
+            type=int,
+            default=0,
+            metavar="SECONDS",
+            help="for Envoy, and WebSockets of Caddy: end open connections after this time",
+        )
         how = parser.add_mutually_exclusive_group()
         how.add_argument("--into", type=Path, metavar="FOLDER", help="write the files there instead of printing them")
         how.add_argument("--tar", action="store_true", help="print them as an archive, for `tar -x` as another user")
@@ -84,6 +91,7 @@ def place_from(options: dict[str, Any]) -> Place:
         host=host,
         upstream=read.address(options["upstream"], "--upstream"),
         resolver=read.resolver(options["resolver"], options["proxy"]),
+        max_connection_seconds=read.max_connection_seconds(options["max_connection_seconds"], options["proxy"]),
     )
     return read.with_guard(place, public_url)
 

@@ -70,7 +70,7 @@ SHOWN = {
 
 def examined(wall, kind, port):
     control = wall.behind.control
-    asked = {"url": f"http://127.0.0.1:{port}/", "proxy": FOLDERS[kind]}
+    asked = {"url": f"http://127.0.0.1:{port}/", "proxy": FOLDERS[kind], "upstream": f"127.0.0.1:{wall.site.port}"}
     return send(control, token_of(control), "POST", "/system/doctor", asked)
 
 
