@@ -1,14 +1,23 @@
 """Pages of docs/how-to for operators: their lines, typed on a host with Gatewall, but for the folder /etc."""
 
+import re
 import subprocess
 import sys
 from typing import NamedTuple
 
 import pytest
 
+from gatewall.install.ports import free_port
 from tests.docs.how_to import OUTLINE, blocks
+from tests.postgres import postgres
 from tests.support.backups import Site
-from tests.support.processes import BASE, PATIENCE
+from tests.support.processes import BASE, PATIENCE, control_plane
+
+VISITOR = "203.0.113.9"
+BAN = f"""
+from policies import services
+services.block_network(actor="auto-ban", network="{VISITOR}", source="auto-ban")
+"""
 
 
 class Host(NamedTuple):
@@ -23,6 +32,7 @@ class Host(NamedTuple):
         environment = {**self.site.environment, **variables}
         run = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", lines.replace("/etc/", f"{self.etc}/")],
+            cwd=self.site.home,
             env={**environment, "PATH": f"{self.path}:{environment['PATH']}"},
             capture_output=True,
             text=True,
@@ -53,3 +63,70 @@ def test_lines_of_the_first_site_register_it_and_write_the_proxys_files(host, tm
     assert set(written) == {"gatewall.caddy", "Caddyfile.example"}
     assert "app.example.com" in written["Caddyfile.example"]
     assert "127.0.0.1:3000" in written["Caddyfile.example"]
+
+
+def checks(page: str) -> tuple[str, list[str]]:
+    """Return the lines with which one sees that a page works, and what they print by its comments."""
+    lines = "".join(blocks(page, "sh", OUTLINE[2]))
+    return lines, re.findall(r"    # (.*)$", lines, re.MULTILINE)
+
+
+def test_lines_for_those_who_are_locked_out_find_the_cause_and_end_it(host):
+    find, ways, back = blocks("locked-out", "sh", OUTLINE[1])
+    lines, said = checks("locked-out")
+    host.typed("gatewall domain add app.example.com")
+    host.typed("echo 'correct horse battery' | gatewall user add admin --password-stdin --admin")
+    host.site.ok("shell", "-c", BAN)
+
+    banned = host.typed(find)
+    host.typed(ways)
+    revision = re.search(r"revision (\d+)", host.typed(find))[1]
+    host.typed(f"printf 'version: 1\nblocklist: [{{ip: {VISITOR}/32}}]\n' | gatewall policy apply - --force")
+    blocked = host.typed(find)
+    host.typed(back.replace("--revision 12", f"--revision {revision}"))
+
+    for answer in (banned, blocked):
+        assert answer.startswith("403 client-blocked")
+        assert "<- decides" in answer
+    assert host.typed(lines).splitlines() == said
+
+
+def test_lines_for_an_attack_block_the_list_limit_the_rate_and_can_be_taken_back(host):
+    block, rate, over = blocks("under-attack", "sh", OUTLINE[1])
+    lines, said = checks("under-attack")
+
+    host.typed(block)
+    assert host.typed(lines).splitlines() == said
+    host.typed(rate)
+    assert "request_rate_per_minute: 600" in host.typed("gatewall policy export")
+    host.typed(over)
+    assert host.typed(lines).startswith("401 credential-missing")
+
+
+def test_metrics_and_health_are_read_with_the_token_that_the_page_makes(host, tmp_path):
+    (make,) = blocks("monitoring", "sh", OUTLINE[1])
+    lines, _ = checks("monitoring")
+    (tmp_path / "etc" / "gatewall").mkdir(parents=True)
+    host.typed(make)
+    port, token = free_port(), str(tmp_path / "etc" / "gatewall" / "metrics-token")
+
+    with control_plane(host.site.home, port, GATEWALL_WORKERS="1", GATEWALL_METRICS_TOKEN_FILE=token):
+        number, health = host.typed(lines.replace("9999", str(port))).splitlines()
+
+    assert int(number) > 20
+    assert '"status":"ok"' in health
+
+
+def test_a_site_moves_to_postgresql_by_the_lines_of_the_page(host, tmp_path):
+    (move,) = blocks("many-hosts", "sh", OUTLINE[1])
+    lines, _ = checks("many-hosts")
+    host.typed("gatewall domain add app.example.com")
+    (tmp_path / "backups").mkdir()
+
+    with postgres() as url:
+        moved = move.replace("/srv/backups", str(tmp_path / "backups"))
+        moved, number = re.subn(r"DATABASE_URL=\S+", f"DATABASE_URL={url}", moved)
+        host.typed(moved)
+
+        assert number == 1
+        assert "domain app.example.com" in host.typed(lines, DATABASE_URL=url)
