@@ -69,7 +69,8 @@ def _name(action: argparse.Action) -> str:
 
 def _with_values(action: argparse.Action) -> str:
     values = f" One of {', '.join(f'`{each}`' for each in action.choices)}." if action.choices else ""
-    return f"{(action.help or '') % {**vars(action), 'prog': 'gatewall'}}{values}".strip()
+    words = (action.help or "") % {**vars(action), "prog": "gatewall"}
+    return f"{words.rstrip('.')}.{values}" if values and words else f"{words}{values}".strip()
 
 
 def _cell(text: str) -> str:

@@ -111,7 +111,7 @@ INJECTION_RULES = (
         "php-object",
         r"(?i)(?:^|[;{}\s\"'=|:])[oc]:\+?\d+:\"[\w\\]+\":\+?\d+:\{|\ba:\d+:\{(?:i|s):\d+|(?:^"
         r"|[;{])s:\d+:\"[^\"]*\";(?:s|i|a|o|b):|\bO:\d+:",
-        "a serialised object of PHP",
+        "a serialized object of PHP",
     ),
     _rule(
         "java-class",
@@ -149,7 +149,7 @@ INJECTION_RULES = (
         "java-object",
         r"(?i)\xac\xed\x00\x05|\brO0AB|\bKztAAU|\bCs7QAF|\baced0005|<java\b|<(?:void|object)\s+(?:class|method)\s*="
         r"|\bjava/lang/(?:class|object|process|reflect|runtime|string|system)\b|@type['\"]?\s*:\s*['\"]|^\x00\x01\x00\x00\x00\xff\xff\xff\xff\x01|^\x80[\x02-\x05].{0,64}(?:posix|\bnt\b|builtins|subprocess).{0,16}(?:system|Popen|eval|exec|call)|\bc(?:os|posix|nt|subprocess|builtins|__builtin__)\r+(?:system|p?open|eval|exec|call)\b|!ruby/(?:object|hash):(?:action|active|erb|gem|net|openstruct|sprockets)|\bBAhvOh|\bAAEAAAD/////|\bH4sIAAAAA",
-        "a serialised object of Java, .NET, Python or Ruby",
+        "a serialized object of Java, .NET, Python or Ruby",
     ),
     _rule(
         "template",

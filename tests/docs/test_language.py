@@ -1,0 +1,55 @@
+"""How pages are written: no pronoun that makes a person a man, no riddle of who and whom, American spelling."""
+
+import re
+
+import pytest
+
+from tests.docs.links import BASE, PAGES, without_code
+
+PACKAGES = ("gatewall", "accounts", "policies", "audit", "licensing", "webhooks")
+SOURCES = sorted(path for package in PACKAGES for kind in ("*.py", "*.html") for path in (BASE / package).rglob(kind))
+WORDS = {
+    "people are they": re.compile(r"\b(?:he|him|himself|his|she|her|hers|herself)\b"),
+    "name the actor instead of who": re.compile(
+        r"(?:^|[.:;] |\* )(?:Who|Whom|Whoever) (?:(?![.?!|]\s).)*[.;]\s", re.DOTALL
+    ),
+    "American spelling": re.compile(
+        r"\b(?:licences?|behaviour|colours?|favour\w*|honour\w*|neighbours?|centre|catalogue|judgement|"
+        r"(?:author|initial|minim|normal|optim|organ|recogn|serial|summar|synchron|util)is(?:e[ds]?|ing|ation))\b"
+    ),
+}
+"""Of pages, outside of code."""
+RIDDLES = re.compile(
+    r"[Tt]wice is once|waits? for a word|[Ww]hom only such|"
+    r"ban of more than one client is nobody's|who waits for it asks|who lives is told|"
+    r"and is so no more|the caller read, he read|a page that is none|stands in the place of what|to which every 2xx is",
+)
+"""Sentences that had to be read twice; of pages and of the program."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(BASE)))
+def test_a_page_is_in_plain_words(page):
+    text = without_code(page.read_text())
+
+    found = {rule: [" ".join(hit[0].split()) for hit in words.finditer(text)] for rule, words in WORDS.items()}
+
+    assert {rule: hits for rule, hits in found.items() if hits} == {}
+
+
+def test_no_riddle_is_left_in_pages_and_program():
+    found = {path.name: RIDDLES.findall(path.read_text()) for path in (*PAGES, *SOURCES)}
+
+    assert {name: hits for name, hits in found.items() if hits} == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("The user sees his page.", "people are they"),
+        ("Seen. Who is found is banned. More.", "name the actor instead of who"),
+        ("A licence is a token.", "American spelling"),
+    ],
+)
+def test_each_rule_finds_what_it_is_for_and_lets_a_question_be(text, rule):
+    assert WORDS[rule].search(text)
+    assert not WORDS[rule].search("Who can enter? They see their page with a license.")
