@@ -6,6 +6,7 @@ One synchronous call per request: the body comes with it, so there is nothing to
 import json
 from collections.abc import Iterable
 
+from gatewall import __version__
 from gatewall.gate import bodies, headers, routes
 from gatewall.gate.gate import Gate, Policies
 from gatewall.gate.responses import not_allowed, plain
@@ -71,7 +72,7 @@ class AuthApplication:
         body: dict[str, object] = {"status": "ok" if ready else "unavailable"}
         fields = headers.from_lines(lines)
         if self._trusted.includes(peer, fields.get("x-forwarded-for"), fields.get("authorization", "")):
-            body["checks"] = needed | also
+            body |= {"version": __version__, "checks": needed | also}
         kind = ("Content-Type", "application/json")
         return plain(200 if ready else 503, kind, body=json.dumps(body).encode())
 

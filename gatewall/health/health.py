@@ -13,6 +13,7 @@ from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from gatewall import __version__
 from gatewall.api.operations import operation
 from gatewall.api.permissions import IsAdmin
 from gatewall.api.scopes import SYSTEM
@@ -103,6 +104,7 @@ _HEALTH = {
     "type": "object",
     "properties": {
         "status": {"enum": ["ok", "unavailable"]},
+        "version": _TEXT,
         "checks": {"type": "object", "additionalProperties": _TEXT},
     },
     "required": ["status"],
@@ -131,7 +133,7 @@ class _PublicStatus(ApiView):
     def _answer(self, request: Request, found: dict[str, str], *, ready: bool) -> Response:
         body: dict[str, Any] = {"status": "ok" if ready else "unavailable"}
         if is_trusted(request.META) or self._may_read(request):
-            body["checks"] = found
+            body |= {"version": __version__, "checks": found}
         return Response(body, status=200 if ready else 503)
 
     def _may_read(self, request: Request) -> bool:

@@ -4,6 +4,7 @@ import pytest
 from django.db import InterfaceError, OperationalError, connection
 from django.test import Client
 
+from gatewall import __version__
 from gatewall.snapshot import pattern_cache
 from policies.rules.builtin import seed_waf_rules
 from tests.support.mmdb import write_mmdb
@@ -43,7 +44,7 @@ def test_without_a_database_it_is_not_ready(anonymous, path, error):
 
 def test_without_a_database_it_is_alive(anonymous):
     with failing(OperationalError("gone")):
-        assert anonymous.get("/health/live").json() == {"status": "ok", "checks": {}}
+        assert anonymous.get("/health/live").json() == {"status": "ok", "version": __version__, "checks": {}}
 
 
 @pytest.mark.parametrize("path", ["/health", "/health/live", "/health/ready"])
@@ -82,7 +83,7 @@ def test_an_admin_is_told_the_checks_and_nobody_else_who_signed_in(wall, alice, 
     tokens = {"admin": wall.a_token(alice), "user": wall.a_token(bob), "bad": "no.good.token"}
     told = {name: set(wall.Api(each).get("/health", headers=OUTSIDE).json()) for name, each in tokens.items()}
 
-    assert told == {"admin": {"status", "checks"}, "user": {"status"}, "bad": {"status"}}
+    assert told == {"admin": {"status", "version", "checks"}, "user": {"status"}, "bad": {"status"}}
 
 
 def test_without_a_database_nobody_is_known_to_be_an_admin(wall, alice):

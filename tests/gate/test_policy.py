@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from gatewall import __version__
 from gatewall.policy import system_settings
 from gatewall.snapshot import pattern_cache
 from policies import services
@@ -224,7 +225,10 @@ def test_the_data_plane_says_what_its_waf_runs_on_and_is_ready(new_plane, monkey
     answer = new_plane("data")(Question("/wall/health", ()))
 
     checks = {"policy": "ok", "spool": "ok", "waf": pattern_cache.NO_ENGINE, "waf_engine": "re2"}
-    assert (answer.status, json.loads(answer.body)) == (200, {"status": "ok", "checks": checks})
+    assert (answer.status, json.loads(answer.body)) == (
+        200,
+        {"status": "ok", "version": __version__, "checks": checks},
+    )
 
 
 def test_the_data_plane_tells_a_stranger_its_status_alone(new_plane):
