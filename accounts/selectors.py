@@ -16,7 +16,7 @@ FAMILIAR_FOR = timedelta(days=30)
 _WITHOUT_A_SIGN_IN = timedelta(days=7)
 _DAY = timedelta(days=1)
 _SPARE_SESSIONS = 20_000
-_SESSIONS_LOOKED_AT = 1000
+_SESSIONS_LOOKED_AT = _USERS_LOOKED_AT = 1000
 
 
 def users(at: datetime) -> QuerySet[User]:
@@ -102,6 +102,14 @@ def totp_devices_of(user_id: int) -> QuerySet[TotpDevice]:
 def has_passkey(user: User) -> bool:
     """Return whether the user has a passkey."""
     return passkeys_of(user.pk).exists()
+
+
+def all_have_passkeys(rp_id: str) -> bool:
+    """Return whether every active user has a passkey for this domain; False above 1,000 users, to bound the query."""
+    active = User.objects.filter(is_active=True)
+    if not 0 < active.order_by()[: _USERS_LOOKED_AT + 1].count() <= _USERS_LOOKED_AT:
+        return False
+    return not active.exclude(Exists(Passkey.objects.filter(user=OuterRef("pk"), rp_id=rp_id))).exists()
 
 
 def passkeys_of(user_id: int) -> QuerySet[Passkey]:

@@ -1,1 +1,1 @@
-"""One-time links to set a password: invitations and password resets."""
+"""One-time links to set a password or, with an invitation, a passkey: invitations and password resets."""

@@ -55,14 +55,17 @@ class Registered:
     recovery_codes: Sequence[str] = field(repr=False)
 
 
-def begin(user: User, page: PasskeyPage, session: str, *, at: datetime) -> dict[str, Any]:
-    """Return the options of ``navigator.credentials.create()``, for a session. Raises TooManyPasskeys."""
+def begin(user: User, page: PasskeyPage, session: str, *, username: str = "", at: datetime) -> dict[str, Any]:
+    """Return the options of ``navigator.credentials.create()``, for a session or a link. Raises TooManyPasskeys.
+
+    ``username``: the name in the authenticator, if the user is about to have another one.
+    """
     _refuse_too_many(user)
     challenge = passkey_challenges.begin(_purpose(user, session), page.browser_secret, at=at)
     known = passkey.known_passkeys(user, page.party)
     handle = _handle_of(user)
     return passkey_ceremonies.registration_options(
-        page.party, challenge, user_handle=handle, username=user.username, known=known
+        page.party, challenge, user_handle=handle, username=username or user.username, known=known
     )
 
 
@@ -73,14 +76,29 @@ def register(
 
     Raises PasskeyRefused, TooManyPasskeys, ValidationError, Gone.
     """
+    return save(verified(user, answer, name=name, page=page, session=session, visitor=visitor, at=at), visitor, at=at)
+
+
+def verified(
+    user: User, answer: object, *, name: str, page: PasskeyPage, session: str, visitor: Visitor, at: datetime
+) -> Passkey:
+    """Return the passkey that an authenticator made, not yet saved. Raises PasskeyRefused."""
     try:
         challenge = passkey_ceremonies.challenge_of_registration(answer)
         passkey_challenges.use_up(challenge, _purpose(user, session), page.browser_secret, at=at)
         new = passkey_ceremonies.verify_registration(answer, page.party, challenge)
-        row = Passkey(user=user, created_by=user.username, name=name, rp_id=page.party.id, **asdict(new))
-        return _save_new(row, visitor, at)
     except PasskeyRefused as refusal:
         events.passkey_refused(user, visitor.client_ip, at, flow=FLOW, why=refusal.why)
+        raise
+    return Passkey(user=user, created_by=user.username, name=name, rp_id=page.party.id, **asdict(new))
+
+
+def save(row: Passkey, visitor: Visitor, *, at: datetime) -> Registered:
+    """Save a verified passkey. Raises PasskeyRefused, TooManyPasskeys, ValidationError, Gone."""
+    try:
+        return _save_new(row, visitor, at)
+    except PasskeyRefused as refusal:
+        events.passkey_refused(row.user, visitor.client_ip, at, flow=FLOW, why=refusal.why)
         raise
 
 

@@ -54,7 +54,7 @@ METHODS = (
     Method(
         name="password",
         is_set_up=password.is_set_up,
-        offers=lambda _host: [Offer("portal/sign_in/password.html")],
+        offers=lambda _host: [Offer(password.PAGE)],
         amr=(auth_methods.PASSWORD,),
     ),
     Method(

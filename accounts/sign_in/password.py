@@ -7,6 +7,7 @@ from accounts import selectors
 from accounts.models import User
 from accounts.validators import MAX_LENGTH
 
+PAGE = "portal/sign_in/password.html"
 _DUMMY_HASH = SimpleLazyObject(lambda: make_password("the password of nobody"))
 
 

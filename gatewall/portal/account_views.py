@@ -198,6 +198,7 @@ def overview(request: HttpRequest, caller: Caller, status: int = 200, **words: o
         "remembered_devices": [(row, name_of(row.user_agent)) for row in known],
         **token_lists.lists_of(request, user),
         **_identities(user),
+        "has_password": user.has_usable_password(),
         "ask_password": not reauthentication.is_fresh(caller.signed_in_at, at),
         **words,
     }

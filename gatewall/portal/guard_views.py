@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
-from accounts import browser, services
+from accounts import browser, selectors, services
 from accounts.authentication import holders
 from accounts.identity_providers import sessions
 from accounts.remembered_devices import services as remembered_devices
-from accounts.sign_in import challenges, login, methods, passkey, passkey_browser
+from accounts.sign_in import challenges, login, methods, passkey, passkey_browser, password
 from accounts.sign_in.challenges import Challenged, InvalidChallenge
 from accounts.sign_in.login import SignedIn
 from gatewall.api.own_origins import public_urls
@@ -155,12 +155,21 @@ def _sign_in(request: HttpRequest, error: str = "", status: int = 200) -> HttpRe
         "message": system_settings.current().guard_message,
         "notice": notices.for_stranger(request, return_url),
         "probe": probe_cookies.FIELD,
-        "offers": offers,
+        **_arranged(request, offers),
     }
     calls_us = any(offer.page == passkey.PAGE for offer in offers)
     response = pages.page(request, "guard", words, return_url=return_url, status=status, scripts_call_us=calls_us)
     probe_cookies.expect_cookies(response, request)
     return response
+
+
+def _arranged(request: HttpRequest, offers: list[methods.Offer]) -> dict[str, object]:
+    """Return the ways to sign in for the page: the password folded up behind the rest where everybody has a passkey."""
+    party = passkey_browser.party_of(request)
+    is_aside = party is not None and selectors.all_have_passkeys(party.id)
+    if is_aside:
+        offers = sorted(offers, key=lambda offer: offer.page == password.PAGE)
+    return {"offers": offers, "aside": password.PAGE if is_aside else "", "is_passkey_first": is_aside}
 
 
 def _enter_and_remember(request: HttpRequest, result: SignedIn) -> HttpResponse:

@@ -23,10 +23,10 @@ class Begin(Form):
     def send(self, request: HttpRequest) -> HttpResponse:
         page = passkey_browser.new_page(request)
         token = request.POST.get("challenge", "")
-        return _options(request, page, login.begin_passkey(token, page, flow=login.GUARD, at=pages.now()))
+        return options_response(request, page, login.begin_passkey(token, page, flow=login.GUARD, at=pages.now()))
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
-        return _told(error, status)
+        return told(error, status)
 
 
 class BeginStepUp(OwnForm):
@@ -36,10 +36,10 @@ class BeginStepUp(OwnForm):
 
     def send(self, request: HttpRequest) -> HttpResponse:
         page, user = passkey_browser.new_page(request), self.caller.user
-        return _options(request, page, passkey.begin(page, purpose_of(self.caller), user=user, at=pages.now()))
+        return options_response(request, page, passkey.begin(page, purpose_of(self.caller), user=user, at=pages.now()))
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
-        return _told(error, status)
+        return told(error, status)
 
 
 class BeginRegistration(OwnForm):
@@ -52,10 +52,10 @@ class BeginRegistration(OwnForm):
         began, password = self.caller.signed_in_at, pages.text_of(request, "password")
         reauthentication.require_fresh(user, began, password=password, code=None, visitor=visitor, at=at)
         page = passkey_browser.new_page(request)
-        return _options(request, page, passkeys.begin(user, page, self.caller.token["jti"], at=at))
+        return options_response(request, page, passkeys.begin(user, page, self.caller.token["jti"], at=at))
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
-        return _told(error, status)
+        return told(error, status)
 
 
 def prove(request: HttpRequest, caller: Caller, *, flow: str) -> tuple[str, ...]:
@@ -122,11 +122,13 @@ def purpose_of(caller: Caller) -> str:
     return f"step-up {caller.token['jti']}"
 
 
-def _options(request: HttpRequest, page: passkey.PasskeyPage, options: dict[str, Any]) -> HttpResponse:
+def options_response(request: HttpRequest, page: passkey.PasskeyPage, options: dict[str, Any]) -> HttpResponse:
+    """Return the options of a ceremony, and bind it to the browser."""
     response = JsonResponse({"public_key": options})
     passkey_browser.bind(response, request, page)
     return response
 
 
-def _told(error: str, status: int) -> HttpResponse:
+def told(error: str, status: int) -> HttpResponse:
+    """Return a refusal for the script of our pages."""
     return JsonResponse({"detail": error}, status=status)

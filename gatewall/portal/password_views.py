@@ -1,4 +1,7 @@
-"""Pages to ask for a new password, and to set one through a one-time link. No JavaScript."""
+"""Pages to ask for a new password, and behind one-time links: set a password, or accept an invitation.
+
+Passkeys need JavaScript, passwords and codes do not.
+"""
 
 from http import HTTPStatus
 from typing import Any
@@ -9,10 +12,12 @@ from django.utils.translation import gettext as _
 from accounts import browser
 from accounts.links import links, redeeming, requests
 from accounts.links.links import LinkOver
+from accounts.links.redeeming import Proof
 from accounts.models import AccountLink, LinkPurpose, User
-from accounts.sign_in import login
+from accounts.sign_in import login, passkey, passkey_browser
 from gatewall.engine.auth_methods import PASSWORD
-from gatewall.portal import pages
+from gatewall.kernel.refusals import Gone
+from gatewall.portal import account_views, pages, passkey_views
 from gatewall.portal.pages import Form
 from gatewall.portal.refusal_texts import refusal_text
 
@@ -53,7 +58,7 @@ class SetPassword(Form):
         user = redeeming.redeem(
             link,
             password=request.POST.get("new", ""),
-            code=request.POST.get("code", ""),
+            proof=_proof(request, link),
             username=request.POST.get("username", ""),
             revoke_tokens=request.POST.get("revoke_tokens") == "on",
             visitor=browser.visitor(request),
@@ -84,10 +89,25 @@ class SetPassword(Form):
             "is_invitation": self.purpose is LinkPurpose.INVITATION,
             "may_rename": link.may_rename,
             "username": request.POST.get("username", link.user.username)[:64],
-            "needs_code": redeeming.needs_code(link.user),
             "error": error,
+            **self._factors(request, link),
         }
-        return _private(pages.page(request, "new_password", words, status=status))
+        return _private(pages.page(request, "new_password", words, status=status, scripts_call_us=words["uses_script"]))
+
+    def _factors(self, request: HttpRequest, link: AccountLink) -> dict[str, Any]:
+        """Return what the page asks for beside the password, or offers instead of it."""
+        needs_proof, action = redeeming.needs_proof(link.user), links.PATHS[self.purpose]
+        urls = {"begin": f"{action}/passkey/begin", "action": action}
+        asked = passkey_views.proof_fields(request, link.user if needs_proof else None, **urls)
+        is_open = self.purpose is LinkPurpose.INVITATION and not needs_proof
+        offers = is_open and passkey_browser.party_of(request) is not None
+        return {
+            **asked,
+            "needs_proof": needs_proof,
+            "offers_passkey": offers,
+            "uses_script": offers or asked["has_passkey"],
+            "passkey_name": request.POST.get("name", "")[:100],
+        }
 
 
 class Invitation(SetPassword):
@@ -97,11 +117,67 @@ class Invitation(SetPassword):
 
     def finished(self, request: HttpRequest, user: User) -> HttpResponse:
         """Sign the new user in; one with a second factor signs in with it."""
-        if redeeming.needs_code(user):
+        if redeeming.needs_proof(user):
             return super().finished(request, user)
         proof = login.Proven(user, (PASSWORD,))
         result = login.open_session(proof, flow=login.GUARD, visitor=browser.visitor(request), at=pages.now())
         return _private(pages.enter(request, result.token, None))
+
+
+class AcceptWithPasskey(Invitation):
+    """Accept an invitation with the passkey that the browser made, and no password."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        return Form.get(self, request)
+
+    def send(self, request: HttpRequest) -> HttpResponse:
+        link, visitor, at = self._link(request.POST.get("token", "")), browser.visitor(request), pages.now()
+        accepted = redeeming.accept_with_passkey(
+            link,
+            passkey_views.answer_of(request),
+            name=account_views.name_of_form(request),
+            username=request.POST.get("username", ""),
+            page=passkey_browser.page_of(request),
+            visitor=visitor,
+            at=at,
+        )
+        proof = login.Proven(accepted.user, passkey.amr_of(accepted.registered.passkey))
+        token = login.open_session(proof, flow=login.GUARD, visitor=visitor, at=at).token
+        words = {"codes": accepted.registered.recovery_codes, "username": accepted.user.username}
+        response = _private(pages.page(request, "recovery_codes", words))
+        browser.set_session(response, request, token.text, expires_at=token.expires_at)
+        browser.remember(response, request, token.user_id)
+        return response
+
+
+class BeginPasskey(Form):
+    """Begin to prove a passkey of the link's user, or to make the one that accepts an invitation, for the script."""
+
+    http_method_names = ["post"]
+    purpose = LinkPurpose.PASSWORD_RESET
+
+    def send(self, request: HttpRequest) -> HttpResponse:
+        link, at = links.find(request.POST.get("token", ""), self.purpose, at=pages.now()), pages.now()
+        page = passkey_browser.new_page(request)
+        if redeeming.needs_proof(link.user):
+            return passkey_views.options_response(request, page, redeeming.begin_proof(link, page, at=at))
+        if self.purpose is not LinkPurpose.INVITATION:
+            raise Gone("the user has no passkey")
+        username = request.POST.get("username", "")
+        options = redeeming.begin_passkey(link, page, username=username, at=at)
+        return passkey_views.options_response(request, page, options)
+
+    def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
+        return passkey_views.told(error, status)
+
+
+def _proof(request: HttpRequest, link: AccountLink) -> Proof:
+    """Return the proof in the form: the answer of a passkey, or a code."""
+    visitor, at = browser.visitor(request), pages.now()
+    if not request.POST.get("credential"):
+        return redeeming.proof_by_code(link, request.POST.get("code", ""), visitor=visitor, at=at)
+    page, answer = passkey_browser.page_of(request), passkey_views.answer_of(request)
+    return redeeming.proof_by_passkey(link, answer, page, visitor=visitor, at=at)
 
 
 def _over(request: HttpRequest, refusal: LinkOver) -> HttpResponse:

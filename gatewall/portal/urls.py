@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from accounts.models import LinkPurpose
 from gatewall.portal import (
     account_views,
     administration_view,
@@ -55,6 +56,13 @@ urlpatterns = [
     path("administration", administration_view.Administration.as_view(), name="administration"),
     path("password/forgot", password_views.Forgot.as_view(), name="password-forgot"),
     path("password/new", password_views.SetPassword.as_view(), name="password-new"),
+    path("password/new/passkey/begin", password_views.BeginPasskey.as_view(), name="password-new-passkey-begin"),
+    path("invitation/passkey", password_views.AcceptWithPasskey.as_view(), name="accept-invitation-passkey"),
+    path(
+        "invitation/passkey/begin",
+        password_views.BeginPasskey.as_view(purpose=LinkPurpose.INVITATION),
+        name="accept-invitation-passkey-begin",
+    ),
     path("invitation", password_views.Invitation.as_view(), name="accept-invitation"),
     path("setup", first_run.FirstAdmin.as_view(), name="first-admin"),
     path("denied", denied_view.Denied.as_view(), name="denied"),

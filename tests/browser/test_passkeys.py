@@ -6,6 +6,7 @@ Under ``localhost``, which browsers take for secure without TLS; so the guard pa
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
+from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -112,6 +113,74 @@ def test_a_passkey_is_the_second_factor_and_the_step_up(visit, site):
 
         page.wait_for_url(f"{site.url}/vault/deep")
         assert page.locator("body").inner_text() == "site"
+
+
+def path_of(link):
+    """Return the path of a link that an admin got, for another host: the page and its token."""
+    parts = urlsplit(link)
+    return f"{parts.path}?{parts.query}"
+
+
+def invited(site):
+    """Invite a user without mail; return the link, under the host of the site."""
+    name = f"visitor{next(_NUMBERS)}"
+    made = api(site.gate, "/users", username=name, invite=True, current_password=PASSWORD)
+    return site.url + path_of(made["invitation"]["link"])
+
+
+@pytest.mark.parametrize("width", [360, 800])
+def test_an_invitation_leads_to_a_passkey_and_a_protected_site_without_a_password(visit, site, width):
+    page, link = visit(viewport={"width": width, "height": 740}), invited(site)
+    with virtual_authenticator(page) as authenticator:
+        page.goto(link)
+        assert faults(page) == []
+        page.fill("#passkey-name", "phone")
+        page.click("form[data-passkey=create] button")
+        page.wait_for_selector("pre.codes")
+        page.goto(f"{site.url}/vault")
+        assert page.locator("body").inner_text() == "site"
+        page.goto(f"{site.url}/wall/account")
+        assert "phone" in page.locator("main").inner_text()
+        assert page.locator("#current").count() == 0
+        assert faults(page) == []
+
+        page.context.clear_cookies()
+        page.goto(link)
+        assert page.locator("h1").inner_text() == "This link does not work"
+        page.goto(f"{site.url}/vault")
+        page.click("form[data-passkey=get] button")
+        page.wait_for_url(f"{site.url}/vault")
+        [made] = authenticator("getCredentials")["credentials"]
+
+    assert made["rpId"] == HOST
+
+
+def test_a_new_password_is_set_with_a_passkey_or_a_code_on_one_page(visit, site):
+    page, name = visit(), f"visitor{next(_NUMBERS)}"
+    user = api(site.gate, "/users", username=name, password=PASSWORD, current_password=PASSWORD)
+    with virtual_authenticator(page):
+        codes = add_passkey(page, site, name)
+        for number, how in enumerate(("data-scripted", "data-plain")):
+            made = api(site.gate, f"/users/{user['id']}/password-reset", hand_over=True, password=PASSWORD)
+            page.goto(site.url + path_of(made["link"]))
+            assert faults(page) == []
+            page.fill("#new", f"{PASSWORD} {number}")
+            page.fill("#code", codes[0] if how == "data-plain" else "")
+            page.click(f"button[{how}]")
+            page.locator("h1", has_text="Your password is changed").wait_for()
+        page.goto(f"{site.url}/hello")
+        sign_in(page, name, f"{PASSWORD} 1")
+        page.locator("h1", has_text="Second factor").wait_for()
+
+
+def test_without_script_an_invitation_takes_a_password(visit, site):
+    page = visit(java_script_enabled=False)
+    page.goto(invited(site))
+    assert not page.locator("form[data-passkey=create]").is_visible()
+    page.fill("#new", f"{PASSWORD} mine")
+    page.click("form[action$='/invitation'] button")
+
+    assert page.locator("h1").inner_text() == "Signed in"
 
 
 def faults(page):

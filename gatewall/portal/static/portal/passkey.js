@@ -1,6 +1,7 @@
 "use strict";
-// Passkeys: forms with data-passkey ("get" or "create") ask the browser before they are sent. Without this script they
-// stay hidden, and password and code work as before.
+// Passkeys: forms with data-passkey ("get" or "create") ask the browser before they are sent, unless a button with
+// data-plain sends them. Without this script they, or their buttons with data-scripted, stay hidden, and password and
+// code work as before.
 (() => {
   const bytes = (text) =>
     Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (letter) => letter.charCodeAt(0));
@@ -30,7 +31,7 @@
 
   const ask = async (form) => {
     const fields = new URLSearchParams(new FormData(form));
-    fields.delete("credential");
+    for (const name of ["credential", "new", "code"]) fields.delete(name);
     const begun = await fetch(form.dataset.begin, { method: "POST", body: fields });
     const told = await begun.json();
     if (!begun.ok) throw new Error(told.detail);
@@ -46,9 +47,11 @@
   for (const form of document.querySelectorAll("form[data-passkey]")) {
     const says = form.querySelector("[role=alert]");
     form.hidden = false;
+    for (const button of form.querySelectorAll("[data-scripted]")) button.hidden = false;
     form.addEventListener("submit", async (event) => {
+      const button = event.submitter || form.querySelector("button");
+      if ("plain" in button.dataset) return;
       event.preventDefault();
-      const button = form.querySelector("button");
       button.disabled = true;
       says.hidden = true;
       try {
