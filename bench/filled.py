@@ -34,7 +34,11 @@ def main() -> None:
     parser.add_argument("--waf", default="block", help="its mode")
     for name in ("networks", "rules", "users", "sessions", "known"):
         parser.add_argument(f"--{name}", type=int, default=0)
+    parser.add_argument("--again", action="store_true", help="print sessions of an installation that is filled already")
     options = parser.parse_args()
+    if options.again:
+        _print_sessions([(user, "") for user in User.objects.filter(username__startswith="many")], options.sessions)
+        return
     _fill_networks(options.networks)
     _fill_rules(options.rules)
     git_tokens = _fill_users(options.users)
@@ -42,7 +46,11 @@ def main() -> None:
     _publish()
     for session, git_token in _credentials(git_tokens, options.known):
         print(session, git_token)  # noqa: T201 - a command
-    for session, _ in _credentials(git_tokens, options.sessions):
+    _print_sessions(git_tokens, options.sessions)
+
+
+def _print_sessions(users: list[tuple[User, str]], number: int) -> None:
+    for session, _ in _credentials(users, number):
         print(session)  # noqa: T201 - the same
 
 

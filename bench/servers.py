@@ -32,7 +32,8 @@ def nginx() -> str:
 
 
 @contextmanager
-def _running(command: list[str], env: dict[str, str], port: int, path: str, pause: float = 0.05) -> Iterator[int]:
+def running(command: list[str], env: dict[str, str], port: int, path: str, pause: float = 0.05) -> Iterator[int]:
+    """Run a server; yield its process id once it answers at this path of this port."""
     process = subprocess.Popen(  # noqa: S603 - our own commands
         command, cwd=_BASE, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT
     )
@@ -68,7 +69,7 @@ def data_plane(
     port = free_port()
     command = [sys.executable, "-m", "gunicorn", "-c", "deploy/data_plane.conf.py", "--workers", str(workers)]
     command += ["--bind", f"127.0.0.1:{port}", application]
-    with _running(command, dict(env), port, "/wall/health/live", pause) as pid:
+    with running(command, dict(env), port, "/wall/health/live", pause) as pid:
         yield port, pid
 
 
@@ -77,7 +78,7 @@ def control_plane(env: dict[str, str]) -> Iterator[int]:
     """Run the control plane as shipped; yield its port."""
     port = free_port()
     command = [sys.executable, "manage.py", "control_plane"]
-    with _running(command, {**env, "GATEWALL_PORT": str(port)}, port, "/wall/health/ready"):
+    with running(command, {**env, "GATEWALL_PORT": str(port)}, port, "/wall/health/ready"):
         yield port
 
 
@@ -111,7 +112,7 @@ def plain_nginx(folder: Path) -> Iterator[tuple[int, int]]:
     )
     server = f'server {{ listen 127.0.0.1:{port}; keepalive_requests 1000000; location / {{ return 200 ""; }} }}\n'
     (folder / "site.conf").write_text(server)
-    with _running(demo.nginx_command(Path(nginx()), folder), dict(os.environ), port, "/") as pid:
+    with running(demo.nginx_command(Path(nginx()), folder), dict(os.environ), port, "/") as pid:
         yield port, pid
 
 
@@ -128,5 +129,51 @@ def protecting_nginx(folder: Path, gate: int, site: int, extra: str = "") -> Ite
         site=f"127.0.0.1:{site}",
         extra=f"    keepalive_requests 1000000; {extra}",
     )
-    with _running(demo.nginx_command(Path(nginx()), folder), dict(os.environ), port, "/") as pid:
+    with running(demo.nginx_command(Path(nginx()), folder), dict(os.environ), port, "/") as pid:
+        yield port, pid
+
+
+_ASKING = """
+upstream gate {{ server 127.0.0.1:{gate}; keepalive 16; keepalive_requests 1000000; }}
+upstream guarded {{ server 127.0.0.1:{site}; keepalive 16; keepalive_requests 1000000; }}
+server {{
+    listen 127.0.0.1:{port};
+    keepalive_requests 1000000;
+    set_real_ip_from 127.0.0.1;
+    real_ip_header X-Bench-Client;
+    location / {{
+        auth_request /gate;
+        proxy_pass http://guarded;
+        proxy_http_version 1.1;
+        proxy_set_header Connection "";
+    }}
+    location = /gate {{
+        internal;
+        proxy_pass http://gate{path};
+        proxy_http_version 1.1;
+        proxy_pass_request_body off;
+        proxy_set_header Connection "";
+        proxy_set_header Content-Length "";
+        proxy_set_header Host $host;
+        proxy_set_header X-Forwarded-For $remote_addr;
+        proxy_set_header X-Forwarded-Host $host;
+        proxy_set_header X-Forwarded-Proto https;
+        proxy_set_header X-Forwarded-Method $request_method;
+        proxy_set_header X-Forwarded-Uri $request_uri;
+    }}
+}}
+"""
+"""The least that every gate needs, the same for all: not the snippets that we ship, which do more."""
+
+
+@contextmanager
+def asking_nginx(folder: Path, gate: int, path: str, site: int) -> Iterator[tuple[int, int]]:
+    """Run nginx before a site, asking the gate on this port at this path; yield port and process id."""
+    port = free_port()
+    folder.mkdir(parents=True)
+    demo.write_configuration(
+        folder, listen=f"127.0.0.1:{free_port()}", auth="127.0.0.1:1", control="127.0.0.1:1", site="127.0.0.1:1"
+    )
+    (folder / "site.conf").write_text(_ASKING.format(port=port, gate=gate, path=path, site=site))
+    with running(demo.nginx_command(Path(nginx()), folder), dict(os.environ), port, "/") as pid:
         yield port, pid

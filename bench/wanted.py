@@ -54,6 +54,13 @@ def _spread(values: dict[str, float], form: str = ".2f") -> str:
     return f"{values['least']:{form}} to {values['most']:{form}}"
 
 
+def _peers(result: dict[str, Any]) -> Iterator[Row]:
+    for row in result["rows"]:
+        if "limit" in row:
+            most = 0.7 if row["name"].endswith("API client") else 1.0
+            yield _at_most(f"CPU: {row['name']}, to {row['limit']}", row["times_limit"], most)
+
+
 def _auth(result: dict[str, Any]) -> Iterator[Row]:
     for server in result["servers"]:
         if "ratio" in server:
@@ -154,6 +161,7 @@ def _backtest(result: dict[str, Any]) -> Iterator[Row]:
 
 _ROWS: dict[str, Callable[[dict[str, Any]], Iterator[Row]]] = {
     "auth": _auth,
+    "peers": _peers,
     "latency": _latency,
     "slow_clients": _slow_clients,
     "scale": _scale,
