@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from gatewall.engine.access_rules.rules import AccessRule
-from gatewall.engine.access_rules.table import AccessOutcome, trimmed_readings
+from gatewall.engine.access_rules.table import AccessOutcome
 from gatewall.engine.access_rules.trace import TracedReading, trace_of
+from gatewall.engine.destinations import path_readings_of
 from gatewall.engine.expiry import is_live
 from gatewall.engine.hosts import Access, Domain
 from gatewall.engine.lists import Standing
@@ -115,7 +116,7 @@ class Facts:
     @property
     def path_readings(self) -> tuple[str, ...] | None:
         """The paths that servers may resolve the request to, for access rules; None if there are too many."""
-        return trimmed_readings(self.request.uri.partition("?")[0])
+        return path_readings_of(self.request)
 
     @property
     def is_preflight(self) -> bool:

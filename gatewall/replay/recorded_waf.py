@@ -5,6 +5,7 @@ from functools import cached_property
 
 from audit.spool.masking import MASK
 from audit.spool.records import PATH, QUERY, USER_AGENT, AccessRecord
+from gatewall.engine.destinations import has_destination
 from gatewall.engine.facts import Facts
 from gatewall.engine.model import AccessRequest, Reason, RuleMatch
 from gatewall.engine.ports import Ports
@@ -75,9 +76,11 @@ class RecordedFacts(Facts):
 
     @property
     def path_readings(self) -> tuple[str, ...] | None:
-        """The readings of the path. Raises NotRecorded if it was masked or truncated."""
+        """The readings of the path. Raises NotRecorded if it was masked or truncated, and for COPY and MOVE."""
         if not is_whole(self._record.path, PATH.length):
             raise NotRecorded(Missing.PATH)
+        if has_destination(self.request):
+            raise NotRecorded(Missing.HEADERS)
         return super().path_readings
 
     @property

@@ -73,6 +73,7 @@ class Upstream:
 
             do_GET = do_HEAD = do_POST = do_PUT = answer  # noqa: N815 (names of http.server)
             do_DELETE = do_OPTIONS = do_PATCH = answer  # noqa: N815 (names of http.server)
+            do_COPY = do_MOVE = answer  # noqa: N815 (names of http.server)
 
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (name of http.server)
                 """Log nothing."""

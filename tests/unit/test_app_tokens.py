@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from gatewall.credentials.machine import digest_of
+from gatewall.engine.destinations import path_readings_of
 from gatewall.engine.evaluate import evaluate
 from gatewall.engine.model import Credential, CredentialKind, Reason
 from gatewall.gate.credentials import credentials_of, site_credentials, site_headers
@@ -24,6 +25,7 @@ from tests.support.cast import (
     a_credential_check,
     a_policy,
     a_ports,
+    a_request,
     a_subrequest,
 )
 from tests.unit.rule_facts import an_access_rule
@@ -42,7 +44,8 @@ def reason(uri="/", *, token=ALICES_APP_TOKEN, kind=BEARER, username="", header=
     headers = {
         "x_forwarded_for": "198.51.100.7",
         "x_forwarded_host": host,
-        "x_forwarded_method": "GET",
+        "x_forwarded_method": policy.pop("method", "GET"),
+        **({"destination": policy.pop("destination")} if "destination" in policy else {}),
         "x_forwarded_uri": uri,
     }
     request = auth(a_subrequest(**headers), TRUSTED, at)
@@ -147,6 +150,74 @@ def test_it_ends_at_its_expiry(seconds, told):
 )
 def test_it_opens_its_domains_and_paths_by_every_reading_also_for_an_admin(uri, host, told):
     assert reason(uri, host=host, **OF_OFFICE) is told
+
+
+TO = f"http://{OFFICE}/dav"
+
+
+@pytest.mark.parametrize("method", ["COPY", "MOVE"])
+@pytest.mark.parametrize(
+    ("destination", "told"),
+    [
+        ("/dav/b", Reason.APP_TOKEN_VALID),
+        (f"{TO}/b%20c", Reason.APP_TOKEN_VALID),
+        (f"HTTPS://{OFFICE}:8443/dav/b", Reason.APP_TOKEN_VALID),
+        (TO, Reason.APP_TOKEN_VALID),
+        ("/private/b", Reason.HOST_NOT_IN_SCOPE),
+        (f"http://{OFFICE}/private/b", Reason.HOST_NOT_IN_SCOPE),
+        (f"http://{OFFICE}", Reason.HOST_NOT_IN_SCOPE),
+        (f"{TO}/../private/b", Reason.HOST_NOT_IN_SCOPE),
+        (f"{TO}/%2e%2e/private/b", Reason.HOST_NOT_IN_SCOPE),
+        (f"{TO}/..\\private\\b", Reason.HOST_NOT_IN_SCOPE),
+        ("http://shop.example/dav/b", Reason.HOST_NOT_IN_SCOPE),
+        (f"http://user@{OFFICE}/dav/b", Reason.HOST_NOT_IN_SCOPE),
+        (f"http://{OFFICE}\\private/dav", Reason.HOST_NOT_IN_SCOPE),
+        ("//shop.example/dav/b", Reason.HOST_NOT_IN_SCOPE),
+        ("http:/dav/b", Reason.HOST_NOT_IN_SCOPE),
+        ("dav/b", Reason.HOST_NOT_IN_SCOPE),
+        ("/dav/b?x=/private", Reason.HOST_NOT_IN_SCOPE),
+        ("/dav/b#/../private", Reason.HOST_NOT_IN_SCOPE),
+        ("", Reason.HOST_NOT_IN_SCOPE),
+        ("/dav" + "/a" * 1_100, Reason.HOST_NOT_IN_SCOPE),
+    ],
+)
+def test_a_destination_outside_of_its_paths_is_out_of_scope(method, destination, told):
+    assert reason("/dav/a", method=method, destination=destination, **OF_OFFICE) is told
+
+
+def test_a_copy_without_a_destination_is_out_of_scope_and_a_destination_of_other_methods_means_nothing():
+    assert reason("/dav/a", method="COPY", **OF_OFFICE) is Reason.HOST_NOT_IN_SCOPE
+    assert reason("/dav/a", method="PUT", destination="/private", **OF_OFFICE) is Reason.APP_TOKEN_VALID
+
+
+@pytest.mark.parametrize(("destination", "told"), [("/dav/b", True), ("/private/b", False)])
+def test_a_destination_counts_where_the_proxy_does_not_show_the_method(destination, told):
+    seen = frozenset({"uri", "for"})
+    found = reason("/dav/a", destination=destination, visible=seen, **OF_OFFICE)
+
+    assert (found is Reason.APP_TOKEN_VALID) is told
+
+
+def test_each_of_several_destinations_counts():
+    headers = (("destination", "/dav/b"), ("destination", "/private/b"))
+    request = replace(a_request(uri="/dav/a", method="MOVE", visible=SEEN), headers=headers)
+
+    assert path_readings_of(request) == ("/dav/a", "/dav/b", "/private/b")
+
+
+def test_a_path_with_too_many_readings_stays_one_with_a_destination():
+    request = a_request(uri="/a" * 2_000, method="MOVE", headers=(("destination", "/b"),), visible=SEEN)
+
+    assert path_readings_of(request) is None
+
+
+@pytest.mark.parametrize(
+    ("destination", "told"), [("/drop/b", Reason.PATH_PUBLIC), ("/private/b", Reason.CREDENTIAL_INVALID)]
+)
+def test_a_public_path_does_not_open_what_a_destination_names(destination, told):
+    rules = [an_access_rule("public", "prefix /drop")]
+
+    assert reason("/drop/a", token="x", method="MOVE", destination=destination, access_rules=rules, **OF_OFFICE) is told
 
 
 def test_a_path_that_was_not_shown_is_in_no_scope():

@@ -47,6 +47,14 @@ def test_a_preflight_cannot_be_told_from_another_options():
     assert again(unseen, an_access_rule("public", methods=frozenset({"OPTIONS"}))) == "credential-missing"
 
 
+@pytest.mark.parametrize("method", ["COPY", "MOVE"])
+def test_where_a_copy_went_is_not_recorded(method):
+    record = replace(a_record(), method=method)
+
+    assert again(record, an_access_rule("public", "prefix /")) is Missing.HEADERS
+    assert again(record, an_access_rule("public")) == "path-public"
+
+
 def test_a_window_is_judged_at_the_time_of_the_request():
     morning = an_access_rule("public", start_minute=9 * 60, end_minute=10 * 60)  # the request came at 9:26 UTC
 

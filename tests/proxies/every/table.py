@@ -51,6 +51,11 @@ NOTES: Mapping[str, tuple[tuple[str, ...], str, str]] = {
         "partly",
         RAW,
     ),
+    "test_destination_of_a_copy_is_told_as_the_site_gets_it": (
+        ("Envoy Gateway",),
+        "no",
+        "The gate does not see where a COPY or MOVE goes: [what that means](../access-rules.md#paths).",
+    ),
     "test_host_and_port_arrive_raw_at_gate_and_site": (
         ("nginx",),
         "partly",

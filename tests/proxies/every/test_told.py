@@ -119,6 +119,17 @@ def test_method_is_told_and_arrives(stub, method):
     assert told.method == served.method == method
 
 
+@pytest.mark.parametrize("method", ["COPY", "MOVE"])
+def test_destination_of_a_copy_is_told_as_the_site_gets_it(stub, method):
+    sent = "http://office.example/a/..%2fb"
+
+    _, told, served = visit(stub, "/a", method, Host="office.example", Destination=sent)
+
+    assert told.method == served.method == method
+    assert stub.site.last.get_all("Destination") == [sent]
+    assert stub.gate.last.get_all("Destination") == (None if stub.kind == "Envoy Gateway" else [sent])
+
+
 @pytest.mark.parametrize("value", ["caf\u00c3\u00a9", "caf\u00e9", "\u00ff\u00fe", '"quoted", and; more'])
 def test_header_value_that_is_not_ascii_arrives_as_its_bytes(stub, value):
     answer, _, served = visit(stub, "/", **{"X-Api-Key": value})
