@@ -19,7 +19,7 @@ def a_link(user: User, purpose: LinkPurpose = LinkPurpose.INVITATION, **options:
     return links.issue(user, purpose, at=timezone.now(), created_by="alice", **options).token.text
 
 
-def begin(visitor: Visitor, token: str, path: str = "/invitation", **fields: str) -> HttpResponse:
+def begin(visitor: Visitor, token: str, path: str = "/invitation", **fields: Any) -> HttpResponse:
     """Ask for the options of a ceremony on the page behind a link."""
     return visitor.send(f"{path}/passkey/begin", token=token, **fields)
 
@@ -30,17 +30,17 @@ def accept(
     authenticator: Authenticator,
     begun_by: Visitor | None = None,
     begun_with: str | None = None,
-    **fields: str,
+    **fields: Any,
 ) -> HttpResponse:
     """Accept an invitation with a passkey, whose challenge another browser or link may have begun."""
-    begun = begin(begun_by or visitor, begun_with or token, **fields).json()
+    begun = json.loads(begin(begun_by or visitor, begun_with or token, **fields).content)
     answer = json.dumps(authenticator.create(begun["public_key"]))
     return visitor.send("/invitation/passkey", token=token, credential=answer, **{"name": "phone", **fields})
 
 
 def reset(
-    visitor: Visitor, token: str, authenticator: Authenticator, path: str = "/password/new", **fields: str
+    visitor: Visitor, token: str, authenticator: Authenticator, path: str = "/password/new", **fields: Any
 ) -> HttpResponse:
     """Set a new password with a passkey as proof."""
-    answer = json.dumps(authenticator.get(begin(visitor, token, path).json()["public_key"]))
+    answer = json.dumps(authenticator.get(json.loads(begin(visitor, token, path).content)["public_key"]))
     return visitor.send(path, token=token, new=NEW, credential=answer, **fields)
