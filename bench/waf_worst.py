@@ -85,12 +85,17 @@ def _odd(browser: dict[str, str]) -> dict[str, AccessRequest]:
 def _mixed(browser: dict[str, str]) -> dict[str, AccessRequest]:
     """Return requests that lead around what makes the others cheap: early ends, decoders in C, heads as of browsers."""
     misses, attack = _VALUES["near misses"], _VALUES["attacks"]
+    elements_in_value = "<a b='x y z &#60;'>some text &#60;script</a>" * 30
+    markup = f"<r>{elements_in_value}</r>"
     head = _PART.replace('name="a"', 'name="a"; x=y')
     elements = f"<a>{escape(misses)}\xc3\xa9&#60;</a>" * (_SIZE // 60)
     escaped = json.dumps(f'"{misses}\\ \u2028') + ","
     coded = b64encode((misses * 1_400).encode()).decode()
     return {
         "attacks behind words": _post(browser, "text/plain", ("some words \n" * 4_000 + _WORDS * 500)[:_SIZE]),
+        "escapes, one malformed": _post(browser, _FORM, "a=" + "%26%2360%3B" * 2_900 + "%zz" + "%26%2360%3B" * 2_900),
+        "markup in arguments": _post(browser, _FORM, "&".join([f"a={quote(markup)}"] * 40)[:_SIZE]),
+        "markup in JSON": _post(browser, "application/json", json.dumps([markup] * 40)[:_SIZE]),
         "malformed escapes": _post(browser, _FORM, "a=" + ("%25252527%zz" * 6_000)[:_SIZE]),
         "malformed arguments": _post(browser, _FORM, ("a=%2527%zz%u0027" + attack + "&") * 2_000),
         "base64 of near misses": _post(browser, "text/plain", coded[:_SIZE]),

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gatewall.engine.waf.decoding import ROUNDS, _bytes_decoded, base64_decoded, loosened, percent_decoded, unquoted
+from gatewall.engine.waf.decoding import base64_decoded, loosened, unquoted
 from gatewall.engine.waf.judge import builtin_rules, request_of
 from gatewall.engine.waf.matcher import RuleSet
+from gatewall.engine.waf.percent import ROUNDS, _bytes_decoded, percent_decoded
 from gatewall.engine.waf.reading import MAX_SEPARATE, values_of
 from gatewall.engine.waf.rules import BodyRegion, Target
 from tests.support.cast import a_request
@@ -247,3 +248,34 @@ def test_what_is_too_long_is_said_not_to_have_been_looked_at():
 
 def test_attack_behind_very_many_arguments_is_seen():
     assert "xss-script-tag" in names("/?" + "&".join(["a=1"] * (2 * MAX_SEPARATE)) + "&b=<script>")
+
+
+PIECES = ["%41", "%3D", "%0a", "%0D", "%5C", "%fF", "%2541", "%252541", "=", "\n", "\r", "\\", "a", "\xff", "_ ", "%26"]
+ENCODED = "%3Cscript%3E"
+
+
+@given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=12), st.sampled_from(["", "%", "%4"]))
+def test_long_text_of_many_escapes_is_decoded_as_a_short_one(pieces, end):
+    text = "".join(["%41", *pieces]) * 3_000 + end
+    expected = text.encode("latin-1")
+    for _ in range(3):
+        expected = unquote_to_bytes(expected)
+
+    assert percent_decoded(text).removesuffix(end) == expected.decode("latin-1").removesuffix(end)
+
+
+@pytest.mark.parametrize("malformed", ["%zz", "%%", "%%41", "%\n", "%\r\n", "%=", "%u", "%u00zz", "="])
+@pytest.mark.parametrize("times", [1, 5, 3_000])
+@pytest.mark.parametrize("at", [0, 100, 5_000])
+def test_malformed_escape_hides_nothing_in_a_long_text(malformed, times, at):
+    before, behind = "%41" * at, "%41" * (5_000 - at)
+
+    assert "<script>" in percent_decoded(before + malformed * times + ENCODED + behind)
+    assert "<script>" in percent_decoded(before + malformed * times + "a\n" + ENCODED + "\n" + behind)
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_soft_line_break_of_quoted_printable_swallows_nothing(number):
+    text = f"{'%41' * 4_000}{'%%' * number}%\n{ENCODED}%\r{ENCODED}\n{'%41' * 100}"
+
+    assert percent_decoded(text).count("<script>") == 2

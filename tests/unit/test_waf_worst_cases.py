@@ -1,10 +1,12 @@
 """A hostile request costs little more than an ordinary one, counted in calls, and hides nothing without a note."""
 
 import sys
+from dataclasses import replace
 
 import pytest
 
-from bench.waf import browser_requests, worst_requests
+from bench.waf import browser_requests, exclusions, worst_requests
+from gatewall.engine.model import Action
 from gatewall.engine.waf.judge import THRESHOLD, builtin_rules, request_of
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.places import Places
@@ -22,7 +24,7 @@ ESCAPED_ATTACK = "\\u003cscript\\u003ealert(1)\\u003c/script\\u003e"
 NOTE = "protocol-not-inspected"
 
 
-def calls(request):
+def calls(request, rules=RULES):
     """Return how many functions, Python's and C's, the WAF step calls for a request."""
     count = 0
 
@@ -30,10 +32,10 @@ def calls(request):
         nonlocal count
         count += event in {"call", "c_call"}
 
-    RULES.inspect(request, None, THRESHOLD)  # caches are filled
+    rules.inspect(request, None, THRESHOLD)  # caches are filled
     sys.setprofile(note)
     try:
-        RULES.inspect(request, None, THRESHOLD)
+        rules.inspect(request, None, THRESHOLD)
     finally:
         sys.setprofile(None)
     return count
@@ -53,6 +55,17 @@ def test_worst_case_takes_at_most_fifty_times_the_calls_of_an_ordinary_request(n
     ordinary = browser_requests(10)
 
     assert calls(WORST[name]) <= MOST_TIMES * sum(map(calls, ordinary)) / len(ordinary)
+
+
+@pytest.mark.parametrize("name", ["form of many arguments, attacks", "64 KiB of JSON, attack words"])
+@pytest.mark.parametrize(
+    "change", [{"action": Action.MONITOR}, {"exclusions": exclusions(50)}], ids=["monitor", "excl"]
+)
+def test_worst_case_takes_few_calls_with_monitored_rules_and_with_exclusions(name, change):
+    rules = RuleSet([replace(rule, **change) for rule in builtin_rules()], CompiledNow())
+    ordinary = browser_requests(10)
+
+    assert calls(WORST[name], rules) <= 2 * MOST_TIMES * sum(map(calls, ordinary)) / len(ordinary)
 
 
 @pytest.mark.parametrize("uri", ["/?a={}", "/{}"])

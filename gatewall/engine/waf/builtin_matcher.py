@@ -5,19 +5,19 @@ RE2 tests the rule's other values one by one.
 """
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
 
 from gatewall.engine.model import AccessRequest, Action
 from gatewall.engine.waf import transforms
 from gatewall.engine.waf.builtin import BUILTIN_RULES
 from gatewall.engine.waf.builtin.regions import IN_TEXT, regions_of
 from gatewall.engine.waf.canaries import misread, passes_canaries
+from gatewall.engine.waf.exclusions import Exclusion
+from gatewall.engine.waf.found import ends_of, holds, is_hit, is_target, refuse
 from gatewall.engine.waf.lines import on_one_line
 from gatewall.engine.waf.patterns import PatternRefused, Placed
 from gatewall.engine.waf.reading import CUT, beginning_of, raw_uri, values_of
-from gatewall.engine.waf.rules import BodyRegion, Category, Operator, Region, Target, WafRule
+from gatewall.engine.waf.rules import BodyRegion, Operator, Region, Target, WafRule
 from gatewall.engine.waf.scanning import Hit, OneByOne, Scanner, Scanners
 from gatewall.engine.waf.scope import Scope
 from gatewall.engine.waf.values import Value
@@ -50,8 +50,14 @@ class BuiltinMatcher:
         self._others: list[Placed] = []
         self._of_uri: list[tuple[int | None, Placed]] = []
         self._of_forms: list[Placed] = []
+        self._enforces_in_texts = False
+        self._excluding: dict[int, int] = {}
+        """By position of a rule with exclusions, their number: rules with the same ones are scanned for together."""
+        kinds: dict[tuple[Exclusion, ...], int] = {}
         for position, rule in rules:
             placed = Placed.of(position, rule, regions_of(rule))
+            if rule.exclusions:
+                self._excluding[position] = kinds.setdefault(rule.exclusions, len(kinds))
             number = _NUMBERS.get(rule.pattern)
             if rule.transforms or rule.operator is not Operator.REGEX or _is_retargeted(number, placed):
                 number = None
@@ -63,6 +69,8 @@ class BuiltinMatcher:
                     self._of_forms.append(placed)
             if Target.URI in rule.targets:
                 self._of_uri.append((number, placed))
+            if rule.action is _BLOCK and not placed.targets.isdisjoint(BodyRegion):
+                self._enforces_in_texts = True
         if not passes_canaries(self.scanner):
             raise PatternRefused("RE2 failed the WAF self-test: unexpected behavior of this RE2 version")
         if scanners is not None:
@@ -104,7 +112,7 @@ class BuiltinMatcher:
                 found += self._marks(scope)
                 break
             if region is BodyRegion.RAW:
-                found += [each for each in self._of_forms if scope.covers(each.rule) and _holds(each, group, scope)]
+                found += [each for each in self._of_forms if scope.covers(each.rule) and holds(each, group, scope)]
                 continue
             if stop_at and sum([len(text) for _, _, text in group]) > LONG_TEXT:
                 found += self._in_beginning(group, scope)
@@ -115,7 +123,7 @@ class BuiltinMatcher:
                     break
             else:
                 found += self._found(self.text_scanner, IN_TEXT, group, scope)
-        found += [each for each in self._others if scope.covers(each.rule) and _holds(each, values, scope)]
+        found += [each for each in self._others if scope.covers(each.rule) and holds(each, values, scope)]
         return list({each.position: each for each in found}.values())
 
     def _found(self, scanner: Scanner, numbers: Sequence[int], values: list[Value], scope: Scope) -> list[Placed]:
@@ -125,14 +133,14 @@ class BuiltinMatcher:
 
     def _in_long_texts(self, values: list[Value], scope: Scope, found: list[Placed], stop_at: int) -> list[Placed]:
         """Return the rules that match one of the texts, by one scan that ends when they suffice with those found."""
-        ends = _ends(values)
+        ends = ends_of(values)
         so_far = list(found)
 
         def is_enough(hit: Hit) -> bool:
             number, end = hit
             value = values[bisect_left(ends, end)]
             rules = self._by_number.get(IN_TEXT[number], ())
-            so_far.extend([each for each in rules if scope.covers(each.rule) and _is_target(each, value, scope)])
+            so_far.extend([each for each in rules if scope.covers(each.rule) and is_target(each, value, scope)])
             return self._suffices(so_far, stop_at)
 
         hits = self.text_scanner.scan_until("\n".join([text for _, _, text in values]).encode("latin-1"), is_enough)
@@ -141,13 +149,13 @@ class BuiltinMatcher:
     def _of_hits(
         self, hits: list[Hit], scanner: Scanner, numbers: Sequence[int], values: list[Value], scope: Scope
     ) -> list[Placed]:
-        ends = _ends(values)
+        ends = ends_of(values)
         found: list[Placed] = []
         doubtful: list[Placed] = []
         for number, end in hits:
             for placed in self._by_number.get(numbers[number], ()):
                 if scope.covers(placed.rule):
-                    is_found = _is_hit(placed, values[bisect_left(ends, end)], scope)
+                    is_found = is_hit(placed, values[bisect_left(ends, end)], scope)
                     (found if is_found else doubtful).append(placed)
         return found + self._confirmed(scanner, numbers, values, doubtful, scope) if doubtful else found
 
@@ -155,20 +163,51 @@ class BuiltinMatcher:
         self, scanner: Scanner, numbers: Sequence[int], values: list[Value], doubtful: list[Placed], scope: Scope
     ) -> list[Placed]:
         """Return the rules that match a value which they target: the hit of the scan was in another value."""
-        found = [each for each in doubtful if each.rule.exclusions and _holds(each, values, scope)]
-        waiting = {each for each in doubtful if not each.rule.exclusions}
-        by_region: dict[Region, list[str]] = {}
-        for region, _, text in values:
-            by_region.setdefault(region, []).append(text)
-        for region, texts in by_region.items():
-            if len(by_region) > 1 and any(region in each.targets for each in waiting):
-                hits = scanner.scan("\n".join(texts).encode("latin-1"))
-                matching = {each for number, _ in hits for each in self._by_number.get(numbers[number], ())}
-                now = {each for each in waiting if region in each.targets and each in matching}
-                scope.hits.update({each.position: (region, None) for each in now})
+        found: list[Placed] = []
+        waiting: dict[int | None, dict[int, Placed]] = {}
+        for each in doubtful:
+            waiting.setdefault(self._excluding.get(each.position), {})[each.position] = each
+        for excluding, placed in waiting.items():
+            if excluding is None:
+                found += self._in_regions(scanner, numbers, values, placed, scope)
+                continue
+            rule = next(iter(placed.values())).rule  # all of them have these exclusions
+            left = [value for value in values if not scope.spares(rule, value[0], value[1])]
+            if len(left) < len(values):
+                now = self._found_of(scanner, numbers, left, placed, scope)
                 found += now
-                waiting -= now
+                for each in now:
+                    del placed[each.position]
+            found += self._in_regions(scanner, numbers, left, placed, scope)
         return found
+
+    def _in_regions(
+        self, scanner: Scanner, numbers: Sequence[int], values: list[Value], waiting: dict[int, Placed], scope: Scope
+    ) -> list[Placed]:
+        """Return those of the rules that match, by one scan of each region that they target."""
+        by_region: dict[Region, list[Value]] = {}
+        for value in values:
+            by_region.setdefault(value[0], []).append(value)
+        found: list[Placed] = []
+        for region, group in by_region.items() if len(by_region) > 1 else ():
+            if any(region in each.targets for each in waiting.values()):
+                now = self._found_of(scanner, numbers, group, waiting, scope)
+                found += now
+                for each in now:
+                    del waiting[each.position]
+        return found
+
+    def _found_of(
+        self, scanner: Scanner, numbers: Sequence[int], values: list[Value], waiting: dict[int, Placed], scope: Scope
+    ) -> list[Placed]:
+        """Return those of the rules of which a scan finds the first match in a value that they target."""
+        ends = ends_of(values)
+        return [
+            placed
+            for number, end in scanner.scan("\n".join([text for _, _, text in values]).encode("latin-1"))
+            for placed in self._by_number.get(numbers[number], ())
+            if placed.position in waiting and is_hit(placed, values[bisect_left(ends, end)], scope)
+        ]
 
     def refused_at_once(self, request: AccessRequest, scope: Scope, threshold: int) -> list[Placed]:
         """Return rules that match the beginning of a long URI if they suffice to refuse, else none.
@@ -182,7 +221,7 @@ class BuiltinMatcher:
     def _enough(self, values: list[Value], text: bytes, scope: Scope, threshold: int) -> list[Placed]:
         """Return the rules that match a cut text of values if they reach the threshold, with a mark, else none."""
         found = self._in_cut(self.scanner, _EVERY, values, text, scope)
-        return found + self._marks(scope) if self._suffices(found, threshold) else []
+        return found + self._marks(scope) if refuse(found, threshold) else []
 
     def _in_beginning(self, values: list[Value], scope: Scope) -> list[Placed]:
         """Return the rules that match the beginning of long texts: attacks that suffice there cost no more."""
@@ -193,28 +232,27 @@ class BuiltinMatcher:
         self, scanner: Scanner, numbers: Sequence[int], values: list[Value], text: bytes, scope: Scope
     ) -> list[Placed]:
         """Return the rules that match the joined values, cut to this text, before its last characters."""
-        ends = _ends(values)
+        ends = ends_of(values)
         return [
             placed
             for number, end in scanner.scan(text)
             if end <= len(text) - CUT
             for placed in self._by_number.get(numbers[number], ())
-            if scope.covers(placed.rule) and _is_hit(placed, values[bisect_left(ends, end)], scope)
+            if scope.covers(placed.rule) and is_hit(placed, values[bisect_left(ends, end)], scope)
         ]
 
-    @staticmethod
-    def _suffices(found: list[Placed], threshold: int) -> bool:
-        """True if the scores of enforced rules of one category reach the threshold."""
-        scores: Counter[Category] = Counter()
-        for placed in set(found):  # a rule may match in several texts
-            scores[placed.rule.category] += placed.rule.score if placed.rule.action is _BLOCK else 0
-        return max(scores.values(), default=0) >= threshold
+    def _suffices(self, found: list[Placed], threshold: int) -> bool:
+        """True if the scores of one category reach the threshold, so that texts need no scan.
+
+        Of enforced rules; if none inspects texts, of monitored ones, because no text can refuse the request.
+        """
+        return refuse(found, threshold, are_monitored_counted=not self._enforces_in_texts)
 
     def _marks(self, scope: Scope) -> list[Placed]:
         """Return the rules that mark a request that was not inspected as a whole."""
         rest: Value = (Target.URI, None, "")
         marks = self._by_number.get(_NOT_INSPECTED, ())
-        return [each for each in marks if scope.covers(each.rule) and _is_target(each, rest, scope)]
+        return [each for each in marks if scope.covers(each.rule) and is_target(each, rest, scope)]
 
     def _matches_of_uri(self, uri: bytes, scope: Scope) -> list[Placed]:
         if not self._of_uri:
@@ -244,11 +282,6 @@ def _reads_as_re2(scanner: Scanner) -> bool:
     return not (scanner.left_out or misread(scanner, TEXT_PATTERNS))
 
 
-def _ends(values: list[Value]) -> list[int]:
-    """Return the end offset of each value in the joined text."""
-    return list(accumulate([len(value) + 1 for _, _, value in values], initial=-1))[1:]
-
-
 def _split(values: Sequence[Value]) -> tuple[list[Value], dict[Region, list[Value]]]:
     """Return the values that are inspected by all rules, and the texts by region."""
     singles: list[Value] = []
@@ -259,27 +292,3 @@ def _split(values: Sequence[Value]) -> tuple[list[Value], dict[Region, list[Valu
         else:
             singles.append(value)
     return singles, texts
-
-
-def _holds(placed: Placed, values: list[Value], scope: Scope) -> bool:
-    """True if any targeted value matches."""
-    for value in values:
-        if _is_target(placed, value, scope) and placed.test(
-            transforms.apply(placed.rule.transforms, value[2].encode("latin-1"))
-        ):
-            scope.hits[placed.position] = value[:2]
-            return True
-    return False
-
-
-def _is_hit(placed: Placed, value: Value, scope: Scope) -> bool:
-    """True if the rule targets a value in which its pattern matched; notes the first such value."""
-    if _is_target(placed, value, scope):
-        scope.hits.setdefault(placed.position, value[:2])
-        return True
-    return False
-
-
-def _is_target(placed: Placed, value: Value, scope: Scope) -> bool:
-    target, name, _ = value
-    return target in placed.targets and not (placed.rule.exclusions and scope.spares(placed.rule, target, name))

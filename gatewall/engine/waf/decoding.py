@@ -1,19 +1,15 @@
-"""Decode evasions: percent and base64 encoding, entities, escapes, comments, shell quotes. Bounded, no I/O.
+"""Decode evasions: base64, entities, escapes, comments, shell quotes. Bounded, no I/O. See also ``percent.py``.
 
 Texts are latin-1. No function returns a longer text than it was given, so layers of encoding cannot blow up a request.
 """
 
 import html
 from binascii import a2b_base64
-from codecs import escape_decode
 from functools import lru_cache
-from urllib.parse import unquote_to_bytes
 
-ROUNDS = 3
-"""Rounds of percent-decoding, against double encoding."""
 _HEX = frozenset("0123456789abcdefABCDEF")
 _BYTES = tuple(map(chr, range(0x100)))
-_PAIRS = {first + second: int(first + second, 16) for first in _HEX for second in _HEX}
+PAIRS = {first + second: int(first + second, 16) for first in _HEX for second in _HEX}
 _OCTALS = {f"{code:03o}": code & 0xFF for code in range(0o1000)}
 _IN_BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_="
 _IN_FORM_BASE64 = _IN_BASE64 + b" \r"
@@ -22,11 +18,6 @@ _UNREADABLE = bytes([*range(9), 11, 12, *range(14, 32), *range(127, 256)])
 _PRINTABLE = bytes([*range(32, 127), *range(161, 173), *range(174, 256)])
 _SIGNS = ("\\", "&", "/*")
 _SHELL_QUOTES = b"'\"\\^`"
-_WIDE = frozenset({b"u", b"U"})
-_MOST_WIDE = 128
-"""Percent signs of a value that may begin ``%uXXXX``; what is behind them is decoded as ``%XX`` only."""
-_MOST_MALFORMED = 64
-"""Escapes of a value that are decoded one by one if any is malformed; malformed ones behind them lose their sign."""
 MIN_BASE64 = 12
 """Shorter texts are not decoded as base64."""
 _SHORT = 256
@@ -40,37 +31,6 @@ _BEGINNING = 8_192  # of a long text, tells most texts from base64
 _MAX_UNREADABLE = 33  # decoded base64 may have one unreadable character in this many
 
 
-def percent_decoded(text: str) -> str:
-    """Decode ``%XX`` and ``%uXXXX`` until nothing changes, at most three times."""
-    is_valid = len(text) <= _BEGINNING  # an escape at the end of a long text may make a first try in vain
-    for _ in range(ROUNDS):
-        if "%" not in text:
-            break
-        decoded, is_valid = _bytes_decoded(text.encode("latin-1"), is_valid=is_valid)
-        if decoded == text:
-            break
-        text = decoded
-    return text
-
-
-def _bytes_decoded(data: bytes, *, is_valid: bool) -> tuple[str, bool]:
-    """Return the decoded text, and whether all escapes are valid; ``is_valid`` if they may be."""
-    if is_valid:
-        try:  # in C, ten times as fast; raises ValueError for malformed escapes, among them ``%uXXXX``
-            return escape_decode(_as_escapes(data))[0].decode("latin-1"), True
-        except ValueError:
-            pass
-    *begin, rest = _wide_decoded(data).split(b"%", _MOST_MALFORMED)
-    if len(begin) < _MOST_MALFORMED:
-        return unquote_to_bytes(b"%".join([*begin, rest])).decode("latin-1"), False
-    decoded = unquote_to_bytes(b"%".join(begin)) + escape_decode(_as_escapes(b"%" + rest), "ignore")[0]
-    return decoded.decode("latin-1"), False
-
-
-def _as_escapes(data: bytes) -> bytes:
-    return data.replace(b"\\", b"\\\\").replace(b"%", b"\\x")
-
-
 def is_printable(text: str) -> bool:
     """Return ``text.isprintable()`` of latin-1 text; of a long one six times as fast."""
     return text.isprintable() if len(text) < _SHORT else not text.encode("latin-1").translate(None, _PRINTABLE)
@@ -78,21 +38,6 @@ def is_printable(text: str) -> bool:
 
 def _without(text: str, unwanted: bytes) -> str:
     return text.encode("latin-1").translate(None, unwanted).decode("latin-1")
-
-
-def _wide_decoded(data: bytes) -> bytes:
-    """Decode ``%uXXXX``, which old IIS and some frameworks accept."""
-    first, *parts = data.split(b"%", _MOST_WIDE)
-    if _WIDE.isdisjoint([part[:1] for part in parts]):
-        return data
-    found = [first]
-    for part in parts:
-        digits = part[1:5].decode("latin-1")
-        if part[:1] in _WIDE and len(digits) == 4 and _HEX.issuperset(digits):
-            found.append(character(int(digits, 16)).encode("latin-1") + part[5:])
-        else:
-            found.append(b"%" + part)
-    return b"".join(found)
 
 
 def character(code: int) -> str:
@@ -151,13 +96,13 @@ def _escape(part: str) -> tuple[int | None, int]:
     """Return the code point of an escape after its backslash, and the escape's length."""
     letter = part[:1]
     if letter in {"x", "X"}:
-        return _PAIRS.get(part[1:3]), 3
+        return PAIRS.get(part[1:3]), 3
     if part[:2] in {"u{", "U{"}:
         digits, brace, _ = part[2:11].partition("}")
         is_complete = brace and digits and _HEX.issuperset(digits)
         return (int(digits, 16), 3 + len(digits)) if is_complete else (None, 0)
     if letter in {"u", "U"}:
-        high, low = _PAIRS.get(part[1:3]), _PAIRS.get(part[3:5])
+        high, low = PAIRS.get(part[1:3]), PAIRS.get(part[3:5])
         return (None, 0) if high is None or low is None else (high << 8 | low, 5)
     return _OCTALS.get(part[:3]), 3
 
@@ -231,7 +176,7 @@ def form_base64_decoded(text: str) -> str | None:
     """Decode base64 from a form whose client did not encode its plus signs, with or without line breaks."""
     if len(text) > _SHORT:
         coded = text.encode("latin-1")
-        return None if coded.translate(None, _IN_FORM_BASE64) else _decoded_base64(coded.translate(None, b"\r"))
+        return None if coded.translate(None, _IN_FORM_BASE64) else _decoded_base64(coded)
     if " " in text:
         text = text.replace(" ", "+")
     return _short_base64_decoded(text.replace("\r", "") if "\r" in text else text)
@@ -245,12 +190,12 @@ def _base64_decoded(text: str) -> str | None:
 
 
 def _decoded_base64(coded: bytes) -> str | None:
-    """Decode base64 of its characters only, if the result is readable."""
-    body = coded.rstrip(b"=")
+    """Decode base64 of its characters and line breaks only, if the result is readable."""
+    body = coded.translate(_PLAIN_BASE64, b"\r").rstrip(b"=")
     padding = _PADDING[len(body) % 4]
     if padding is None:
         return None
-    body = body.translate(_PLAIN_BASE64) + padding
+    body += padding
     readable = len(body) * 3 // 4 // _MAX_UNREADABLE  # unreadable characters that are too many
     try:
         if len(body) > _BEGINNING and _unreadable_in(a2b_base64(body[:_BEGINNING])) > readable:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from gatewall.engine.access_rules.paths import compiled
 from gatewall.engine.access_rules.rules import PathMatch, PathPattern
@@ -29,8 +30,14 @@ Name = str | PartName
 """Name of a value. Of a plain text, the region of the value says which part it names (``scope.part_of``)."""
 
 
+class _Compiled:
+    __slots__ = ("_compiled",)
+    if TYPE_CHECKING:  # an annotation would be a field of the row to its codec
+        _compiled: "tuple[PartName | None, Callable[[str], bool] | None]"
+
+
 @dataclass(frozen=True, slots=True)
-class Exclusion:
+class Exclusion(_Compiled):
     """Exemption from a rule; all fields that are set must apply, until the expiry.
 
     ``domain``: name of the registered domain, or of the host. At most one of the three paths and one of the six names
@@ -52,6 +59,24 @@ class Exclusion:
     @property
     def part(self) -> PartName | None:
         """The named part of the request, None if the exclusion is for every part."""
+        return self.compiled[0]
+
+    @property
+    def path_test(self) -> Callable[[str], bool] | None:
+        """The test of a path without slashes at its end, in latin-1; None if the exclusion is for every path."""
+        return self.compiled[1]
+
+    @property
+    def compiled(self) -> tuple[PartName | None, Callable[[str], bool] | None]:
+        """``part`` and ``path_test``."""
+        try:
+            return self._compiled
+        except AttributeError:
+            object.__setattr__(self, "_compiled", (self._part, self._path_test))
+            return self._compiled
+
+    @property
+    def _part(self) -> PartName | None:
         for part in Part:
             name = getattr(self, part.value)
             if name is not None:
@@ -59,8 +84,7 @@ class Exclusion:
         return None
 
     @property
-    def path_test(self) -> Callable[[str], bool] | None:
-        """The test of a path without slashes at its end, in latin-1; None if the exclusion is for every path."""
+    def _path_test(self) -> Callable[[str], bool] | None:
         for match in PathMatch:
             if (value := getattr(self, f"path_{match.value}")) is not None:
                 return path_test(match, value)

@@ -8,10 +8,10 @@ from functools import cached_property
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf import transforms
 from gatewall.engine.waf.builtin.regions import regions_of
-from gatewall.engine.waf.decoding import percent_decoded
 from gatewall.engine.waf.exclusions import Name, PartName
 from gatewall.engine.waf.forms import Views
 from gatewall.engine.waf.patterns import compile_find
+from gatewall.engine.waf.percent import percent_decoded
 from gatewall.engine.waf.reading import raw_uri, values_of
 from gatewall.engine.waf.rules import Region, Target, WafRule
 from gatewall.engine.waf.scope import Scope, name_of, part_of, target_of

@@ -10,12 +10,19 @@ _BEFORE = 32
 
 def inspected(form: str) -> tuple[str, bool]:
     """Return what is inspected of a form, and whether more may be in it: a ``%u`` behind the beginning."""
-    ats = [at for sign in ("%u", "%U") if (at := form.find(sign, _MAX)) >= 0]
+    at = _first_wide(form.encode("latin-1"))
     raw = form[:_MAX]
-    if ats:
-        begin = min(ats) - _BEFORE
+    if at >= 0:
+        begin = at - _BEFORE
         raw = f"{raw}\f{form[begin : begin + _AROUND]}"
-    return _encoded_otherwise(_without_documents(raw)), bool(ats)
+    return _encoded_otherwise(_without_documents(raw)), at >= 0
+
+
+def _first_wide(form: bytes) -> int:
+    """Return where the first ``%u`` behind the beginning is, or -1; a search for each case takes thrice as long."""
+    if b"U" in form:
+        form = form.lower()
+    return form.find(b"%u", _MAX) if b"u" in form else -1
 
 
 def _without_documents(form: str) -> str:

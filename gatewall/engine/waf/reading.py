@@ -10,8 +10,9 @@ from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf import raw_form
 from gatewall.engine.waf.body.body_reader import Body
 from gatewall.engine.waf.body.texts import FORM_MARK, UNINSPECTED, BodyText
-from gatewall.engine.waf.decoding import MIN_BASE64, base64_decoded, basic_decoded, percent_decoded
+from gatewall.engine.waf.decoding import MIN_BASE64, base64_decoded, basic_decoded
 from gatewall.engine.waf.exclusions import Name
+from gatewall.engine.waf.percent import percent_decoded
 from gatewall.engine.waf.plain_headers import inspected_headers
 from gatewall.engine.waf.redirects import REDIRECTS, add_redirect
 from gatewall.engine.waf.rules import BodyRegion, Region, Target

@@ -1,5 +1,8 @@
 """Where a rule applies: domain, path prefix and exclusions. No I/O."""
 
+from collections.abc import Callable
+from itertools import repeat
+
 from gatewall.engine.access_rules.paths import trimmed
 from gatewall.engine.access_rules.rules import PathMatch
 from gatewall.engine.expiry import is_live
@@ -56,6 +59,9 @@ class Scope:
         self._request = request
         self._domain = domain
         self.hits: dict[int, tuple[Region, Name | None]] = {}
+        self._spared: dict[tuple[int, PartName | None], tuple[bool, tuple[Exclusion, ...]]] = {}
+        """By identity of a rule's exclusions, which are kept alive, and by part."""
+        self._at: dict[Callable[[str], bool], bool] = {}
 
     def covers(self, rule: WafRule) -> bool:
         if rule.domain is not None and rule.domain != self._domain:
@@ -64,19 +70,32 @@ class Scope:
 
     def spares(self, rule: WafRule, region: Region, name: Name | None) -> bool:
         """True if an exclusion of the rule applies to the value of this name in this region."""
-        part = part_of(region, name)
-        return any(
-            (exclusion.domain is None or self._is_at(exclusion.domain))
-            and exclusion.part in {None, part}
+        exclusions, part = rule.exclusions, part_of(region, name)
+        key = (id(exclusions), part)
+        found = self._spared.get(key)
+        if found is None:
+            found = self._spared[key] = (any(map(self._applies, exclusions, repeat(part))), exclusions)
+        return found[0]
+
+    def _applies(self, exclusion: Exclusion, part: PartName | None) -> bool:
+        named = exclusion.compiled[0]
+        return (
+            (named is None or named == part)
+            and (exclusion.domain is None or self._is_at(exclusion.domain))
             and is_live(exclusion.expires_at, self._request.at)
             and self.is_surely_at(exclusion)
-            for exclusion in rule.exclusions
         )
 
     def is_surely_at(self, exclusion: Exclusion) -> bool:
         """True if the exclusion names no path, or every server resolves the path to one that it names."""
-        test, paths = exclusion.path_test, self._paths
-        return test is None or (paths is not None and all(map(test, paths)))
+        test = exclusion.compiled[1]
+        if test is None:
+            return True
+        found = self._at.get(test)
+        if found is None:
+            paths = self._paths
+            found = self._at[test] = paths is not None and all(map(test, paths))
+        return found
 
     def _is_at(self, domain: str) -> bool:
         """True if this is the name of the registered domain, or of the host itself."""

@@ -10,12 +10,12 @@ from gatewall.engine.waf.decoding import (
     base64_decoded,
     form_base64_decoded,
     loosened,
-    percent_decoded,
     signs_in,
     split_at_signs,
     unquoted,
 )
 from gatewall.engine.waf.exclusions import Name
+from gatewall.engine.waf.percent import percent_decoded
 from gatewall.engine.waf.rules import BodyRegion, Region, Target
 from gatewall.engine.waf.scope import part_of
 
@@ -37,6 +37,8 @@ MAX_FORMED_LENGTH = 6_144
 """Characters of all values whose further forms are inspected."""
 _MAX_TOGETHER = 4_096
 _MAX_SIGNS_TOGETHER = 32
+MAX_IN_MARKUP = 16
+"""Texts in values that are XML that are inspected one by one; what follows in such a value is inspected as one text."""
 _MAX_CODED = 32  # values that are decoded from base64 or JSON
 _MAX_JUDGED = 4_096
 """Characters of long values that are classified as texts or single values; further ones are texts."""
@@ -71,7 +73,7 @@ class Values(list[Value]):
 
     __slots__ = (
         "_is_noted", "_unformed", "coded_left", "formed_left", "formed_length_left", "has_texts", "judged_left",
-        "left", "signs_left", "text_left",
+        "left", "markup_left", "signs_left", "text_left",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -82,6 +84,7 @@ class Values(list[Value]):
         self.formed_left = MAX_FORMED
         self.formed_length_left = MAX_FORMED_LENGTH
         self.coded_left = _MAX_CODED
+        self.markup_left = MAX_IN_MARKUP
         self.judged_left = _MAX_JUDGED
         self._unformed: list[str] = []
         self._is_noted = False
@@ -129,9 +132,14 @@ class Values(list[Value]):
         self.signs_left = min(self.signs_left, MAX_SIGNS_OF_MANY)
 
     def judged(self, found: BodyText) -> BodyText:
-        """Return a text of a body with its region; of too many long values, TEXT."""
+        """Return a text of a body with its region; of too many long values, TEXT.
+
+        Behind what all rules inspect, ``put`` makes a text of any value.
+        """
         if not found.is_field:
             return found
+        if self.left <= 0:
+            return rest_text(found.text, found.name, _BODY)
         if is_long(found.text):
             if self.judged_left <= 0:
                 return rest_text(found.text, found.name)
@@ -184,10 +192,12 @@ def add(values: Values, target: Region, name: Name | None, text: str, *, base64:
 
 def _markup(values: Values, name: Name | None, text: str, depth: int) -> Region:
     """Add the texts of a value that is XML; return the region of its markup: as that of an editor."""
-    if depth >= _MAX_DEPTH or values.coded_left <= 0:
+    most = values.markup_left
+    if depth >= _MAX_DEPTH or values.coded_left <= 0 or most <= 0:
         return _BODY
     values.coded_left -= 1
-    found = xml_reader.read(text, is_declared=False, is_markup=True)
+    found = xml_reader.read(text, is_declared=False, is_markup=True, most=most)
+    values.markup_left -= 1 + (min(text.count("<") // 2, most) if found is None else len(found))
     for each in found or ():
         _add_inside(values, _BODY, name, each, _MAX_DEPTH)
     return _BODY if found is None else BodyRegion.TEXT

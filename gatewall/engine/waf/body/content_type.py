@@ -76,12 +76,14 @@ def _split_between_quotes(text: str, separator: str, most: int) -> list[str]:
     """Split text without backslashes: a separator is quoted if an odd number of quotes is before it."""
     parts: list[str] = []
     quoted: list[str] = []
+    is_open = False
     pieces = text.split(separator)
     for number, piece in enumerate(pieces):
         if len(parts) == most - 1:
             return [*parts, separator.join([*quoted, *pieces[number:]])]
         quoted.append(piece)
-        if sum([each.count('"') for each in quoted]) % 2 == 0:
+        is_open ^= piece.count('"') % 2 == 1
+        if not is_open:
             parts.append(separator.join(quoted))
             quoted = []
     return [*parts, separator.join(quoted)] if quoted else parts

@@ -27,20 +27,22 @@ def read(text: str, media_type: HeaderValue) -> list[BodyText]:
         return raw(text)
     first, *parts = ("\n" + text).split("\n" + delimiter, MAX_PARTS + 1)
     found = raw(first[1:]) if first.strip() else []
-    if len(parts) > MAX_PARTS:
+    is_more = len(parts) > MAX_PARTS
+    if is_more:
         found += raw_text(parts.pop())
-    if delimiter + "--" not in text:
-        found.append(_MARK)
-    is_odd, unusual = False, 0
+    is_odd, is_closed, unusual = False, False, 0
     for part in parts:
         rest_of_line, _, content = part.partition("\n")
         if rest_of_line[:2] == "--":
+            is_closed = True
             found += raw(part[2:]) if part[2:].strip() else []
         else:
             is_odd = is_odd or delimiter in part or bool(rest_of_line.strip())
             usual = _usual_part(content)
             unusual += usual is None
             found += usual or (_part(content) if unusual <= MAX_UNUSUAL else raw_text(content))
+    if not (is_closed or ((is_odd or is_more) and delimiter + "--" in text)):
+        found.append(_MARK)
     return found + raw(text) if is_odd else found  # parsers differ in where such a part ends
 
 
@@ -72,7 +74,8 @@ def _usual_part(part: str) -> list[BodyText] | None:
         return None
     name = (Part.MULTIPART_FIELD, pieces[1])
     found = [_content(name, content.removesuffix("\r"), is_file=is_file)]
-    return found if _is_usual(line) else [BodyText(name, _plain(line)), *found]
+    is_usual = not is_file and pieces[1].replace("-", "_").isidentifier()
+    return found if is_usual else [BodyText(name, _plain(line)), *found]
 
 
 def _is_plain_type(line: str) -> bool:

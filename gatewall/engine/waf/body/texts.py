@@ -1,6 +1,7 @@
 """Texts of a body: their names, and which of them are prose, source code or files. No I/O."""
 
 import string
+from collections import Counter
 from typing import NamedTuple
 
 from gatewall.engine.waf.decoding import is_printable
@@ -24,6 +25,11 @@ _WORDS = 10
 _SHARE_OF_WORDS = 0.75
 _PUNCTUATION = b".,;:!?()[]\"'`*_-"
 _IN_WORDS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'-" + bytes(range(0x80, 0x100))
+_SHAPES = bytes.maketrans(
+    bytes(set(_IN_WORDS) - set(_PUNCTUATION)) + bytes(set(_PUNCTUATION) - set(_IN_WORDS)),
+    b"a" * len(set(_IN_WORDS) - set(_PUNCTUATION)) + b"." * len(set(_PUNCTUATION) - set(_IN_WORDS)),
+)
+"""Letters and punctuation as one character each, so that words of the same length are counted together."""
 _MANY_CONTROLS = 4  # different ones, as in packed data
 _PACKED = 256
 """Shorter texts are not inspected as packed bytes."""
@@ -86,10 +92,10 @@ def field_text(name: PartName | None, text: str) -> BodyText:
     return BodyText(name, text, region_of(text)) if runs is None else BodyText(name, runs, BodyRegion.TEXT)
 
 
-def rest_text(text: str, name: PartName | None = None) -> BodyText:
+def rest_text(text: str, name: PartName | None = None, region: Region = BodyRegion.TEXT) -> BodyText:
     """Return a text whose values no parser separated, or one too many; of packed bytes, the readable runs."""
     runs = _packed_runs(text)
-    return BodyText(name, text if runs is None else runs, BodyRegion.TEXT)
+    return BodyText(name, text, region) if runs is None else BodyText(name, runs, BodyRegion.TEXT)
 
 
 def _packed_runs(text: str) -> str | None:
@@ -125,9 +131,14 @@ def _is_prose(text: str) -> bool:
     """True if most of a text is words between blanks."""
     if len(text) > 2 * _LOOKED_AT:  # as all of it, within bounded time
         text = text[:_LOOKED_AT] + text[-_LOOKED_AT:]
-    tokens = text.encode("latin-1").split()
-    words = [token for token in tokens if (word := token.strip(_PUNCTUATION)) and not word.translate(None, _IN_WORDS)]
-    return len(words) >= _WORDS and len(words) >= _SHARE_OF_WORDS * len(tokens)
+    tokens = Counter(text.encode("latin-1").translate(_SHAPES).split())
+    words = sum([count for token, count in tokens.items() if _is_word(token)])
+    return words >= _WORDS and words >= _SHARE_OF_WORDS * tokens.total()
+
+
+def _is_word(token: bytes) -> bool:
+    word = token.strip(_PUNCTUATION)
+    return bool(word) and not word.translate(None, _IN_WORDS)
 
 
 def _is_code_or_scrambled(text: str) -> bool:

@@ -64,6 +64,7 @@ def read(
     is_declared: bool = True,
     is_only_xml: bool = False,
     is_markup: bool = False,
+    most: int = MAX_VALUES,
 ) -> list[BodyText] | None:
     """Return texts, attributes and declarations of a document (latin-1); None if it is not well-formed.
 
@@ -73,8 +74,7 @@ def read(
     """
     reader = _Reader(may_be_html=is_declared, is_only_xml=is_only_xml, is_markup=is_markup)
     data = text.encode("latin-1")
-    if data.count(b"<") > _MANY:
-        reader.most = MAX_OF_MANY
+    reader.most = min(most, MAX_OF_MANY) if data.count(b"<") > _MANY else most
     if not charsets.is_known(_encoding(data)):
         return None
     is_limited = False

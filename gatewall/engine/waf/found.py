@@ -1,0 +1,52 @@
+"""Matches in values: in which value one is, whether its rule targets it, and whether the scores suffice. No I/O."""
+
+from itertools import accumulate
+
+from gatewall.engine.model import Action
+from gatewall.engine.waf import transforms
+from gatewall.engine.waf.patterns import Placed
+from gatewall.engine.waf.rules import Category
+from gatewall.engine.waf.scope import Scope
+from gatewall.engine.waf.values import Value
+
+_BLOCK = Action.BLOCK  # an enum look-up would be the most expensive part of handling a match
+
+
+def refuse(found: list[Placed], threshold: int, *, are_monitored_counted: bool = False) -> bool:
+    """True if the scores of enforced rules of one category reach the threshold."""
+    scores: dict[Category, int] = {}
+    for placed in {each.position: each for each in found}.values():  # a rule may match in several texts
+        rule = placed.rule
+        if are_monitored_counted or rule.action is _BLOCK:
+            scores[rule.category] = scores.get(rule.category, 0) + rule.score
+    return max(scores.values(), default=0) >= threshold
+
+
+def ends_of(values: list[Value]) -> list[int]:
+    """Return the end offset of each value in the joined text."""
+    return list(accumulate([len(value) + 1 for _, _, value in values], initial=-1))[1:]
+
+
+def holds(placed: Placed, values: list[Value], scope: Scope) -> bool:
+    """True if any targeted value matches."""
+    for value in values:
+        if is_target(placed, value, scope) and placed.test(
+            transforms.apply(placed.rule.transforms, value[2].encode("latin-1"))
+        ):
+            scope.hits[placed.position] = value[:2]
+            return True
+    return False
+
+
+def is_hit(placed: Placed, value: Value, scope: Scope) -> bool:
+    """True if the rule targets a value in which its pattern matched; notes the first such value."""
+    if is_target(placed, value, scope):
+        scope.hits.setdefault(placed.position, value[:2])
+        return True
+    return False
+
+
+def is_target(placed: Placed, value: Value, scope: Scope) -> bool:
+    """True if the rule targets the value, and no exclusion spares it."""
+    target, name, _ = value
+    return target in placed.targets and not (placed.rule.exclusions and scope.spares(placed.rule, target, name))
