@@ -110,6 +110,11 @@ def _own_account(wall: Wall, page: Page) -> Iterator[str]:
     page.fill("#name", "laptop")
     page.click("form[action$='/git-tokens'] button")
     yield "account-git-token"
+    page.locator("summary", has_text="app token").click()
+    page.fill("#app-name", "calendar")
+    page.fill("#app-path", "/remote.php/dav")
+    page.click("form[action$='/app-tokens'] button")
+    yield "account-app-token"
     page.locator("summary", has_text="password").click()
     page.fill("#current", "wrong password")
     page.fill("#new", PASSWORD)

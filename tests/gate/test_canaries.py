@@ -18,7 +18,7 @@ from tests.api.routes import ROUTES, path_of
 from tests.support.canaries import found_in, spellings_of, whole_database, whole_folder
 from tests.support.cast import base64url
 from tests.support.dialects import DIALECTS
-from tests.support.proxies import PASSWORD, Api, a_git_token, a_license, a_token, enter_admin_site
+from tests.support.proxies import PASSWORD, Api, a_git_token, a_license, a_token, an_app_token, enter_admin_site
 from tests.support.second_factor import an_app
 
 pytestmark = pytest.mark.django_db
@@ -37,7 +37,10 @@ CANARIES = {
     "body": "canary-body-0Ws",
     "header": "canary-api-key-of-the-site-5Ed",
 }
-SHOWN_ONCE = {("git-tokens-list", "POST"), ("licenses-list", "POST"), ("totp-setup", "POST"), ("totp-confirm", "POST")}
+SHOWN_ONCE = {
+    *(("git-tokens-list", "POST"), ("app-tokens-list", "POST"), ("licenses-list", "POST")),
+    *(("totp-setup", "POST"), ("totp-confirm", "POST")),
+}
 
 
 @pytest.fixture
@@ -62,6 +65,7 @@ def secrets(app, alice, bob, settings):
         "session of Alice": a_token(alice),
         "session of Bob": a_token(bob),
         "git token": a_git_token(bob),
+        "app token": an_app_token(bob),
         "license": a_license(),
     }
 
@@ -75,6 +79,7 @@ def planes(new_plane):
 def targets(secrets):
     """What may be asked for, with a secret in it."""
     token, license_token, session = secrets["git token"], secrets["license"], secrets["session of Bob"]
+    app = secrets["app token"]
     nested = f"https%3A%2F%2Foffice.example%2F%3Ftoken%3D{secrets['nested query']}"
     return [
         f"/?token={secrets['query']}&Pass%57ord={secrets['query']}&user[api-key]={secrets['query']}",
@@ -86,12 +91,15 @@ def targets(secrets):
         f"/proxy/https://bob:{secrets['user info']}@office.example/{license_token}",
         f"/%67wg_{token[4:]}/x?%2567wl_{license_token[4:]}",
         f"/?q=attack&password={secrets['query']}",
+        f"/web/Download?id=7&harmless={app}&%67wp_{app[4:]}=1",
+        f"/dav/{app}/a;x={app}/%2567wp_{app[4:]}",
     ]
 
 
 def headers(secrets):
     """What a visitor may send along: our credentials, good and bad, and those of the site."""
     basic = b64encode(f"Bob:{secrets['git token']}".encode()).decode()
+    of_an_app, app = b64encode(f"Bob:{secrets['app token']}".encode()).decode(), secrets["app token"]
     site = b64encode(f"bob:{secrets['wrong password']}".encode()).decode()
     more = (
         ("Referer", f"https://office.example/?token={secrets['referer']}"),
@@ -108,6 +116,9 @@ def headers(secrets):
         (("Authorization", f"Basic {basic}"), *more),
         (("Authorization", f"Basic {site}"), *more),
         (("Service-License", secrets["license"]), *more),
+        (("Authorization", f"Basic {of_an_app}"), *more),
+        (("Authorization", f"Bearer {app}"), *more),
+        (("X-Emby-Token", app), ("Referer", f"https://office.example/{app}"), ("User-Agent", f"player/1 {app}")),
     ]
 
 

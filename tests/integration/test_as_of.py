@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from accounts.services import change_user, delete_user
-from gatewall.credentials.check import git_token_subject, license_subject, session_subject
+from gatewall.credentials.check import app_token_subject, git_token_subject, license_subject, session_subject
 from gatewall.engine.evaluate import evaluate
 from gatewall.engine.model import SubjectKind
 from gatewall.engine.snapshot import PolicySnapshot
@@ -17,8 +17,8 @@ from gatewall.snapshot.assembly import Assembly, SegmentData
 from gatewall.snapshot.pattern_cache import PatternCache
 from gatewall.whatif import as_of
 from gatewall.whatif.as_of import policy_as_of
-from licensing.models import GitToken, License
-from licensing.services import change_license, issue_git_token, issue_license, revoke
+from licensing.models import AppToken, GitToken, License
+from licensing.services import change_license, issue_app_token, issue_git_token, issue_license, revoke
 from policies import services
 from policies.history.undo import CannotRestore
 from policies.models import AuthorizedDomain, Group
@@ -40,11 +40,13 @@ class Credentials:
         if kind == SubjectKind.USER:
             state = policy.users.get(int(id_))
             return session_subject(state, policy, ("pwd", "otp")) if state else None
-        tokens = policy.git_tokens if kind == SubjectKind.GIT_TOKEN else policy.licenses
+        tokens, subject_of = {
+            "git-token": (policy.git_tokens, lambda state: git_token_subject(state, policy, at)),
+            "app-token": (policy.app_tokens, lambda state: app_token_subject(state, policy, at)),
+            "license": (policy.licenses, lambda state: license_subject(state, at)),
+        }[kind]
         state = next((each for each in tokens.values() if each.id == int(id_)), None)
-        if state is None:
-            return None
-        return git_token_subject(state, policy, at) if kind == SubjectKind.GIT_TOKEN else license_subject(state, at)
+        return None if state is None else subject_of(state)
 
 
 class Change(Step):
@@ -69,6 +71,14 @@ class Change(Step):
             name, end = f"git-{self.chance.random()}", self._moment()
             issue_git_token(actor="x", user_id=row.pk, name=name, expires_at=end)
 
+    def do_app_token(self):
+        if row := some(User, self.chance):
+            domains = [each for each in AuthorizedDomain.objects.all() if self.chance.random() < 0.7]
+            scope = {"all_domains": not domains, "authorized_domains": domains}
+            paths = ["/dav"] if self.chance.random() < 0.3 else []
+            name, end = f"app-{self.chance.random()}", self._moment()
+            issue_app_token(actor="x", user_id=row.pk, name=name, expires_at=end, path_prefixes=paths, **scope)
+
     def do_license(self):
         domains = [each for each in AuthorizedDomain.objects.all() if self.chance.random() < 0.5]
         name = f"license-{self.chance.random()}"
@@ -79,7 +89,7 @@ class Change(Step):
             change_license(row, actor="x", is_active=self.chance.random() < 0.5)
 
     def do_revoke(self):
-        model = self.chance.choice([GitToken, License])
+        model = self.chance.choice([GitToken, AppToken, License])
         if row := some(model, self.chance):
             revoke(row, actor="x")
 
@@ -98,7 +108,7 @@ def the_policy() -> PolicySnapshot:
 
 def subjects():
     """Return every subject there ever was, as the secret that proves it."""
-    return [f"{kind} {id_}" for kind in ("user", "git-token", "license") for id_ in range(1, 12)]
+    return [f"{kind} {id_}" for kind in ("user", "git-token", "app-token", "license") for id_ in range(1, 12)]
 
 
 def requests():

@@ -15,14 +15,14 @@ from accounts.models import ApiToken, Passkey, RecoveryCode, Session, TotpDevice
 from accounts.models import ExternalIdentity, IdentityProvider
 from audit.models import SecurityEvent
 from licensing import services as licensing
-from licensing.models import GitToken, License
+from licensing.models import AppToken, GitToken, License
 from webhooks.models import Delivery, Mail, Notice, Webhook
 from gatewall.models import PolicyHead, PolicyRevision
 from gatewall.install.backup.revoked import unused_number
 from policies.services import *
 from policies.groups.services import create_group, change_group, delete_group
 from policies.models import *
-from tests.support.proxies import a_user, a_git_token, a_license, a_token, an_api_token, PASSWORD
+from tests.support.proxies import PASSWORD, a_user, a_git_token, a_license, a_token, an_api_token, an_app_token
 import json
 def changed(name, **values):
     accounts.change_user(User.objects.get(username=name), actor="cast", **values)
@@ -66,6 +66,9 @@ out = {
     "deleted": a_token(User.objects.get(username="deleted")),
     "git": "stays:" + a_git_token(stays, "git kept"),
     "git revoked": "stays:" + a_git_token(stays, "git revoked"),
+    "app": an_app_token(stays, "app kept"),
+    "app revoked": an_app_token(stays, "app revoked"),
+    "app narrowed": an_app_token(stays, "app narrowed", all_domains=False, authorized_domains=domains[:1]),
     "license": a_license("license kept"),
     "license deleted": a_license("license deleted"),
     "license disabled": a_license("license disabled"),
@@ -91,6 +94,7 @@ RecoveryCode.objects.filter(digest="used").delete()
 Passkey.objects.filter(name="removed").delete()
 Passkey.objects.filter(name="kept").update(sign_count=9)
 licensing.revoke(GitToken.objects.get(name="git revoked"), actor="cast")
+licensing.revoke(AppToken.objects.get(name="app revoked"), actor="cast")
 licensing.revoke(License.objects.get(name="license deleted"), actor="cast")
 ApiToken.objects.get(name="api revoked").delete()
 licensing.change_license(License.objects.get(name="license disabled"), actor="cast", is_active=False)
@@ -116,10 +120,11 @@ out = {
         group.name: [group.all_domains, *group.authorized_domains.values_list("name", flat=True)]
         for group in users["member"].groups.all()
     },
-    "step": TotpDevice.objects.get().last_step,
+    "step": TotpDevice.objects.get(name="kept").last_step,
     "codes": list(RecoveryCode.objects.values_list("digest", flat=True)),
     "passkeys": list(Passkey.objects.values_list("name", "sign_count")),
     "tokens": sorted(GitToken.objects.values_list("name", flat=True)),
+    "app_tokens": sorted(AppToken.objects.values_list("name", flat=True)),
     "providers": list(IdentityProvider.objects.values_list("slug", "enabled", "group_map_gives_admin").order_by("id")),
     "identities": sorted(f"{each.provider.slug} {each.subject}" for each in ExternalIdentity.objects.all()),
     "api_tokens": sorted(ApiToken.objects.values_list("name", flat=True)),
@@ -192,6 +197,7 @@ def test_what_was_revoked_after_the_backup_stays_revoked(database, tmp_path, cre
     assert found["passkeys"] == [["kept", 9]]
     assert (found["tokens"], found["licenses"]) == (["git kept"], ["license kept"])
     assert found["api_tokens"] == ["api kept"]
+    assert found["app_tokens"] == ["app kept", "app narrowed"]
     assert found["deliveries"] == found["mails"] == [["failed", None]]
     assert found["providers"] == [["corp", True, False], ["closed", False, True]]
     assert found["identities"] == ["closed stays", "corp stays"]
@@ -199,10 +205,11 @@ def test_what_was_revoked_after_the_backup_stays_revoked(database, tmp_path, cre
     assert found["epochs"][1] == later["epoch"] != found["epochs"][0]
     assert found["next id"] > later["new id"]
     accepted = credentials_at(site, {**credentials, "new": later["new session"]})
-    assert [name for name, is_accepted in accepted.items() if is_accepted] == ["git", "license"]
+    assert [name for name, is_accepted in accepted.items() if is_accepted] == ["git", "app", "app narrowed", "license"]
     for line in (
         "2 users stay disabled: they were disabled or deleted after the backup: deleted, disabled",
         "1 git tokens stay revoked: git revoked",
+        "1 app tokens stay revoked: app revoked",
         "1 API tokens stay revoked: api revoked",
         "1 blocked networks are not blocked any more: they were added after the backup: 203.0.113.3",
         "1 blocked networks are blocked again: they were removed after the backup: 203.0.113.2",

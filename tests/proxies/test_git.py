@@ -112,6 +112,9 @@ def forge(tmp_path_factory):
         }
         tokens = {name: admin.post(f"/users/{id_}/git-tokens", name="ci")["token"] for name, id_ in users.items()}
         expired = admin.post(f"/users/{users['dora']}/git-tokens", name="old", expires_at=in_a_moment())
+        app = {"authorized_domains": [HOST], "path_prefixes": ["/repo.git"]}
+        for name, scope in {"app": app, "other app": {**app, "path_prefixes": ["/other.git"]}}.items():
+            tokens[name] = admin.post(f"/users/{users['dora']}/app-tokens", name=name, **scope)["token"]
         tokens |= {"expired": expired["token"], "license": admin.post("/licenses", name="farm")["token"]}
         with nginx(tmp_path_factory.mktemp("nginx"), gate=control, auth=f"127.0.0.1:{auth}", site=site) as proxy:
             built = Forge(proxy, repositories, admin, tokens)
@@ -184,6 +187,18 @@ def test_token_never_reaches_the_repository_and_the_user_does(forge, clone):
     assert {headers["Remote-User"] for headers in arrived} == {"dora"}
 
 
+def test_an_app_token_for_the_repository_clones_and_pushes(forge, tmp_path):
+    git("clone", forge.url("dora", forge.tokens["app"]), "clone", home=tmp_path)
+    commit(tmp_path / "clone", "with an app token")
+    forge.repositories.requests.clear()
+
+    git("push", "origin", "HEAD:main", home=tmp_path / "clone")
+
+    arrived = forge.repositories.requests
+    assert not any("gwp_" in value for headers in arrived for value in headers.values())
+    assert {headers["Remote-User"] for headers in arrived} == {"dora"}
+
+
 @pytest.mark.parametrize("name", ["clone", "push"])
 def test_git_without_a_token_is_asked_for_one_and_fails(forge, clone, tmp_path, name):
     before = len(forge.repositories.requests)
@@ -210,6 +225,8 @@ def test_challenge_to_git_is_basic(forge):
         ("dora", "expired", "Authentication failed"),
         ("dora", "license", "Authentication failed"),
         ("outsider", "outsider", "403"),
+        ("dora", "other app", "403"),
+        ("outsider", "app", "Authentication failed"),
     ],
 )
 def test_token_that_does_not_fit_is_refused(forge, tmp_path, user, token, said):
