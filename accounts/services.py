@@ -22,6 +22,7 @@ from gatewall.engine.segments import shard_of_user
 from gatewall.kernel.changes import describe, difference
 from gatewall.kernel.refusals import Conflict, Gone
 from gatewall.policy import revisions
+from policies.grants.services import grants_removed_with
 from policies.groups.members import groups_of_a_user
 from policies.models import AuthorizedDomain, Group
 from policies.rows import still_registered
@@ -164,7 +165,7 @@ def _change(
 
 @revisions.one_at_a_time
 def delete_user(user: User, *, actor: str) -> None:
-    """Delete a user with their sessions and tokens; access rules that name nobody else are disabled.
+    """Delete a user with their sessions, tokens and grants; access rules that name nobody else are disabled.
 
     Raises LastAdmin, Gone.
     """
@@ -174,8 +175,9 @@ def delete_user(user: User, *, actor: str) -> None:
     shards, gone = delete_tokens(user, KINDS_OF_TOKENS)
     gone.append(difference(describe(user), None))
     shard, rules = shard_of_user(user.pk), remove_from_rules("users", user)
+    segments, grants = grants_removed_with(user)
     user.delete()
-    revisions.advance(shard, *shards, *segments_of(rules), actor=actor, changes=[*gone, *rules])
+    revisions.advance(shard, *shards, *segments, *segments_of(rules), actor=actor, changes=[*gone, *grants, *rules])
 
 
 @transaction.atomic

@@ -84,13 +84,18 @@ def validate_paths(value: Any) -> None:
         validate_path(each["match"], each["value"])
 
 
+def validate_path_prefix(text: str) -> None:
+    """Raise ValidationError unless it is a path prefix in canonical form."""
+    validate_path(PathMatch.PREFIX, text)
+
+
 def validate_path_prefixes(value: Any) -> None:
     """Raise ValidationError unless it is a list of path prefixes in canonical form."""
     _validate_list(value, MAX_PREFIXES)
     for each in value:
         if not isinstance(each, str) or len(each) > MAX_PATH:
             raise _refused(_("a path is a text of at most %(number)s characters"), number=MAX_PATH)
-        validate_path(PathMatch.PREFIX, each)
+        validate_path_prefix(each)
 
 
 def canonical_method(text: str) -> str:

@@ -152,6 +152,16 @@ class AccessRuleFilters(ListFilters):
     expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
 
 
+class GrantFilters(ListFilters):
+    """Filters of the grants."""
+
+    user = text("user__username", max_length=64, lookup="iexact")
+    domain = text("domain__name", max_length=255, parse=canonical_domain)
+    path_prefix = text("path_prefix", max_length=500)
+    decision_id = text("decision_id", max_length=36)
+    expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
+
+
 class WafRuleFilters(ListFilters):
     """Filters of the WAF rules."""
 

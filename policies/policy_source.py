@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 
 from gatewall.engine.access_rules.rules import AccessRule, PathMatch, PathPattern
 from gatewall.engine.addresses import IPAddress, NetworkTable, canonical_text, networks_of, parse_network
+from gatewall.engine.grants import Grant
 from gatewall.engine.groups import GroupState
 from gatewall.engine.hosts import Access, Domain
 from gatewall.engine.lists import AllowedNetwork, BlockedNetwork, IPLists
@@ -20,6 +21,7 @@ from policies.access_conditions import WEEKDAYS, minute_of
 from policies.exclusions import engine_exclusion
 from policies.models import MANUAL, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, Group
 from policies.models import AccessRule as AccessRuleRow
+from policies.models import Grant as GrantRow
 from policies.models import WafRule as WafRuleRow
 
 
@@ -149,6 +151,17 @@ def engine_access_rule(row: AccessRuleRow) -> AccessRule:
     )
 
 
+def grants() -> tuple[Grant, ...]:
+    """Return the grants."""
+    rows = GrantRow.objects.order_by("id").values_list(
+        "id", "user_id", "domain__name", "path_prefix", "methods", "expires_at"
+    )
+    return tuple(
+        Grant(id_, user_id, domain, prefix, frozenset(methods), seconds(expires_at))
+        for id_, user_id, domain, prefix, methods, expires_at in rows
+    )
+
+
 SEGMENTS: Mapping[str, Callable[[], Iterable[Any]]] = {
     Segment.DOMAINS: domains,
     Segment.ALLOWED_NETWORKS: allowed_networks,
@@ -156,5 +169,6 @@ SEGMENTS: Mapping[str, Callable[[], Iterable[Any]]] = {
     Segment.WAF_RULES: waf_rules,
     Segment.GROUPS: groups,
     Segment.ACCESS_RULES: access_rules,
+    Segment.GRANTS: grants,
 }
 """The rows of each segment as engine values; for the blocklist see ``blocked_networks``."""

@@ -9,6 +9,8 @@ from gatewall.policy.resources import CREATE_OR_UPDATE, PolicyResource, Write
 from policies import selectors, serializers, services
 from policies.access_rules import services as access_rules
 from policies.access_rules.serializers import AccessRuleInput
+from policies.grants import services as grants
+from policies.grants.serializers import GrantInput
 from policies.groups import services as groups
 from policies.groups.serializers import GroupInput
 from policies.lists import subscriptions
@@ -19,6 +21,7 @@ from policies.models import (
     BlocklistEntry,
     Expectation,
     GeoBlockRule,
+    Grant,
     Group,
     ListSubscription,
     WafRule,
@@ -90,6 +93,16 @@ ACCESS_RULES = PolicyResource(
     guards=frozenset(Write),
     draft=AccessRuleInput,
 )
+GRANTS = PolicyResource(
+    model=Grant,
+    title=_("grant"),
+    selector=selectors.grants,
+    create=grants.create_grant,
+    update=grants.change_grant,
+    delete=grants.delete_grant,
+    draft=GrantInput,
+    note="reason",
+)
 SUBSCRIPTIONS = PolicyResource(
     model=ListSubscription,
     title=_("list subscription"),
@@ -98,4 +111,7 @@ SUBSCRIPTIONS = PolicyResource(
     delete=subscriptions.unsubscribe,
 )
 EXPECTATIONS = PolicyResource(model=Expectation, title=_("expectation"))  # written with the policy document alone
-RESOURCES = (WAF_RULES, BLOCKLIST, ALLOWLIST, COUNTRIES, DOMAINS, ACCESS_RULES, GROUPS, SUBSCRIPTIONS, EXPECTATIONS)
+RESOURCES = (
+    *(WAF_RULES, BLOCKLIST, ALLOWLIST, COUNTRIES, DOMAINS, ACCESS_RULES, GRANTS, GROUPS),
+    *(SUBSCRIPTIONS, EXPECTATIONS),
+)

@@ -9,7 +9,16 @@ from django.db.models.functions import Coalesce
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.snapshot import DomainsMode
 from gatewall.policy import system_settings
-from policies.models import AUTO_BAN, AccessRule, AllowlistEntry, AuthorizedDomain, BlocklistEntry, Group, WafRule
+from policies.models import (
+    AUTO_BAN,
+    AccessRule,
+    AllowlistEntry,
+    AuthorizedDomain,
+    BlocklistEntry,
+    Grant,
+    Group,
+    WafRule,
+)
 
 
 def number_of_bans(at: datetime) -> int:
@@ -55,6 +64,11 @@ def groups() -> QuerySet[Group]:
 def access_rules() -> QuerySet[AccessRule]:
     """Return all access rules in their order, with the rows that they name."""
     return AccessRule.objects.prefetch_related("domains", "groups", "users")
+
+
+def grants() -> QuerySet[Grant]:
+    """Return the grants, with their users and domains."""
+    return Grant.objects.select_related("user", "domain")
 
 
 def has_site() -> bool:

@@ -27,6 +27,7 @@ from gatewall.policy.resources import PolicyResource, Write
 from policies import cookie_reach, filters, geo, policy_source, resources, selectors, serializers
 from policies.access_rules.serializers import AccessRuleInput, AccessRuleOutput
 from policies.access_rules.warnings import warnings_about as warnings_about_access_rule
+from policies.grants.serializers import GrantInput, GrantOutput
 from policies.groups.serializers import GroupInput, GroupOutput
 from policies.models import AccessRule, AuthorizedDomain, WafRule
 from policies.rules.batch import change_waf_rules
@@ -204,6 +205,17 @@ class AccessRules(_PolicyView, UsedResource):
         return _warned(super().changed(row), *warnings_about_access_rule(row))
 
 
+class Grants(_PolicyView, UsedResource):
+    """What users may enter for a while, besides their scope."""
+
+    resource, use_kind = resources.GRANTS, resources.GRANTS.logged_as
+    input, output = GrantInput, GrantOutput
+    volatile = ("hits", "last_hit_at")
+    filterset_class = filters.GrantFilters
+    ordering_fields = ("id", "created_at", "expires_at")
+    search_fields = ("user__username", "domain__name", "reason")
+
+
 class ListSubscriptions(_PolicyView):
     """Published block lists that are fetched regularly."""
 
@@ -215,7 +227,9 @@ class ListSubscriptions(_PolicyView):
     search_fields = ("name", "url", "remark")
 
 
-RESOURCES = (Blocklist, Allowlist, WafRules, AccessRules, AuthorizedDomains, Groups, ListSubscriptions, GeoBlockRules)
+RESOURCES = (
+    *(Blocklist, Allowlist, WafRules, AccessRules, Grants, AuthorizedDomains, Groups, ListSubscriptions, GeoBlockRules),
+)
 
 
 class WafRuleBatch(ApiView):

@@ -21,7 +21,8 @@ CODES = {
 REFUSAL_CODES = frozenset({
     "admin-exists", "admin-required", "backtest-not-finished", "backtest-saved", "backtest-stale", "builtin-rule",
     "cannot-restore", "code-entry-locked", "cross-site", "doctor-busy", "document-refused", "domain-removed",
-    "duplicate", "expectation-failed", "group-in-use", "group-removed", "identity-refused", "identity-taken",
+    "duplicate", "expectation-failed", "grant-overruled", "group-in-use", "group-removed", "identity-refused",
+    "identity-taken",
     "invalid-challenge", "invalid-code", "invalid-credentials", "invalid-hand-off", "last-admin", "last-way-in",
     "list-changed", "logout-token-used", "matches-everything", "network-too-large", "no-monitor", "no-shadow-policy",
     "link-over", "mail-not-configured", "not-offered", "nothing-to-confirm", "outbox-full", "passkey-refused",
@@ -29,7 +30,7 @@ REFUSAL_CODES = frozenset({
     "reauthentication-failed", "reauthentication-required", "recovery-local-only", "recovery-refused",
     "scope-missing", "session-required", "target-refused", "too-busy", "too-large-to-revert", "too-many-access-rules",
     "too-many-api-tokens", "too-many-app-tokens", "too-many-attempts", "too-many-backtests",
-    "too-many-git-tokens", "too-many-groups",
+    "too-many-git-tokens", "too-many-grants", "too-many-groups",
     "too-many-identity-providers", "too-many-passkeys", "too-many-waf-rules", "too-many-webhooks", "totp-enabled",
     "too-many-totp-devices", "user-disabled",
     "totp-not-set-up", "user-removed", "webhook-disabled", "would-lock-you-out",

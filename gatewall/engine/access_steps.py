@@ -5,6 +5,7 @@ Their places in the decision are in ``gatewall/engine/steps.py: STEPS``.
 
 from gatewall.engine.access_rules.paths import covers
 from gatewall.engine.access_rules.rules import AccessRule
+from gatewall.engine.access_rules.table import AccessOutcome
 from gatewall.engine.auth_methods import PHISHING_RESISTANT, SECOND_FACTORS
 from gatewall.engine.facts import Facts
 from gatewall.engine.hosts import Access
@@ -45,12 +46,12 @@ def host_is_public(facts: Facts) -> Verdict | None:
 
 
 def subject_is_denied(facts: Facts) -> Verdict | None:
-    """The access rule that decides has the access `denied`, and is about this subject.
+    """The access rule that decides has the access `denied`, is about this subject, and no grant is against it.
 
     After the scope, which says more: who may not enter the host has no use for its rules.
     """
     access = facts.access
-    if facts.subject and access.level is Access.DENIED and access.rule and access.rule.is_about_subjects:
+    if facts.subject and _denies_subjects(access) and access.rule and not facts.grant:
         return Verdict(Effect.DENY, Reason.ACCESS_DENIED, by_rule(access.rule))
     return None
 
@@ -61,9 +62,9 @@ def second_factor_is_missing(facts: Facts) -> Verdict | None:
     After the scope: a site does not ask for a second factor if the user may not enter it.
     """
     subject, access = facts.subject, facts.access
-    if subject is None or access.level is not Access.TWO_FACTOR or _has_second_factor(subject, facts.domain_name):
+    if subject is None or _level(facts) is not Access.TWO_FACTOR or _has_second_factor(subject, facts.domain_name):
         return None
-    return Verdict(Effect.CHALLENGE, Reason.SECOND_FACTOR_REQUIRED, by_rule(access.rule) if access.rule else None)
+    return Verdict(Effect.CHALLENGE, Reason.SECOND_FACTOR_REQUIRED, _asked_by(access))
 
 
 def phishing_resistance_is_missing(facts: Facts) -> Verdict | None:
@@ -72,11 +73,11 @@ def phishing_resistance_is_missing(facts: Facts) -> Verdict | None:
     After the second factor, which is the weaker demand. Machines never pass.
     """
     subject, access = facts.subject, facts.access
-    if subject is None or access.level is not Access.PHISHING_RESISTANT:
+    if subject is None or _level(facts) is not Access.PHISHING_RESISTANT:
         return None
     if subject.kind is SubjectKind.USER and PHISHING_RESISTANT in subject.amr:
         return None
-    return Verdict(Effect.CHALLENGE, Reason.PHISHING_RESISTANT_REQUIRED, by_rule(access.rule) if access.rule else None)
+    return Verdict(Effect.CHALLENGE, Reason.PHISHING_RESISTANT_REQUIRED, _asked_by(access))
 
 
 def path_is_in_scope(scope: TokenScope, facts: Facts) -> bool:
@@ -98,6 +99,23 @@ def missing_proof(facts: Facts) -> Verdict | None:
 def by_rule(rule: AccessRule) -> DecidedBy:
     """Return an access rule as the row that decided."""
     return DecidedBy("access-rules", rule.id)
+
+
+def _denies_subjects(access: AccessOutcome) -> bool:
+    return access.level is Access.DENIED and access.rule is not None and access.rule.is_about_subjects
+
+
+def _level(facts: Facts) -> Access:
+    """Return the access that the request needs: where a grant is against a rule, that of the domain."""
+    access = facts.access
+    if _denies_subjects(access) and facts.domain and facts.grant:
+        return facts.domain.access
+    return access.level
+
+
+def _asked_by(access: AccessOutcome) -> DecidedBy | None:
+    """Return the rule that asks for more proof; None: the domain does."""
+    return by_rule(access.rule) if access.rule and access.level is not Access.DENIED else None
 
 
 def _has_second_factor(subject: Subject, domain: str | None) -> bool:

@@ -7,9 +7,10 @@ from gatewall.engine.access_rules.table import AccessOutcome
 from gatewall.engine.access_rules.trace import TracedReading, trace_of
 from gatewall.engine.destinations import path_readings_of
 from gatewall.engine.expiry import is_live
+from gatewall.engine.grants import Grant
 from gatewall.engine.hosts import Access, Domain
 from gatewall.engine.lists import Standing
-from gatewall.engine.model import AccessRequest, Action, RuleMatch, Subject
+from gatewall.engine.model import AccessRequest, Action, RuleMatch, Subject, SubjectKind
 from gatewall.engine.ports import Ports
 from gatewall.engine.snapshot import EnforcementMode, PolicySnapshot
 from gatewall.engine.values import lazy, value
@@ -153,6 +154,15 @@ class Facts:
                 return subject
         return None
 
+    @lazy
+    def grant(self) -> Grant | None:
+        """The grant that lets the signed-in user in here, or None; looked up only where scope or rules refuse."""
+        subject, domain = self.subject, self.domain_name
+        if subject is None or subject.kind is not SubjectKind.USER or domain is None:
+            return None
+        grants = self.policy.grants.of_user(subject.id)
+        return next((each for each in grants if each.covers(self.request, domain, lambda: self.path_readings)), None)
+
     def _may_hold_token(self, header: str) -> bool:
         """True if an access rule of the host names this header for app tokens."""
         return header in self.policy.access_rules.token_headers(self.domain_name, self.request.at)
@@ -161,6 +171,12 @@ class Facts:
     def known_rule_matches(self) -> tuple[RuleMatch, ...]:
         """The rule matches if already computed; runs no rule."""
         found: tuple[RuleMatch, ...] = self.__dict__.get("rule_matches", ())
+        return found
+
+    @property
+    def known_grant(self) -> Grant | None:
+        """The grant if already looked up: the request would be refused without it."""
+        found: Grant | None = self.__dict__.get("grant")
         return found
 
     @property

@@ -120,6 +120,7 @@ class Reason(StrEnum):
     GIT_TOKEN_VALID = "git-token-valid", Effect.ALLOW, "A git token was valid."
     APP_TOKEN_VALID = "app-token-valid", Effect.ALLOW, "An app token was valid."
     LICENSE_VALID = "license-valid", Effect.ALLOW, "A license was valid."
+    GRANT_VALID = "grant-valid", Effect.ALLOW, "A grant let the user in for a while."
     CANNOT_DECIDE = (
         "cannot-decide",
         Effect.ERROR,

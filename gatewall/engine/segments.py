@@ -68,6 +68,7 @@ NAMES_DOMAINS = (
     Segment.WAF_RULES,
     Segment.GROUPS,
     Segment.ACCESS_RULES,
+    Segment.GRANTS,
     Segment.USERS,
     Segment.APP_TOKENS,
     Segment.LICENSES,

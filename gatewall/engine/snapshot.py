@@ -5,6 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
 from gatewall.engine.access_rules.table import AccessRuleTable
+from gatewall.engine.grants import GrantTable
 from gatewall.engine.groups import GroupTable
 from gatewall.engine.hosts import DomainTable
 from gatewall.engine.lists import IPLists
@@ -21,6 +22,7 @@ class Segment(StrEnum):
     WAF_RULES = "waf-rules"
     GROUPS = "groups"
     ACCESS_RULES = "access-rules"
+    GRANTS = "grants"
     USERS = "users"
     GIT_TOKENS = "git-tokens"
     APP_TOKENS = "app-tokens"
@@ -188,6 +190,7 @@ class PolicySnapshot:
     waf: RuleSet
     groups: GroupTable
     access_rules: AccessRuleTable
+    grants: GrantTable
     users: Mapping[int, UserState]
     git_tokens: Mapping[str, GitTokenState]
     app_tokens: Mapping[str, AppTokenState]

@@ -146,7 +146,7 @@ def credential_is_invalid(facts: Facts) -> Verdict | None:
 
 
 def host_is_not_in_scope(facts: Facts) -> Verdict | None:
-    """The scope of the subject does not cover this domain, or that of an app token does not cover the path.
+    """The scope of the subject does not cover this domain, or that of an app token the path, and no grant does.
 
     Once the subject is known: 403, because signing in again would not help.
     """
@@ -154,6 +154,8 @@ def host_is_not_in_scope(facts: Facts) -> Verdict | None:
     if subject is None:
         return None
     if subject.may_enter(facts.domain_name) and (subject.limits is None or path_is_in_scope(subject.limits, facts)):
+        return None
+    if facts.grant:
         return None
     return Verdict(Effect.DENY, Reason.HOST_NOT_IN_SCOPE)
 
@@ -167,12 +169,14 @@ _VALID = {
 
 
 def subject_is_valid(facts: Facts) -> Verdict | None:
-    """A credential proved a subject.
+    """A credential proved a subject, with a grant where scope or an access rule would have refused them.
 
     Last: every check has passed, and no later step admits a request.
     """
     if facts.subject is None:
         return None
+    if grant := facts.known_grant:
+        return Verdict(Effect.ALLOW, Reason.GRANT_VALID, DecidedBy("grants", grant.id))
     return Verdict(Effect.ALLOW, _VALID[facts.subject.kind])
 
 
@@ -225,26 +229,31 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(credential_is_missing, "No credential was sent", (), (Reason.CREDENTIAL_MISSING,)),
     Step(credential_is_invalid, "No credential that was sent is valid", ("subject",), (Reason.CREDENTIAL_INVALID,)),
-    Step(host_is_not_in_scope, "The user may not enter this host", ("subject", "domain"), (Reason.HOST_NOT_IN_SCOPE,)),
+    Step(
+        host_is_not_in_scope,
+        "The user may not enter this host",
+        ("subject", "domain", "grant"),
+        (Reason.HOST_NOT_IN_SCOPE,),
+    ),
     Step(
         subject_is_denied,
         "An access rule denies the user",
-        ("subject", "access"),
+        ("subject", "access", "grant"),
         (Reason.ACCESS_DENIED,),
     ),
     Step(
         second_factor_is_missing,
         "The host or path asks for a second factor",
-        ("subject", "access", "domain"),
+        ("subject", "access", "domain", "grant"),
         (Reason.SECOND_FACTOR_REQUIRED,),
     ),
     Step(
         phishing_resistance_is_missing,
         "The host or path asks for a passkey",
-        ("subject", "access"),
+        ("subject", "access", "domain", "grant"),
         (Reason.PHISHING_RESISTANT_REQUIRED,),
     ),
-    Step(subject_is_valid, "The user is signed in", ("subject",), tuple(_VALID.values())),
+    Step(subject_is_valid, "The user is signed in", ("subject",), (*_VALID.values(), Reason.GRANT_VALID)),
 )
 
 DECIDING_STEP: dict[str, Step] = {reason: step for step in reversed(STEPS) for reason in step.reasons}

@@ -23,6 +23,7 @@ class Resource(StrEnum):
     WAF_RULES = "waf-rules"
     DOMAINS = "authorized-domains"
     ACCESS_RULES = "access-rules"
+    GRANTS = "grants"
     COUNTRIES = "geo-block-rules"
     LICENSES = "licenses"
     GROUPS = "groups"
@@ -44,6 +45,7 @@ DECIDING = (
     Resource.ALLOWLIST,
     Resource.WAF_RULES,
     Resource.ACCESS_RULES,
+    Resource.GRANTS,
 )
 """Resources that can decide a request: ``decided_by`` of an access record names one."""
 

@@ -3,7 +3,7 @@
 Most changes concern few requests: a host, a network, a person. A request whose facts are equal under both policies gets
 the same answer under both, whatever its record lacks, and need not be decided twice. The facts are those of
 ``engine/facts.py``: the domain, the list entry and country of the client, WAF rules, access rules, the subject and the
-limits of request rates. Where equality is not certain, the request counts as touched.
+limits of request rates, and the grants of a user. Where equality is not certain, the request counts as touched.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from functools import lru_cache
 from audit.spool.records import AccessRecord
 from gatewall.engine.addresses import parse_address
 from gatewall.engine.hosts import Host
-from gatewall.engine.model import Reason, Subject
+from gatewall.engine.model import Reason, Subject, SubjectKind
 from gatewall.engine.ports import CountryLookup
 from gatewall.engine.snapshot import BlockedCountry, EnforcementMode, PolicySnapshot, UnknownCountry
 from gatewall.kernel.changes import Resource
@@ -59,6 +59,7 @@ class ChangeReach:
             getattr(before.settings, name) != getattr(after.settings, name) for name in _EVERYWHERE
         )
         self._subjects_differ = subjects_differ(before, after)
+        self._grants_differ = before.grants != after.grants
         self._lists_differ = before.lists is not after.lists
         self._has_waf = bool(rules.ids) and before.settings.waf_mode is not EnforcementMode.OFF
         self._site = lru_cache(_KEPT)(self._site_of)
@@ -79,6 +80,8 @@ class ChangeReach:
         if site.has_rates and not self._rates(record.policy_revision):
             return True
         if self._subjects_differ and not self._subject_is_same(record):
+            return True
+        if self._grants_differ and not self._grants_are_same(record):
             return True
         return self._has_waf and self._rules_may_match(record, site.name)
 
@@ -135,6 +138,13 @@ class ChangeReach:
             before, after = (find(record) for find in self._subjects)
             same = _keep(self._known_subjects, key, before == after)
         return same
+
+    def _grants_are_same(self, record: AccessRecord) -> bool:
+        """True if the recorded user has the same grants under both policies."""
+        who = record.subject or {}
+        if who.get("kind") != SubjectKind.USER:
+            return record.credential is None or bool(who)
+        return self._before.grants.of_user(who["id"]) == self._after.grants.of_user(who["id"])
 
     def _rules_may_match(self, record: AccessRecord, domain: str | None) -> bool:
         if self._rules.were_recorded(record):

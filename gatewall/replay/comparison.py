@@ -77,6 +77,7 @@ class Comparison:
         self._rules = ChangedRules(before.waf, after.waf.rules)
         self._same_access: dict[str | None, bool] = {}
         self._subjects_differ = subjects_differ(before, after)
+        self._grants_differ = before.grants != after.grants
         self.reach = ChangeReach(
             before,
             after,
@@ -131,7 +132,7 @@ class Comparison:
             return False
         name = domain.name if domain else None
         if missing is not Missing.WAF_RULES:
-            return self._access_is_same(name)
+            return self._access_is_same(name) and not self._grants_differ
         return not self._rules.ids or not self._rules.may_match(record, request, name)
 
     def _access_is_same(self, domain: str | None) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from gatewall.engine.access_rules.rules import AccessRule, PathPattern
 from gatewall.engine.access_rules.table import AccessRuleTable
 from gatewall.engine.addresses import IPNetwork, NetworkTable, parse_network
+from gatewall.engine.grants import Grant, GrantTable
 from gatewall.engine.groups import GroupState, GroupTable
 from gatewall.engine.hosts import Domain, DomainTable
 from gatewall.engine.lists import AllowedNetwork
@@ -158,6 +159,7 @@ KINDS: Mapping[str, Kind] = {
     Segment.WAF_RULES: _objects(WafRule, "waf"),
     Segment.GROUPS: _lists(GroupState, "groups", GroupTable),
     Segment.ACCESS_RULES: _objects(AccessRule, "access_rules", AccessRuleTable),
+    Segment.GRANTS: _lists(Grant, "grants", GrantTable),
     Segment.USERS: _lists(UserState, "users", key="id"),
     Segment.GIT_TOKENS: _lists(GitTokenState, "git_tokens", key="digest"),
     Segment.APP_TOKENS: _lists(AppTokenState, "app_tokens", key="digest"),

@@ -1,22 +1,18 @@
-"""WAF and IP exemptions for a refused request, from narrowest to broadest: propose them, and create one.
+"""WAF and IP exemptions and grants for a refused request, from narrowest to broadest: propose them, and create one.
 
 docs/operator.md has what is offered for which refusal. An allowlist entry at a host that is not registered can only
 hold everywhere: where such hosts are refused anyhow, none is offered, nor for a host that was not recorded as it was.
 """
 
-import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from enum import StrEnum
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
-from urllib.parse import unquote_to_bytes
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from audit.spool.masking import MASK
 from audit.spool.records import AccessRecord
 from gatewall.engine.addresses import canonical_text, parse_network
 from gatewall.engine.expiry import is_live
@@ -30,16 +26,18 @@ from gatewall.engine.waf.rules import Target
 from gatewall.engine.waf.rules import WafRule as EngineRule
 from gatewall.engine.waf.scope import Scope
 from gatewall.kernel.clientip import Caller
-from gatewall.kernel.refusals import Conflict
 from gatewall.policy import revisions
 from gatewall.publication.control_plane import sources_of
 from gatewall.replay.recorded_waf import is_whole
 from gatewall.replay.redecision import recorded_request
+from gatewall.whatif.grant_offers import give, grants_for
 from gatewall.whatif.noted_parts import field_of, noted_parts, with_field
+from gatewall.whatif.offers import Kind, Lifetime, NotOffered, Offer
+from gatewall.whatif.request_paths import longest_prefix
 from policies import services
 from policies.exclusions import exclusion_expiry, validate_exclusions, written
 from policies.models import MANUAL, AuthorizedDomain, BlocklistEntry, WafRule
-from policies.validators import canonical_domain, validate_path_prefix
+from policies.validators import canonical_domain
 
 _REFUSED_BEFORE = frozenset(
     {Reason.CLIENT_BLOCKED, Reason.COUNTRY_BLOCKED, Reason.HOST_NOT_AUTHORIZED, Reason.WAF_RULE}
@@ -47,68 +45,6 @@ _REFUSED_BEFORE = frozenset(
 """Refusals today that stand before what the WAF would have refused then."""
 MAX_RULES = 10
 """A request blocked by more rules than this is not a false positive."""
-
-
-class NotOffered(Conflict):
-    """The decision has changed since the exemption was proposed."""
-
-    code = "not-offered"
-
-
-class Lifetime(StrEnum):
-    """Duration of an exemption; only exclusions of WAF rules may have no end."""
-
-    HOUR = "hour"
-    DAY = "day"
-    MONTH = "month"
-    ENDLESS = "endless"
-
-    def end(self, at: datetime) -> datetime | None:
-        """Return when an exemption that begins now ends."""
-        days = {"hour": 1 / 24, "day": 1.0, "month": 30.0}.get(self.value)
-        return at.replace(microsecond=0) + timedelta(days=days) if days else None
-
-
-class Kind(StrEnum):
-    """The kinds of change that an exemption makes."""
-
-    EXCLUSION = "exclusion"
-    EXCLUSIONS = "exclusions"
-    ALLOW = "allow"
-    UNBLOCK = "unblock"
-    REGISTER = "register"
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """A proposed exemption: ``row`` is the id of the rule or entry it changes, if any, ``name`` the row's name.
-
-    ``domain`` limits it, None: all hosts; ``inspect``: WAF rules still apply to the allowed client; ``together``:
-    exclusions of several rules, made at once.
-    """
-
-    kind: Kind
-    name: str
-    row: int = 0
-    domain: str | None = None
-    exclusions: tuple[Exclusion, ...] = ()
-    inspect: bool = False
-    together: tuple["Offer", ...] = ()
-
-    @property
-    def key(self) -> str:
-        """Return a key that identifies the offer, and changes with its content."""
-        name = f"{self.kind}-{self.row}" if self.row else self.kind.value
-        return f"{name}-{hashlib.sha256(repr(self).encode()).hexdigest()[:16]}"
-
-    @property
-    def may_be_endless(self) -> bool:
-        """True for what a site needs as long as it is the same program."""
-        return self.kind in {Kind.EXCLUSION, Kind.EXCLUSIONS}
-
-    @property
-    def expires(self) -> bool:
-        return self.kind in {Kind.EXCLUSION, Kind.EXCLUSIONS, Kind.ALLOW}
 
 
 def offers(record: AccessRecord, today: dict[str, Any]) -> list[Offer]:
@@ -124,6 +60,8 @@ def offers(record: AccessRecord, today: dict[str, Any]) -> list[Offer]:
             return list(_for_blocked_client(record))
         case Reason.COUNTRY_BLOCKED:
             return list(_allow_client(record, inspect=False))
+        case Reason.HOST_NOT_IN_SCOPE | Reason.ACCESS_DENIED:
+            return list(grants_for(record, decision["decided_by"] if decision else record.decided_by))
         case Reason.HOST_NOT_AUTHORIZED if not (decision["decided_by"] if decision else record.decided_by):
             return list(_for_unknown_host(record))
     return []
@@ -148,6 +86,8 @@ def apply(
             services.allow_network(
                 actor=actor, network=offer.name, domain=domain, inspect=offer.inspect, remark=remark, expires_at=until
             )
+        case Kind.GRANT if until is not None:
+            give(offer, record, until, actor=actor)
         case Kind.UNBLOCK:
             services.unblock_network(BlocklistEntry.objects.get(pk=offer.row), actor=actor)
         case Kind.REGISTER:
@@ -245,7 +185,7 @@ def _narrowest(
     anywhere = Places(request, domain).of(replace(rule, exclusions=()))
     if anywhere and not Places(request, domain).of(rule):
         return ()
-    widest = Exclusion(_host_of(request) or domain, _longest_prefix(request, domain))
+    widest = Exclusion(_host_of(request) or domain, longest_prefix(request, domain))
     exclusions: tuple[Exclusion, ...] = ()
     if not anywhere and (parts := noted_parts(noted)):
         scope = Scope(request, domain)
@@ -271,24 +211,3 @@ def _host_of(request: AccessRequest) -> str | None:
     except ValidationError:
         return None
     return name
-
-
-def _longest_prefix(request: AccessRequest, domain: str | None) -> str | None:
-    """Return the path, or its longest prefix that all servers decode alike."""
-    scope = Scope(request, domain)
-    for prefix in _prefixes(request.uri.partition("?")[0]):
-        if scope.is_surely_at(Exclusion(path_prefix=prefix)):
-            return prefix
-    return None
-
-
-def _prefixes(path: str) -> Iterator[str]:
-    parts = unquote_to_bytes(path.encode("latin-1")).split(b"/")[1:]
-    for end in range(len(parts), 0, -1):
-        try:
-            prefix = "/" + b"/".join(parts[:end]).decode("utf-8").rstrip("/")
-            validate_path_prefix(prefix)
-        except (UnicodeDecodeError, ValidationError):
-            continue
-        if 1 < len(prefix) <= 500 and MASK not in prefix and prefix.isprintable():
-            yield prefix

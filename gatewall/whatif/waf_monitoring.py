@@ -20,7 +20,8 @@ from audit.spool.rows import record_of_row
 from gatewall.api.own_origins import public_urls
 from gatewall.engine.hosts import Domain, DomainTable, Host
 from gatewall.engine.model import Action
-from gatewall.whatif.exemptions import Kind, Offer, offers
+from gatewall.whatif.exemptions import offers
+from gatewall.whatif.offers import Kind, Offer
 from gatewall.whatif.replay_record import decide_again
 from gatewall.whatif.shapes import moment_text
 from policies.models import AuthorizedDomain, WafRule

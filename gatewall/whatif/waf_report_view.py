@@ -13,7 +13,7 @@ from gatewall.api.queries import refuse_unknown_parameters, whole_number_in
 from gatewall.api.scopes import LOGS
 from gatewall.api.serializers import ShapedField
 from gatewall.api.views import ApiView
-from gatewall.whatif.exemptions import Offer
+from gatewall.whatif.offers import Offer
 from gatewall.whatif.shapes import NUMBER, TEXT, object_of
 from gatewall.whatif.waf_monitoring import MAX_DAYS, USUAL_DAYS, Found, Report, report_of
 from policies.exclusions import TEXTS, written

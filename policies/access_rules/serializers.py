@@ -50,6 +50,11 @@ class _CanonicalField(TextField):
         return self._canonical(super().to_internal_value(data))
 
 
+def methods_field() -> serializers.Field[Any, Any, Any, Any]:
+    """Return the field of a list of methods; without one, every method is meant."""
+    return _DistinctField(child=_CanonicalField(conditions.canonical_method))
+
+
 class AccessRulePath(StrictInput):
     """A path of a rule; the value is canonical."""
 
@@ -95,7 +100,7 @@ class AccessRuleInput(StrictInput):
     access = serializers.ChoiceField(choices=[access.value for access in Access])
     domains = RegisteredDomainsField(required=False)
     paths = _DistinctField(child=AccessRulePath(), max_length=conditions.MAX_PATHS)
-    methods = _DistinctField(child=_CanonicalField(conditions.canonical_method))
+    methods = methods_field()
     networks = _DistinctField(child=NetworkField())
     countries = _DistinctField(child=_CanonicalField(canonical_country))
     asns = _DistinctField(child=WholeNumberField(min_value=1, max_value=conditions.MAX_ASN))

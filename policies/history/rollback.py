@@ -10,14 +10,15 @@ from gatewall.kernel.changes import Change, Resource, describe
 from gatewall.policy import revisions, system_settings
 from policies import rows
 from policies.access_conditions import MAX_RULES
-from policies.history.tables import AccessRules, Groups, Named, Table, check
+from policies.grant_limits import MAX_GRANTS
+from policies.history.tables import AccessRules, Grants, Groups, Named, Table, check
 from policies.history.undo import CannotRestore, Past
-from policies.models import RESTORABLE, AccessRule, AuthorizedDomain, Group, WafRule
+from policies.models import RESTORABLE, AccessRule, AuthorizedDomain, Grant, Group, WafRule
 from policies.rules.builtin import free_name
 from policies.scopes import Scopes
 from policies.validators import MAX_CUSTOM_RULES
 
-_TABLES: dict[Any, type[Table]] = {AuthorizedDomain: Named, Group: Groups, AccessRule: AccessRules}
+_TABLES: dict[Any, type[Table]] = {AuthorizedDomain: Named, Group: Groups, AccessRule: AccessRules, Grant: Grants}
 """The models whose rows other rows depend on; the others are of no special kind."""
 
 
@@ -72,6 +73,10 @@ def _refuse_too_many_rules() -> None:
     if AccessRule.objects.count() > MAX_RULES:
         raise CannotRestore(
             _("there would be more than %(number)s access rules: delete some first"), number=f"{MAX_RULES:,}"
+        )
+    if Grant.objects.count() > MAX_GRANTS:
+        raise CannotRestore(
+            _("there would be more than %(number)s grants: delete some first"), number=f"{MAX_GRANTS:,}"
         )
 
 

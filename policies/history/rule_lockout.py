@@ -17,6 +17,7 @@ from gatewall.credentials.check import session_subject
 from gatewall.engine.access_rules.table import AccessRuleTable
 from gatewall.engine.addresses import IPAddress
 from gatewall.engine.evaluate import evaluate
+from gatewall.engine.grants import GrantTable
 from gatewall.engine.groups import GroupTable
 from gatewall.engine.hosts import Authority, DomainTable, Host
 from gatewall.engine.messages import gettext_noop as _
@@ -127,6 +128,7 @@ def _policy_for(caller: Caller, user: Any) -> PolicySnapshot:
         blocked_countries={each.country_code: each for each in policy_source.blocked_countries()},
         waf=RuleSet(()),
         access_rules=AccessRuleTable(policy_source.access_rules()),
+        grants=GrantTable(policy_source.grants()),
         groups=GroupTable(policy_source.groups()),
         users={state.id: state} if state else {},
         git_tokens={},

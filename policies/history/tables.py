@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
 from django.db import models
 
@@ -216,6 +217,16 @@ class AccessRules(Table):
         for id_ in sorted({*self.before, *after}):
             if changed := difference(self.before.get(id_), after.get(id_)):
                 yield changed
+
+
+class Grants(Table):
+    """Grants: one of a user who was deleted does not come back."""
+
+    def insert(self) -> None:
+        """Insert the grants of users that exist. Raises CannotRestore."""
+        users = get_user_model().objects.in_bulk({row.user_id for row in self.new.values()})
+        self.new = {id_: row for id_, row in self.new.items() if row.user_id in users}
+        super().insert()
 
 
 def check(resource: str, row: models.Model) -> None:

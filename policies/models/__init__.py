@@ -4,6 +4,7 @@ from policies.models.access_rules import AccessRule
 from policies.models.countries import GeoBlockRule
 from policies.models.domains import AuthorizedDomain
 from policies.models.expectations import Expectation
+from policies.models.grants import Grant
 from policies.models.groups import Group
 from policies.models.lists import AUTO_BAN, MANUAL, AllowlistEntry, BlocklistEntry
 from policies.models.subscriptions import ListSubscription
@@ -19,13 +20,16 @@ __all__ = [
     "BlocklistEntry",
     "Expectation",
     "GeoBlockRule",
+    "Grant",
     "Group",
     "ListSubscription",
     "WafRule",
     "default_targets",
 ]
 
-RESTORABLE = (AuthorizedDomain, Group, BlocklistEntry, AllowlistEntry, GeoBlockRule, WafRule, AccessRule, Expectation)
+RESTORABLE = (
+    *(AuthorizedDomain, Group, BlocklistEntry, AllowlistEntry, GeoBlockRule, WafRule, AccessRule, Grant, Expectation),
+)
 """The models a restore covers, domains and groups first, because other rows refer to them.
 
 ``recorded`` describes a row in a revision; ``segments`` are compiled again after a change of a row.

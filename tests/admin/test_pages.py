@@ -1,11 +1,13 @@
 """Every admin page: what the content security policy needs, and what must never be on one."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.conf import settings
 from django.contrib import admin
 from django.contrib.staticfiles import finders
+from django.utils import timezone
 
 from accounts.api_tokens import services as api_tokens
 from accounts.identity_providers import services as providers
@@ -19,6 +21,7 @@ from policies import services as policies
 from policies.access_rules.services import create_access_rule
 from policies.document.applying import apply
 from policies.document.reading import read
+from policies.grants.services import create_grant
 from policies.groups.services import create_group
 from policies.lists import subscriptions
 from policies.models import Expectation
@@ -60,6 +63,7 @@ def rows(alice, bob):
         policies.create_waf_rule(actor="test", name="custom", pattern="x"),
         create_group(actor="test", name="family", authorized_domains=[domain]),
         create_access_rule(actor="test", name="api", access="public", paths=[{"match": "prefix", "value": "/api"}]),
+        create_grant(actor="test", user=bob, domain=domain, expires_at=timezone.now() + timedelta(hours=1)),
         subscriptions.subscribe(actor="test", name="drop", url="https://lists.example/drop.txt"),
         expectation(),
         system_settings.change(contact="somebody", actor="alice"),

@@ -9,6 +9,7 @@ MANAGED = (
     "ip-white-list",
     "waf-rules",
     "access-rules",
+    "grants",
     "authorized-domains",
     "geo-block-rules",
     "groups",

@@ -14,8 +14,9 @@ from gatewall.engine.steps import STEPS
 from gatewall.policy import revisions, system_settings
 from gatewall.publication import compiler
 from policies import services
-from policies.models import WafRule
+from tests.support.broken_policy import a_rule_that_cannot_be_published
 from tests.support.cast import CLIENT, OFFICE
+from tests.support.grants import granted
 from tests.support.mmdb import write_mmdb
 from tests.support.proxies import a_git_token, a_license, a_token, an_app_token
 from tests.unit.rule_facts import an_access_rule
@@ -84,11 +85,6 @@ def _narrow(wall, **_):
     return session(dora)
 
 
-def _unreadable(**_):
-    services.create_waf_rule(actor="alice", name="broken", pattern="x")
-    WafRule.objects.update(targets=["nothing"])
-
-
 def _expired(bob, **_):
     return session(bob, at=timezone.now() - timedelta(days=2))
 
@@ -119,7 +115,8 @@ SCENES = {
     Reason.GIT_TOKEN_VALID: lambda bob, **_: {"credential": {"kind": "git-token", "token": f"Bob:{a_git_token(bob)}"}},
     Reason.APP_TOKEN_VALID: lambda bob, **_: {"credential": {"kind": "app-token", "token": an_app_token(bob)}},
     Reason.LICENSE_VALID: lambda **_: {"credential": {"kind": "license", "token": a_license()}},
-    Reason.CANNOT_DECIDE: _unreadable,
+    Reason.GRANT_VALID: lambda bob, **_: granted(bob, domain("authenticated")) and session(bob),
+    Reason.CANNOT_DECIDE: lambda **_: a_rule_that_cannot_be_published() and {},
 }
 
 

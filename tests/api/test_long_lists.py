@@ -49,6 +49,7 @@ SHORT = {
     "/ip-white-list": "typed by hand",
     "/waf-rules": "some thousand",
     "/access-rules": "at most a thousand",
+    "/grants": "at most a thousand",
     "/authorized-domains": "typed by hand",
     "/groups": "typed by hand",
     "/api-tokens": "made by hand, by admins",

@@ -14,6 +14,7 @@ from tests.architecture.test_contracts import PACKAGES, named, sources
 
 SPELL_THEM = {
     "gatewall/kernel/changes.py": "their names",
+    "gatewall/engine/snapshot.py": "segments, some of which have the name of a resource",
     "gatewall/engine/steps.py": "each step says which row decides",
     "gatewall/replay/settled_rules.py": "asks whether rules, and the rows that exempt from them, have changed",
     "gatewall/replay/redecision.py": "asks whether the rows that decided then have changed",

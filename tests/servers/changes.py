@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from tests.support.moments import in_an_hour
 from tests.support.openid_provider import OpenIdProvider
 from tests.support.servers import ATTACK, OFFICE, Admin, Headers, about
 from tests.support.token_forger import claims_of
@@ -215,6 +216,13 @@ def member_of_a_rule_removed(site):
     return Change(lambda: site.admin.put(f"/users/{user}", groups=[]), {**question, **about(uri=path)}, 200, 403)
 
 
+def grant_deleted(site):
+    name = site.new("guest")
+    _, question = site.user(name, all_domains=False)
+    grant = site.admin.post("/grants", user=name, domain=OFFICE, expires_at=in_an_hour())
+    return Change(lambda: site.admin.delete(f"/grants/{grant['id']}"), question, 200, 403)
+
+
 def logout(site):
     guest = Admin(site.control)
     return Change(lambda: guest.post("/logout"), about(Service_Authorization=guest.token), 200, 401)
@@ -282,6 +290,7 @@ REVOCATIONS = [
     group_deleted,
     member_of_a_rule_removed,
     access_rule_deleted,
+    grant_deleted,
     second_factor_recovered,
     git_token_delete,
     git_token_of_disabled,

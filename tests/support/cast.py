@@ -19,6 +19,7 @@ from gatewall.credentials.machine import digest_of
 from gatewall.credentials.sessions import SessionVerifier
 from gatewall.engine.access_rules.rules import AccessRule
 from gatewall.engine.addresses import IPAddress, parse_address, parse_network
+from gatewall.engine.grants import Grant
 from gatewall.engine.groups import GroupState
 from gatewall.engine.hosts import Access, Authority, Domain
 from gatewall.engine.lists import AllowedNetwork, BlockedNetwork
@@ -162,6 +163,7 @@ def a_source(
     rules: Iterable[WafRule] = (),
     groups: Iterable[GroupState] = (),
     access_rules: Iterable[AccessRule] = (),
+    grants: Iterable[Grant] = (),
     revoked: Iterable[str] = (),
     **parts: Any,
 ) -> dict[str, list[Any]]:
@@ -183,6 +185,7 @@ def a_source(
         Segment.WAF_RULES: list(rules),
         Segment.GROUPS: list(groups),
         Segment.ACCESS_RULES: list(access_rules),
+        Segment.GRANTS: list(grants),
         Segment.REVOCATIONS: list(revoked),
     }
 

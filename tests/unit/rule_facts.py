@@ -1,13 +1,16 @@
 """Facts of a request for access rules, set by the test."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from gatewall.engine.access_rules.rules import AccessRule, PathMatch, PathPattern
 from gatewall.engine.access_rules.table import trimmed_readings
+from gatewall.engine.grants import Grant
 from gatewall.engine.hosts import Access
 from gatewall.engine.model import AccessRequest, Subject
-from tests.support.cast import NOW, OFFICE, a_request
+from tests.support.cast import CHARLIE, NOW, OFFICE, a_request
 
+SHOP = "shop.example"
 SHOWN = frozenset({"for", "host", "proto", "method", "uri", "headers"})
 
 
@@ -40,3 +43,9 @@ def an_access_rule(access: Access | str = Access.DENIED, *patterns: str, **condi
     kinds = (each.partition(" ") for each in patterns)
     paths = tuple(PathPattern(PathMatch(kind), value) for kind, _, value in kinds)
     return AccessRule(rule_id, f"rule {rule_id}", Access(access), paths=paths, **conditions)  # type: ignore[arg-type]  # values of each field
+
+
+def a_grant(**parts: Any) -> Grant:
+    """Return a grant of charlie for the shop, for a minute."""
+    values = {"user_id": CHARLIE.id, "domain": SHOP, "path_prefix": None, "methods": frozenset()}
+    return Grant(7, **{**values, "expires_at": NOW + 60, **parts})

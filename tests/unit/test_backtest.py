@@ -19,7 +19,7 @@ from tests.support.cast import CLIENT, NOW, OFFICE, USERS, a_policy, an_allowed
 from tests.support.form import examples
 from tests.support.ports import Countries
 from tests.unit.recorded import ALL_CHANGED, CREDENTIALS, DOMAINS, UNCHANGED, a_rule_for, recorded
-from tests.unit.rule_facts import an_access_rule
+from tests.unit.rule_facts import a_grant, an_access_rule
 from tests.unit.test_redecision_properties import LINES, POLICIES
 
 USER_STATES = [*USERS]
@@ -120,6 +120,8 @@ LACKING = {
         Missing.CREDENTIAL,
     ),
     "credential of a rule, another list": ({"access_rules": [RULE_FOR_BOB]}, {"blocked": ("203.0.113.0/24",)}, None),
+    "credential, a grant": ({}, {"grants": [a_grant()]}, Missing.CREDENTIAL),
+    "rules, a grant": ({"rules": [COOKIES]}, {"grants": [a_grant()]}, Missing.WAF_RULES),
     "rate, another list": ({"request_rate_per_minute": 60}, {"blocked": ("203.0.113.0/24",)}, None),
     "rate, itself": ({"request_rate_per_minute": 60}, {"request_rate_per_minute": 90}, Missing.REQUEST_RATE),
 }

@@ -13,7 +13,7 @@ from gatewall.replay.missing import Missing
 from tests.support.cast import CLIENT, OFFICE, a_policy
 from tests.support.form import examples
 from tests.unit.recorded import ALL_CHANGED, CREDENTIALS, DOMAINS, UNCHANGED, a_rule_for, recorded
-from tests.unit.rule_facts import an_access_rule
+from tests.unit.rule_facts import a_grant, an_access_rule
 from tests.unit.test_backtest import CHANGES, USER_STATES, a_comparison, changed_parts
 from tests.unit.test_redecision_properties import ACCESS_RULES, LINES, POLICIES
 
@@ -62,6 +62,8 @@ TOUCHED = {
     "another user": ({}, {"users": [each for each in USER_STATES if each.username != "Charlie"]}, False),
     "its rule": ({}, {"access_rules": [an_access_rule("denied", domains=frozenset({OFFICE}))]}, True),
     "another rule": ({}, {"access_rules": [an_access_rule("denied", domains=frozenset({"open.example"}))]}, False),
+    "its grant": ({}, {"grants": [a_grant(user_id=2)]}, True),
+    "another grant": ({}, {"grants": [a_grant(user_id=9)]}, False),
     "its query": ({}, {"rules": [a_rule_for("query", pattern="q")]}, True),
     "another query": ({}, {"rules": [a_rule_for("query", pattern="attack")]}, False),
     "any query, switched off": ({"waf_mode": "off"}, {"rules": [a_rule_for("query", pattern="q")]}, False),

@@ -3,15 +3,14 @@
 import json
 import random
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import is_dataclass, replace
 from enum import Enum
-from types import UnionType
-from typing import get_args, get_origin, get_type_hints
 
 import pytest
 
 from gatewall.engine.access_rules.rules import AccessRule, PathMatch, PathPattern
 from gatewall.engine.addresses import parse_network
+from gatewall.engine.grants import Grant
 from gatewall.engine.groups import GroupState
 from gatewall.engine.hosts import Access, Domain
 from gatewall.engine.segments import blocked_networks_of
@@ -32,6 +31,7 @@ from tests.support.cast import (
     an_allowed,
     some_settings,
 )
+from tests.unit.row_types import has_its_types
 
 RULE = a_rule(
     r"union\s+select",
@@ -81,6 +81,10 @@ ROWS = {
     Segment.GROUPS: (GroupState(1, "family", False, frozenset({OFFICE})), GroupState(2, "staff", True, frozenset())),
     Segment.USERS: (*USERS, replace(USERS[0], id=9, groups=frozenset({1, 2}))),
     Segment.ACCESS_RULES: (ACCESS_RULE, AccessRule(2, "rest", Access.PUBLIC)),
+    Segment.GRANTS: (
+        Grant(1, 3, OFFICE, "/photos", frozenset({"GET", "HEAD"}), NOW + DAY),
+        Grant(2, 4, "*.shop.example", None, frozenset(), NOW),
+    ),
     Segment.GIT_TOKENS: GIT_TOKENS,
     Segment.APP_TOKENS: APP_TOKENS,
     Segment.LICENSES: LICENSES,
@@ -92,21 +96,6 @@ ROWS = {
     ),
 }
 EACH = pytest.mark.parametrize("segment", ROWS, ids=str)
-
-
-def of_type(value, hint):
-    """True if the value, and everything in it, has the type that its class declares."""
-    origin, parts = get_origin(hint), get_args(hint)
-    if origin is UnionType:
-        return any(of_type(value, part) for part in parts)
-    if origin in {tuple, frozenset}:
-        return type(value) is origin and all(of_type(each, parts[0]) for each in value)
-    return type(value) is hint and (not is_dataclass(hint) or has_its_types(value))
-
-
-def has_its_types(row):
-    hints = get_type_hints(type(row))
-    return all(of_type(getattr(row, field.name), hints[field.name]) for field in fields(row))
 
 
 def rows_of(segment, data):

@@ -28,6 +28,7 @@ MODULES = [
     *(f"policies/{name}.py" for name in _RAISING),
     *(f"gatewall/whatif/backtest/{name}.py" for name in ("drafts", "runs", "saving", "serializers")),
     *("gatewall/doctor/examination.py", "gatewall/doctor/probing/target.py", "gatewall/whatif/exemptions.py"),
+    *("gatewall/whatif/grant_offers.py", "policies/grants/services.py"),
     *("audit/querying/field_filters.py", "audit/log/filters.py", "audit/querying/keyset.py", "gatewall/api/queries.py"),
     *("gatewall/engine/addresses.py", "gatewall/engine/hosts.py", "gatewall/engine/waf/patterns.py"),
     *("gatewall/gate/headers.py", "gatewall/gate/subrequest.py"),

@@ -234,6 +234,24 @@ def _path(line: str) -> dict[str, str]:
     return {"match": PathMatch.PREFIX.value, "value": line.strip()}
 
 
+class GrantDraft(DraftForm):
+    """A grant."""
+
+    resource, title = Resource.GRANTS, _("Grant")
+
+    user = _text(_("User"), 64)
+    domain = _text(_("Domain"), 255)
+    path_prefix = _text(_("Only below the path"), 500)
+    methods = NamesField(_("Methods"))
+    days = forms.IntegerField(label=_("For how many days"), min_value=1, max_value=30, required=False)
+
+    def values(self) -> dict[str, Any]:
+        given = super().values()
+        days = given.pop("days", None)
+        end = {"expires_at": (timezone.now() + timedelta(days=days, minutes=-1)).isoformat()} if days else {}
+        return {**given, **end}
+
+
 class GroupDraft(DraftForm):
     """A group and its scope."""
 
@@ -274,7 +292,7 @@ FORMS: Mapping[str, type[DraftForm]] = {
     each.resource.value: each
     for each in (
         *(BlockDraft, WafRuleDraft, CountryDraft, DomainDraft, AllowDraft, AccessRuleDraft),
-        *(ScopeDraft, GroupDraft, LicenseScopeDraft),
+        *(GrantDraft, ScopeDraft, GroupDraft, LicenseScopeDraft),
     )
 }
 """The forms by resource; the first is the default."""

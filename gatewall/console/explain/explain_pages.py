@@ -32,6 +32,7 @@ from gatewall.kernel.refusals import Gone, Refusal
 from gatewall.whatif import exemptions, explain_view
 from gatewall.whatif.as_of import AsOf, policy_as_of
 from gatewall.whatif.explain_request import explain
+from gatewall.whatif.offers import Lifetime
 from gatewall.whatif.replay_record import decide_again, trace
 
 _FIELDS = ("client_ip", "host", "method", "uri", "scheme")
@@ -39,7 +40,9 @@ _MAX_LINES = 100
 _MAX_DIGITS = 18
 LIFETIMES = {
     "hour": gettext_lazy("1 hour"),
+    "eight-hours": gettext_lazy("8 hours"),
     "day": gettext_lazy("1 day"),
+    "week": gettext_lazy("7 days"),
     "month": gettext_lazy("30 days"),
     "endless": gettext_lazy("no end"),
 }
@@ -115,7 +118,7 @@ class Receipt(OperatorPage):
     def post(self, request: HttpRequest, decision_id: uuid.UUID) -> HttpResponse:
         record = _record(decision_id)
         try:
-            lifetime = exemptions.Lifetime(request.POST.get("lifetime", exemptions.Lifetime.HOUR))
+            lifetime = Lifetime(request.POST.get("lifetime", Lifetime.HOUR))
         except ValueError:
             messages.error(request, _("An exception lasts an hour, a day, 30 days, or has no end."))
             return self._page(request, record, again=True, status=HTTPStatus.BAD_REQUEST)

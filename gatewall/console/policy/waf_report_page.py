@@ -24,6 +24,7 @@ from gatewall.engine.snapshot import EnforcementMode
 from gatewall.kernel.refusals import Refusal
 from gatewall.policy import system_settings
 from gatewall.whatif import exemptions
+from gatewall.whatif.offers import Lifetime
 from gatewall.whatif.replay_record import decide_again
 from gatewall.whatif.waf_monitoring import USUAL_DAYS, Found, report_of
 from policies import services
@@ -73,7 +74,7 @@ class WafReportPage(OperatorPage):
     def _except(self, request: HttpRequest) -> None:
         try:
             row = selectors.answer(uuid.UUID(request.POST.get("decision_id", "")))
-            lifetime = exemptions.Lifetime(request.POST.get("lifetime", ""))
+            lifetime = Lifetime(request.POST.get("lifetime", ""))
         except ValueError:
             raise Http404 from None
         if row is None:

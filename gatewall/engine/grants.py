@@ -1,0 +1,58 @@
+"""Grants: what a user may enter for a while, besides scope and access rules. No I/O.
+
+Whether a grant has ended is judged with the time of the request, so that it ends without any process.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from gatewall.engine.access_rules.paths import covers
+from gatewall.engine.expiry import is_live
+from gatewall.engine.model import AccessRequest
+from gatewall.engine.values import value
+
+
+@value
+class Grant:
+    """A user's access to a registered domain until ``expires_at``.
+
+    ``path_prefix``: None covers every path. Without ``methods`` every method is covered.
+    """
+
+    id: int
+    user_id: int
+    domain: str
+    path_prefix: str | None
+    methods: frozenset[str]
+    expires_at: float | None
+
+    def covers(self, request: AccessRequest, domain: str, readings: Callable[[], Sequence[str] | None]) -> bool:
+        """True if it covers the request at this domain, by every reading of its path.
+
+        A part that was not shown, or a path with too many readings, is not covered by a grant that limits it.
+        """
+        if self.domain != domain or not is_live(self.expires_at, request.at):
+            return False
+        if self.methods and not ("method" in request.visible and request.method in self.methods):
+            return False
+        if self.path_prefix is None:
+            return True
+        paths = readings() if "uri" in request.visible else None
+        return paths is not None and all(covers((self.path_prefix,), path) for path in paths)
+
+
+class GrantTable:
+    """Grants by their users."""
+
+    def __init__(self, grants: Iterable[Grant] = ()) -> None:
+        self._by_user: dict[int, tuple[Grant, ...]] = {}
+        for grant in grants:
+            self._by_user[grant.user_id] = (*self._by_user.get(grant.user_id, ()), grant)
+
+    def of_user(self, user_id: int) -> tuple[Grant, ...]:
+        """Return the grants of a user, also those that have ended."""
+        return self._by_user.get(user_id, ())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GrantTable) and self._by_user == other._by_user
+
+    __hash__ = None  # type: ignore[assignment]  # compared by its rows

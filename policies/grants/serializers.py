@@ -1,0 +1,59 @@
+"""Serializers of grants."""
+
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.utils.translation import gettext_lazy as _
+from rest_framework import serializers
+
+from audit.figures.used_resources import LastHitOutput
+from gatewall.api.serializers import MomentField, StrictInput, TextField
+from policies.access_conditions import validate_path_prefix
+from policies.access_rules.serializers import methods_field
+from policies.models import Grant
+from policies.serializers import RegisteredDomainField
+
+MAX_NAME = 64
+"""The length of a user's name."""
+
+
+class UserField(TextField):
+    """The name of a user in any letter case; validates to the row."""
+
+    default_error_messages = {"unknown": _("there is no user {name}")}
+
+    def to_internal_value(self, data: Any) -> Any:
+        name = super().to_internal_value(data)[:MAX_NAME]
+        user = get_user_model()._default_manager.filter(username__iexact=name).first()  # noqa: SLF001 - public by its documentation
+        if user is None:
+            self.fail("unknown", name=name)
+        return user
+
+
+class GrantInput(StrictInput):
+    """A grant as sent."""
+
+    user = UserField()
+    domain = RegisteredDomainField()
+    path_prefix = TextField(
+        max_length=500, allow_null=True, required=False, trim_whitespace=False, validators=[validate_path_prefix]
+    )
+    methods = methods_field()
+    expires_at = MomentField()
+    reason = TextField(max_length=500, allow_blank=True, required=False)
+    decision_id = serializers.UUIDField(allow_null=True, required=False)
+
+
+class GrantOutput(LastHitOutput, serializers.ModelSerializer[Grant]):
+    """A grant."""
+
+    user = serializers.CharField(source="user.username")
+    domain = serializers.CharField(source="domain.name")
+    methods = serializers.ListField(child=serializers.CharField())
+
+    class Meta:
+        model = Grant
+        fields = (
+            *("id", "created_at", "created_by", "user", "domain", "path_prefix", "methods", "expires_at", "reason"),
+            *("decision_id", "hits", "last_hit_at"),
+        )

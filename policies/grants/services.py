@@ -1,0 +1,88 @@
+"""Create, change and delete grants."""
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth import get_user_model
+
+from gatewall.engine.hosts import Access
+from gatewall.engine.messages import gettext_noop as _
+from gatewall.kernel.changes import Change
+from gatewall.kernel.refusals import Conflict
+from gatewall.policy import revisions
+from policies import rows
+from policies.access_rules.services import UserRemoved
+from policies.grant_limits import MAX_GRANTS, require_valid_end
+from policies.models import AuthorizedDomain, Grant
+
+
+class TooManyGrants(Conflict):
+    """The maximum number of grants is reached."""
+
+    code = "too-many-grants"
+
+
+class GrantOverruled(Conflict):
+    """What stands above every grant refuses all requests for the domain."""
+
+    code = "grant-overruled"
+
+
+@revisions.one_at_a_time
+def create_grant(*, actor: str, user: Any, domain: AuthorizedDomain, expires_at: datetime, **values: Any) -> Grant:
+    """Let a user into a domain until ``expires_at``, which no process has to do anything for.
+
+    Where the maximum number is reached, grants that have ended are deleted first.
+    Raises ValidationError, GrantOverruled, TooManyGrants, DomainRemoved, UserRemoved.
+    """
+    values |= {"user": user, "domain": domain, "expires_at": expires_at}
+    grant = Grant(created_by=actor)
+    _refuse_contradictions(values)
+    rows.save(grant, *Grant.segments, actor=actor, replaced=_room_for_one(), **values)
+    return grant
+
+
+@revisions.one_at_a_time
+def change_grant(grant: Grant, *, actor: str, **values: Any) -> Grant:
+    """Update a grant. Raises ValidationError, GrantOverruled, DomainRemoved, UserRemoved, Gone."""
+    grant = revisions.as_it_is_now(grant)
+    _refuse_contradictions(values)
+    rows.save(grant, *Grant.segments, actor=actor, **values)
+    return grant
+
+
+def delete_grant(grant: Grant, *, actor: str) -> None:
+    """Delete a grant: it ends at once. Raises Gone."""
+    rows.delete(grant, *Grant.segments, actor=actor)
+
+
+def grants_removed_with(user: Any) -> tuple[tuple[str, ...], list[Change | None]]:
+    """Return the segments and changes of the grants that go when this user is deleted, for the service that does."""
+    gone = [rows.deletion(grant) for grant in Grant.objects.filter(user=user).select_related("user", "domain")]
+    return (Grant.segments if gone else ()), gone
+
+
+def _refuse_contradictions(values: dict[str, Any]) -> None:
+    if "expires_at" in values:
+        require_valid_end(values["expires_at"])
+    if "user" in values and not get_user_model().objects.filter(pk=values["user"].pk).exists():
+        raise UserRemoved(_("a user that was named does not exist any more"))
+    if "domain" in values:
+        [domain] = rows.still_registered([values["domain"]])
+        if domain.access == Access.DENIED:
+            raise GrantOverruled(
+                _("%(domain)s has the access denied, which stands above every grant: change that first"),
+                domain=domain.name,
+            )
+
+
+def _room_for_one() -> list[Change | None]:
+    """Make room for one grant where the maximum is reached; return the changes. Raises TooManyGrants."""
+    if Grant.objects.count() < MAX_GRANTS:
+        return []
+    gone = rows.replace_expired(Grant.objects.all())
+    if not gone:
+        raise TooManyGrants(
+            _("there are %(number)s grants already, and none has ended: delete some first"), number=f"{MAX_GRANTS:,}"
+        )
+    return gone

@@ -1,0 +1,37 @@
+"""Grants."""
+
+from django.conf import settings
+from django.db import models
+
+from gatewall.engine.snapshot import Segment
+from gatewall.kernel.changes import Recorded, Resource, api_fields
+from gatewall.models import Record
+from policies import access_conditions as conditions
+from policies.models.domains import AuthorizedDomain
+
+
+class Grant(Record):
+    """A user's access to a domain, or to a path of it, until ``expires_at``; besides scope and access rules."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="grants")
+    # Cascade: without its domain, the grant would hold for every host.
+    domain = models.ForeignKey(AuthorizedDomain, on_delete=models.CASCADE, related_name="grants")
+    path_prefix = models.CharField(max_length=500, null=True, blank=True, validators=[conditions.validate_path_prefix])
+    methods: "models.JSONField[list[str], list[str]]" = models.JSONField(
+        default=list, blank=True, validators=[conditions.validate_methods]
+    )
+    expires_at = models.DateTimeField()
+    reason = models.CharField(max_length=500, blank=True)
+    decision_id = models.UUIDField(null=True, blank=True, editable=False)
+
+    recorded = Recorded(
+        Resource.GRANTS,
+        api_fields("user_id", "domain", "path_prefix", "methods", "expires_at", "reason", "decision_id"),
+    )
+    segments = (Segment.GRANTS,)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.user} {self.domain}{self.path_prefix or ''}"
