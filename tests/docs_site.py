@@ -15,6 +15,12 @@ ROOT_PAGES = {f"{name}.md": f"{name}.md" for name in ("CHANGELOG", "CONTRIBUTING
 ROOT_PAGES["README.md"] = "about.md"
 """Pages of the repository's root, and their paths in the site; ``README.md`` there is docs/README.md."""
 ADRS = "adr/README.md"
+BOOSTS = {
+    **dict.fromkeys(("how-to/", "providers/", "tutorial.md", "troubleshooting.md", "upgrade.md"), 3.0),
+    **dict.fromkeys(("backup.md", "install.md", "geo.md", "configuration.md", "CONTRIBUTING.md"), 2.0),
+    **dict.fromkeys(("adr/", "CHANGELOG.md"), 0.1),
+}
+"""How much a hit of the search on such a page weighs: people search for what to do, seldom for why it is built so."""
 _ROW = re.compile(r"\[([^\]]+)\]\(([^)#]+)\)")
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 _CODE = re.compile(r"^ *```.*?^ *```|(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL | re.MULTILINE)
@@ -75,6 +81,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, *, page: Page, files: Files, **_: Any) -> str:
     """Let links lead to pages of the site; a link to another file of the repository becomes its name."""
     source = page.file.src_uri
+    page.meta["search"] = {"boost": next((boost for start, boost in BOOSTS.items() if source.startswith(start)), 1.0)}
     spans = [found.span() for found in _CODE.finditer(markdown)]
 
     def of_the_site(found: re.Match[str]) -> str:

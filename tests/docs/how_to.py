@@ -21,7 +21,16 @@ from tests.support.upstream import Upstream
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "how-to"
 ALL = sorted(path.stem for path in FOLDER.glob("*.md") if path.stem != "README")
 OF_AN_OPERATOR = [
-    *("first-site", "locked-out", "many-hosts", "monitoring", "policy-in-git", "send-mail", "under-attack"),
+    *(
+        "first-site",
+        "locked-out",
+        "many-hosts",
+        "monitoring",
+        "plan-a-change",
+        "policy-in-git",
+        "send-mail",
+        "under-attack",
+    ),
 ]
 """The pages that protect no application; test_operator_pages.py and the test of their name use their lines."""
 PAGES = [

@@ -130,3 +130,17 @@ def test_a_site_moves_to_postgresql_by_the_lines_of_the_page(host, tmp_path):
 
         assert number == 1
         assert "domain app.example.com" in host.typed(lines, DATABASE_URL=url)
+
+
+def test_a_change_is_exported_planned_applied_and_in_force_by_the_lines_of_the_page(host):
+    export, plan, apply = blocks("plan-a-change", "sh", OUTLINE[1])
+    lines, _ = checks("plan-a-change")
+    host.typed("gatewall domain add app.example.com")
+    host.typed(export)
+    host.typed("sed -i 's/^blocklist: .*/blocklist: [{ip: 203.0.113.0\\/24}]/' policy.yaml")
+
+    planned, applied = host.typed(plan), host.typed(apply)
+
+    assert "203.0.113.0/24" in planned
+    assert "It is reverted in 300 seconds unless you confirm it." in applied
+    assert host.typed(lines).startswith("No drift")
