@@ -31,6 +31,7 @@ _DONE = {
     "session": _("That session is ended."),
     "device-forgotten": _("That browser asks for the second factor again."),
     "git-token": _("The git token is deleted."),
+    "api-token": _("The API token is deleted."),
     "app-token": _("The app token is deleted."),
     "identity-linked": _("Linked. You can sign in with it from now on."),
     "identity-unlinked": _("Unlinked."),

@@ -1,4 +1,4 @@
-"""The visitor's git tokens and app tokens for the account page: lists, and what a new one can be for."""
+"""The visitor's tokens for the account page: lists of git, app and API tokens, and what a new one can be for."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from licensing import selectors
 from policies.models import AuthorizedDomain
 
 TOKEN_DAYS = (30, 90, 365)
-_ROWS, _APP_ROWS = 7, 5  # per page
+_ROWS, _APP_ROWS, _API_ROWS = 7, 5, 3  # per page
 _MOST_DOMAINS = 50
 """Offered in the form: others are named over the API."""
 
@@ -23,11 +23,13 @@ def lists_of(request: HttpRequest, user: User) -> dict[str, Any]:
     app_tokens = Paginator(selectors.app_tokens_of(user.pk).order_by("-pk"), _APP_ROWS).get_page(
         request.GET.get("apps")
     )
+    api_tokens = Paginator(user.api_tokens.order_by("-pk"), _API_ROWS).get_page(request.GET.get("api"))
     note_uses(SubjectKind.GIT_TOKEN.value, list(git_tokens))
     note_uses(SubjectKind.APP_TOKEN.value, list(app_tokens))
     return {
         "git_tokens": git_tokens,
         "app_tokens": app_tokens,
+        "api_tokens": api_tokens,
         "token_domains": [domain.name for domain in domains_of(user)],
         "token_days": TOKEN_DAYS,
     }

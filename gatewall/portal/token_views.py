@@ -1,4 +1,4 @@
-"""Forms of the account page that create and delete the visitor's git tokens and app tokens."""
+"""Forms of the account page that create and delete the visitor's tokens. API tokens are made over the API alone."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -6,6 +6,8 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
+from accounts.api_tokens import services as api_tokens
+from accounts.models import ApiToken
 from gatewall.kernel.refusals import Gone
 from gatewall.portal import pages, token_lists
 from gatewall.portal.account_views import AccountForm, name_of_form, number_of_form, overview
@@ -60,12 +62,16 @@ class _Revoke(AccountForm):
         row = self.tokens_of(self.caller.user.pk).filter(pk=number_of_form(request)).first()
         if row is None:
             raise Gone("there is no such token")
-        services.revoke(row, actor=self.caller.user.username)
+        self.revoke(row, self.caller.user.username)
         return see_other(pages.account_url(done=self.done))
 
     def tokens_of(self, user_id: int) -> QuerySet[Any]:
         """Return the tokens of a user."""
         raise NotImplementedError
+
+    def revoke(self, row: Any, actor: str) -> None:
+        """Delete a token. Raises Gone."""
+        services.revoke(row, actor=actor)
 
 
 class RevokeGitToken(_Revoke):
@@ -84,6 +90,18 @@ class RevokeAppToken(_Revoke):
 
     def tokens_of(self, user_id: int) -> QuerySet[Any]:
         return selectors.app_tokens_of(user_id)
+
+
+class RevokeApiToken(_Revoke):
+    """Delete one of the visitor's API tokens."""
+
+    done = "api-token"
+
+    def tokens_of(self, user_id: int) -> QuerySet[Any]:
+        return ApiToken.objects.filter(user_id=user_id)
+
+    def revoke(self, row: Any, actor: str) -> None:
+        api_tokens.revoke(row, actor=actor)
 
 
 def _end_in(request: HttpRequest) -> datetime | None:

@@ -47,6 +47,7 @@ urlpatterns = [
     path("account/git-tokens/delete", token_views.RevokeGitToken.as_view(), name="account-git-token-delete"),
     path("account/app-tokens", token_views.IssueAppToken.as_view(), name="account-app-token"),
     path("account/app-tokens/delete", token_views.RevokeAppToken.as_view(), name="account-app-token-delete"),
+    path("account/api-tokens/delete", token_views.RevokeApiToken.as_view(), name="account-api-token-delete"),
     path("account/identities/link", identity_views.LinkIdentity.as_view(), name="account-identity-link"),
     path("account/identities/unlink", identity_views.UnlinkIdentity.as_view(), name="account-identity-unlink"),
     path("oidc/<slug:slug>", provider_views.Start.as_view(), name="provider-start"),

@@ -35,6 +35,11 @@ def enrol(page: Page) -> App:
     return app
 
 
+def a_guest(wall: Wall) -> str:
+    """Create a user who may enter the sites of a first visit that ask for more than a password; return the name."""
+    return wall.a_user(all_domains=False, authorized_domains=["vault.gate.test", "safe.gate.test"])
+
+
 def first_visit(wall: Wall, page: Page, name: str) -> Iterator[str]:
     """From a site that asks for two factors to the site; yields a name for each page on the way."""
     page.goto(wall.url("vault", "/papers?year=2026"))
@@ -73,6 +78,8 @@ def _second_visit(wall: Wall, page: Page, name: str, app: App) -> Iterator[str]:
     yield "signed-in-unreached"
     page.goto(wall.page(f"/?rd={wall.at('nobody.third.test')}"))
     yield "signed-in-not-registered"
+    page.goto(wall.url("safe"))
+    yield "passkey-required"
     yield from _own_account(wall, page)
     page.goto(wall.url("closed"))
     yield "denied"

@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright
+from playwright.sync_api import Browser, BrowserContext, BrowserType, ConsoleMessage, Page, Playwright
 
 from gatewall.install.ports import free_port
 from tests.support.mailbox import Mailbox, mail_server
@@ -36,6 +36,13 @@ _EXPECTED = (
     "the server responded with a status of 4",  # a page that is a 401 or 403 on purpose
     "Cross-Origin-Opener-Policy header has been ignored",  # without TLS
 )
+_SITES = {
+    "office": "authenticated",
+    "vault": "two_factor",
+    "closed": "authenticated",
+    "safe": "phishing_resistant",
+}
+"""The sites under the first parent, and what they ask for."""
 _numbers = count(1)
 
 
@@ -116,7 +123,7 @@ def installation(home: Path) -> Iterator[Wall]:
         process = stack.enter_context(running(command, log=log, env=environment(home, **ports, **own)))
         wait_until(lambda: "\nready" in log.read_text() or process.poll() is not None, what="ready")
         assert process.poll() is None, log.read_text()[-4000:]
-        for name, access in (("office", "authenticated"), ("vault", "two_factor"), ("closed", "authenticated")):
+        for name, access in _SITES.items():
             api(wall.control, "/authorized-domains", name=f"{name}.{SUFFIX}", access=access)
         for host in (f"app.{OTHER}", f"tv.{OTHER}", f"app.{WITHOUT_GUARD}"):
             api(wall.control, "/authorized-domains", name=host)
@@ -146,9 +153,15 @@ def find_chromium() -> str | None:
 
 def launch(playwright: Playwright, executable: str) -> Browser:
     """Start the browser; every name of the installation is this machine, and nothing else can be reached."""
+    return launch_with(playwright.chromium, executable)
+
+
+def launch_with(chromium: BrowserType, executable: str, *options: str) -> Browser:
+    """Start the browser with further options of its command line."""
     rules = "--host-resolver-rules=MAP *.test 127.0.0.1, MAP *.localhost 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []  # chromium refuses to run as root with one
-    return playwright.chromium.launch(executable_path=executable, args=[rules, *sandbox], timeout=1000 * PATIENCE)
+    arguments = [rules, *sandbox, *options]
+    return chromium.launch(executable_path=executable, args=arguments, timeout=1000 * PATIENCE)
 
 
 @dataclass

@@ -9,7 +9,7 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Locator, Page, sync_playwright
 
-from tests.browser.gallery import first_visit
+from tests.browser.gallery import a_guest, first_visit
 from tests.browser.installation import find_chromium, installation, launch, without_admin
 from tests.support.mailbox import body_of
 from tests.support.processes import BASE
@@ -31,7 +31,7 @@ def main() -> None:
         with installation(Path(home)) as wall:
             for look, chosen in ((_WIDE, None), (_NARROW, NARROW_AND_DARK)):
                 page = browser.new_page(**look)
-                guest = wall.a_user(all_domains=False, authorized_domains=["vault.gate.test"])
+                guest = a_guest(wall)
                 for name in first_visit(wall, page, guest):
                     if chosen is None or name in chosen:
                         suffix = "" if chosen is None else "-dark"

@@ -3,7 +3,7 @@
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.browser.gallery import first_visit
+from tests.browser.gallery import a_guest, first_visit
 from tests.browser.installation import without_admin
 
 LOOKS = {"light and wide": ("light", 900), "dark and narrow": ("dark", 320)}
@@ -34,7 +34,7 @@ def checked(page, name):
 
 def test_every_page_is_for_everybody(wall, look):
     wrong, seen = [], []
-    for name in first_visit(wall, look, wall.a_user(all_domains=False, authorized_domains=["vault.gate.test"])):
+    for name in first_visit(wall, look, a_guest(wall)):
         seen.append(name)
         wrong += checked(look, name)
 

@@ -109,6 +109,7 @@ def test_a_passkey_is_the_second_factor_and_the_step_up(visit, site):
         page.fill("#code", codes[0])
         page.click("form[action$='/second-factor'] button")
         page.locator("h1", has_text="Passkey").wait_for()
+        assert faults(page) == []
         page.click("form[data-passkey=get] button")
 
         page.wait_for_url(f"{site.url}/vault/deep")

@@ -1,13 +1,15 @@
 """Sign in at an identity provider, through nginx: the provider's groups decide what a visitor reaches."""
 
 import json
+import urllib.request
+from urllib.parse import urlencode
 
 import pytest
 
 from tests.browser.gallery import provider_visit
 from tests.browser.test_every_page import checked
 from tests.support.openid_provider import providing
-from tests.support.processes import api, send
+from tests.support.processes import PATIENCE, api, send, wait_until
 
 LOOKS = {
     "desktop": {"viewport": {"width": 1200, "height": 800}},
@@ -20,7 +22,7 @@ THROUGH = "You are through"
 @pytest.fixture(scope="module")
 def corp(wall):
     """A provider whose employees are in a group that may enter the office, where rules keep others off the plans."""
-    api(wall.control, "/groups", name="employees", authorized_domains=["office.gate.test"])
+    api(wall.control, "/groups", name="employees", authorized_domains=["office.gate.test", "app.other.test"])
     plans = {"domains": ["office.gate.test"], "paths": [{"match": "prefix", "value": "/plans"}]}
     for name, access, values in (("theirs", "authenticated", {"groups": ["employees"]}), ("not yours", "denied", {})):
         api(wall.control, "/access-rules", name=name, access=access, **plans, **values)
@@ -53,6 +55,32 @@ def test_a_group_of_the_provider_leads_to_the_site(wall, visit, corp, look):
     page.goto(wall.url("office", "/plans"))
     page.click("text=Sign in with Corp")
     assert page.locator("h1").inner_text() != THROUGH
+
+
+def test_a_sign_in_at_the_provider_is_handed_to_another_parent_and_its_logout_ends_both(wall, visit, corp):
+    page = visit()
+    corp.subject, corp.claims["groups"], corp.sid = "sub-two-parents", ["staff"], "two-parents"
+    corp.claims["preferred_username"] = "frida"
+    page.goto(wall.at("app.other.test", "/x?y=1"))
+    assert page.url.startswith(wall.page("/?rd="))
+    page.click("text=Sign in with Corp")
+    page.wait_for_url(wall.at("app.other.test", "/x?y=1"))
+    held = {each["domain"] for each in page.context.cookies() if each["name"] == "service.token"}
+    assert held == {".gate.test", ".other.test"}
+    page.goto(wall.url("office"))
+    assert page.url == wall.url("office")
+
+    body = urlencode({"logout_token": corp.logout_token()}).encode()
+    told = urllib.request.Request(f"http://127.0.0.1:{wall.control}/wall/oidc/corp/logout", data=body)
+    urllib.request.urlopen(told, timeout=PATIENCE).close()  # noqa: S310 (loopback)
+
+    for address in (wall.at("app.other.test"), wall.url("office")):
+
+        def is_signed_out(address=address):
+            page.goto(address)
+            return page.url.startswith(wall.page("/?rd="))
+
+        wait_until(is_signed_out, what=f"the end of the session at {address}")
 
 
 @pytest.mark.parametrize(

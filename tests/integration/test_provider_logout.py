@@ -10,8 +10,11 @@ from django.utils import timezone
 
 from accounts.identity_providers import services, sessions
 from accounts.models import Session, UsedLogoutToken, User
+from tests.api.passkeys import register
+from tests.support.authenticator import Authenticator
 from tests.support.openid_provider import LOGOUT
 from tests.support.provider_visits import answer_of, sign_in, whys
+from tests.support.proxies import Api, a_token
 from tests.support.second_factor import an_app
 from tests.support.visitor import FORM, Visitor, field, words
 
@@ -36,6 +39,26 @@ def signed_in(corp, set_up):
         visitors.append(Visitor())
         sign_in(visitors[-1], corp)
     return visitors
+
+
+def test_a_passkey_is_the_second_factor_and_the_providers_logout_ends_the_session(corp, set_up, settings):
+    settings.GATEWALL_PUBLIC_URL = "https://wall.example"
+    sign_in(Visitor(), corp)
+    user, key, visitor = User.objects.get(username="dora"), Authenticator("https://wall.example"), Visitor()
+    assert register(Api(a_token(user), Host="wall.example"), user, key).status_code == 201
+    page = sign_in(visitor, corp)
+    challenge = field(page, "challenge")
+    assert visitor.token == ""
+
+    begun = visitor.send("/passkey/begin", challenge=challenge).json()["public_key"]
+    answer = visitor.send("/passkey", challenge=challenge, credential=json.dumps(key.get(begun)))
+
+    assert answer.status_code == 303
+    session = Session.objects.latest("issued_at")
+    assert (session.amr, session.at_provider.sid) == (["mfa", "hwk", "phr", "fed"], "session-1")
+    assert visitor.get("/account").status_code == 200
+    assert tell(corp.logout_token()).status_code == 200
+    assert visitor.get("/account").status_code == 303
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import ssl
 import subprocess
 from asyncio import Server
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from email import message_from_bytes
 from email.message import EmailMessage
@@ -104,9 +104,10 @@ def mail_server(
         controller.stop()
 
 
-def a_certificate(folder: Path) -> Path:
-    """Make a certificate for localhost that nobody signed; return the folder of it and its key."""
-    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+def a_certificate(folder: Path, hosts: Iterable[str] = ("localhost",)) -> Path:
+    """Make a certificate for hosts that nobody signed; return the folder of it and its key."""
+    names = ",".join(f"DNS:{host}" for host in hosts)
+    subject = ["-subj", "/CN=tests", "-addext", f"subjectAltName={names}"]
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
     files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
     subprocess.run(["openssl", "req", "-x509", *key, *subject, *files], check=True, capture_output=True, timeout=30)
