@@ -7,6 +7,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models.functions import Lower
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext_lazy as _
 
 from accounts.passkey_models import Passkey, UsedPasskeyChallenge
 from accounts.provider_models import (
@@ -92,6 +93,8 @@ class User(AbstractBaseUser, Record):
     objects = Users()
 
     class Meta:
+        verbose_name = _("user")
+        verbose_name_plural = _("users")
         ordering = ["id"]
         constraints = [models.UniqueConstraint(Lower("username"), name="username_is_unique_ignoring_case")]
         indexes = [
@@ -183,7 +186,8 @@ class ApiToken(Record):
     )
 
     class Meta:
-        verbose_name = "API token"
+        verbose_name = _("API token")
+        verbose_name_plural = _("API tokens")
         ordering = ["id"]
         constraints = [models.UniqueConstraint(fields=["user", "name"], name="api_token_name_is_unique_per_user")]
 

@@ -1,6 +1,7 @@
 """Models of passkeys."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from gatewall.models import Record
 
@@ -26,6 +27,8 @@ class Passkey(Record):
     last_used_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:
+        verbose_name = _("passkey")
+        verbose_name_plural = _("passkeys")
         ordering = ["id"]
 
     def __str__(self) -> str:

@@ -2,6 +2,7 @@
 
 from django.core.validators import RegexValidator
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from gatewall.engine.groups import ADMINS
 from gatewall.kernel.changes import Recorded, Resource, api_fields
@@ -53,6 +54,8 @@ class IdentityProvider(Record):
     )
 
     class Meta:
+        verbose_name = _("identity provider")
+        verbose_name_plural = _("identity providers")
         ordering = ["id"]
 
     def __str__(self) -> str:

@@ -1,6 +1,7 @@
 """The access log, its aggregates, security events, and the shipping progress of each spool."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from audit.querying import lookups  # noqa: F401 - registers the lookup of the columns below
 
@@ -158,6 +159,8 @@ class SecurityEvent(models.Model):
     rollup = models.CharField(max_length=200, null=True, unique=True)
 
     class Meta:
+        verbose_name = _("security event")
+        verbose_name_plural = _("security events")
         indexes = [
             models.Index(fields=["at", "id"], name="security_event_by_time"),
             models.Index(fields=["kind", "at"], name="security_event_by_kind"),

@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from gatewall.kernel.changes import Recorded, Resource, api_fields
 from gatewall.models import Record
@@ -37,6 +38,8 @@ class License(MachineCredential):
     )
 
     class Meta:
+        verbose_name = _("license")
+        verbose_name_plural = _("licenses")
         ordering = ["id"]
         constraints = [models.UniqueConstraint(fields=["name"], name="license_name_is_unique")]
 
@@ -49,6 +52,8 @@ class GitToken(MachineCredential):
     recorded = Recorded(Resource.GIT_TOKENS, api_fields("user_id", "name", "prefix", "expires_at"))
 
     class Meta:
+        verbose_name = _("git token")
+        verbose_name_plural = _("git tokens")
         ordering = ["id"]
         constraints = [models.UniqueConstraint(fields=["user", "name"], name="git_token_name_is_unique_per_user")]
 

@@ -22,7 +22,10 @@ ROOMS = {
     "console": (
         "gatewall/console",
         *("accounts", "audit", "licensing", "policies", "webhooks"),
-        *(f"gatewall/{room}" for room in ("admin", "api", "doctor", "engine", "gate", "health", "install", "kernel")),
+        *(
+            f"gatewall/{room}"
+            for room in ("admin", "api", "doctor", "engine", "gate", "health", "install", "kernel", "models")
+        ),
         *(f"gatewall/{room}" for room in ("operations", "policy", "publication", "whatif", "templates/admin")),
     ),
 }

@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from audit.event_kinds import EventKind, EventSeverity
 from gatewall.kernel.changes import Recorded, Resource, api_fields
@@ -64,6 +65,8 @@ class Webhook(Record):
     )
 
     class Meta:
+        verbose_name = _("webhook")
+        verbose_name_plural = _("webhooks")
         ordering = ["id"]
 
     def __str__(self) -> str:
@@ -122,6 +125,8 @@ class Delivery(Queued):
     response_status = models.PositiveSmallIntegerField(null=True)
 
     class Meta:
+        verbose_name = _("delivery")
+        verbose_name_plural = _("deliveries")
         ordering = ["-id"]
         constraints = [models.UniqueConstraint(fields=["webhook", "notice"], name="notice_is_once_in_an_outbox")]
         indexes = [
@@ -159,6 +164,8 @@ class Mail(Queued):
     detail = models.JSONField(default=dict)
 
     class Meta:
+        verbose_name = _("mail")
+        verbose_name_plural = _("mails")
         ordering = ["-created_at", "id"]
         indexes = [
             models.Index(fields=["status", "next_at"], name="mail_by_turn"),

@@ -1,5 +1,6 @@
 """Django admin page of the system settings: one row that is only changed."""
 
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -18,6 +19,7 @@ from gatewall.policy import system_settings
 from policies import cookie_reach
 
 _ONLY = "1"
+_ACRONYMS = re.compile(r"\b(?:api|cpu|waf)\b", re.IGNORECASE)
 
 
 class SystemSettingsAdmin(ServiceAdmin):
@@ -34,6 +36,13 @@ class SystemSettingsAdmin(ServiceAdmin):
             messages.info(request, link)
         shown: HttpResponse = super().changeform_view(request, *arguments, **path)
         return shown
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
+        """Return the field of a setting, with acronyms in its label as people write them."""
+        field = super().formfield_for_dbfield(db_field, request, **options)
+        if field is not None:
+            field.label = _ACRONYMS.sub(lambda found: found[0].upper(), str(field.label))
+        return field
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         names = [column.name for column in SystemSettings.columns()]

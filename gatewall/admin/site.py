@@ -49,6 +49,7 @@ class GatewallAdminSite(admin.AdminSite):
     site_header = site_title = "Gatewall"
     index_title = _("Policy and accounts")
     site_url = None
+    enable_nav_sidebar = False  # the console has its own
     login_template = "admin/sign_in.html"
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:

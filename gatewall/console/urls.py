@@ -15,10 +15,13 @@ from gatewall.console.policy import (
     suggestions_page,
     waf_report_page,
 )
+from gatewall.console.shell import search_page
 from gatewall.console.site import dashboard_page, doctor_page, first_site_page
 
 app_name = "console"
 urlpatterns: list[URLPattern] = [
+    path("", dashboard_page.Dashboard.as_view(), name="overview"),
+    path("search/", search_page.SearchPage.as_view(), name="search"),
     path("dashboard/", dashboard_page.Dashboard.as_view(), name="dashboard"),
     path("log/", log_page.Log.as_view(), name="log"),
     path("log/find/", log_page.Find.as_view(), name="find"),

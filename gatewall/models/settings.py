@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.validators import BaseValidator, MaxValueValidator, MinValueValidator
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from gatewall.engine.snapshot import EnforcementMode, PolicySettings
 from gatewall.kernel.changes import Recorded, Resource
@@ -271,7 +272,7 @@ class SystemSettings(SettingsColumns):
     )
 
     class Meta:
-        verbose_name = verbose_name_plural = "system settings"
+        verbose_name = verbose_name_plural = _("system settings")
         constraints = [
             models.CheckConstraint(condition=models.Q(pk=1), name="system_settings_is_one_row"),
             *_constraints(),

@@ -6,6 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from gatewall.engine.hosts import Access
 from gatewall.engine.snapshot import Segment
@@ -65,6 +66,8 @@ class AccessRule(Record):
     segments = (Segment.ACCESS_RULES,)
 
     class Meta:
+        verbose_name = _("access rule")
+        verbose_name_plural = _("access rules")
         ordering = ["position"]
         constraints = [
             models.CheckConstraint(condition=models.Q(position__gte=1), name="access_rule_position_from_one"),

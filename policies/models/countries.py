@@ -1,6 +1,7 @@
 """Blocked countries."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from gatewall.engine.snapshot import Segment
 from gatewall.kernel.changes import Recorded, Resource, api_fields
@@ -18,6 +19,8 @@ class GeoBlockRule(Record):
     segments = (Segment.BLOCKED_COUNTRIES,)
 
     class Meta:
+        verbose_name = _("blocked country")
+        verbose_name_plural = _("blocked countries")
         ordering = ["id"]
 
     def __str__(self) -> str:

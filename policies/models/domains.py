@@ -1,6 +1,7 @@
 """Registered domains."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from gatewall.engine.hosts import Access
 from gatewall.engine.identity_headers import DEFAULT_HEADERS
@@ -42,6 +43,8 @@ class AuthorizedDomain(Record):
     segments = NAMES_DOMAINS
 
     class Meta:
+        verbose_name = _("domain")
+        verbose_name_plural = _("domains")
         ordering = ["id"]
         constraints = [
             models.CheckConstraint(

@@ -1,6 +1,7 @@
 """Expectations of the policy document: requests with the answer that they must get."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from gatewall.engine.model import Effect, Reason
 from gatewall.kernel.changes import Recorded, Resource, api_fields
@@ -22,6 +23,8 @@ class Expectation(Record):
     segments = ()
 
     class Meta:
+        verbose_name = _("expectation")
+        verbose_name_plural = _("expectations")
         ordering = ["name"]
 
     def __str__(self) -> str:

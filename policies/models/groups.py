@@ -1,6 +1,7 @@
 """Groups of users."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from gatewall.engine.groups import ADMINS
 from gatewall.engine.snapshot import Segment
@@ -26,6 +27,8 @@ class Group(Record):
     segments = (Segment.GROUPS,)
 
     class Meta:
+        verbose_name = _("group")
+        verbose_name_plural = _("groups")
         ordering = ["id"]
         constraints = [
             models.CheckConstraint(condition=~models.Q(name=ADMINS), name="group_is_not_called_admins"),

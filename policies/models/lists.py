@@ -1,6 +1,7 @@
 """Entries of the blocklist and the allowlist."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from gatewall.engine.segments import blocked_networks_of
 from gatewall.engine.snapshot import Segment
@@ -28,8 +29,9 @@ class BlocklistEntry(Record):
     )
 
     class Meta:
+        verbose_name = _("blocklist entry")
+        verbose_name_plural = _("blocklist entries")
         ordering = ["id"]
-        verbose_name_plural = "blocklist entries"
         constraints = [
             models.UniqueConstraint(fields=["network", "source"], name="blocked_network_is_unique_per_source")
         ]
@@ -70,8 +72,9 @@ class AllowlistEntry(Record):
     segments = (Segment.ALLOWED_NETWORKS,)
 
     class Meta:
+        verbose_name = _("allowlist entry")
+        verbose_name_plural = _("allowlist entries")
         ordering = ["id"]
-        verbose_name_plural = "allowlist entries"
         constraints = [
             models.UniqueConstraint(fields=["network", "domain"], name="allowed_network_is_unique_per_domain"),
             models.UniqueConstraint(

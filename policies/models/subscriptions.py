@@ -3,6 +3,7 @@
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from gatewall.kernel.changes import Recorded, Resource, api_fields
 from gatewall.models import Record, choices
@@ -39,6 +40,8 @@ class ListSubscription(Record):
     )
 
     class Meta:
+        verbose_name = _("list subscription")
+        verbose_name_plural = _("list subscriptions")
         ordering = ["id"]
         constraints = [
             models.CheckConstraint(

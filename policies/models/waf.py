@@ -2,6 +2,7 @@
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from gatewall.engine.model import Action
 from gatewall.engine.snapshot import Segment
@@ -51,6 +52,8 @@ class WafRule(Record):
     segments = (Segment.WAF_RULES,)
 
     class Meta:
+        verbose_name = _("WAF rule")
+        verbose_name_plural = _("WAF rules")
         ordering = ["priority", "id"]
         constraints = [
             models.CheckConstraint(condition=models.Q(score__gte=1, score__lte=10), name="waf_score_in_range"),

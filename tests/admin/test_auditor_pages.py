@@ -16,7 +16,7 @@ __all__ = ["rows"]
 pytestmark = pytest.mark.django_db
 CONSOLE = (
     *("dashboard", "log", "explain", "who-can-enter", "backtest", "blast-radius", "history", "import"),
-    *("first-site", "doctor", "suggested-rules", "shadow", "plan", "app-profiles"),
+    *("first-site", "doctor", "suggested-rules", "shadow", "plan", "app-profiles", "search"),
 )
 WRITES = {"add", "delete"}
 
@@ -103,7 +103,7 @@ def test_every_operator_page_is_asked():
     (console,) = [part for part in walk(get_resolver()) if getattr(part, "app_name", "") == "console"]
     named = {str(each.pattern).partition("/")[0] for each in console.url_patterns}
 
-    assert named == {*CONSOLE, "domains"}  # of one domain: tests/console/test_waf_report_page.py
+    assert named == {*CONSOLE, "", "domains"}  # the last: tests/console/test_waf_report_page.py
 
 
 def walk(resolver):

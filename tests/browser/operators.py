@@ -37,6 +37,15 @@ def enter(wall: Wall, page: Page, path: str = "/") -> None:
     page.goto(wall.page(f"/admin{path}"))
 
 
+def go_by_sidebar(page: Page, section: str, label: str) -> None:
+    """Open an item of the sidebar, which is a drawer on a narrow screen."""
+    if page.locator("#drawer").is_visible():
+        page.check("#drawer")
+    if not page.get_by_role("link", name=label).is_visible():
+        page.locator("#sidebar summary", has_text=section).click()
+    page.get_by_role("link", name=label).click()
+
+
 def visit_from(wall: Wall, address: str, path: str, *, name: str = "office") -> int:
     """Ask for a page of a site, through nginx, from another address of this machine; return the status."""
     connection = http.client.HTTPConnection("127.0.0.1", wall.port, timeout=PATIENCE, source_address=(address, 0))

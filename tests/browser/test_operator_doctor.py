@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.browser.installation import sign_in
+from tests.browser.operators import go_by_sidebar
 from tests.browser.test_every_page import EACH_LOOK, LOOKS, checked
 from tests.proxies.changed import BELIEVING, FORWARDING, KEPT, MUTE, changed_nginx
 from tests.support.processes import PASSWORD
@@ -20,7 +21,8 @@ def enter(wall, page):
     page.get_by_role("link", name="Administration").click()
     page.fill("#password", PASSWORD)
     page.get_by_role("button", name="Open the administration").click()
-    page.get_by_role("link", name="Proxy doctor").click()
+    page.wait_for_selector("#user-tools")
+    go_by_sidebar(page, "System", "Proxy doctor")
 
 
 def examine(page, site, proxy="nginx"):

@@ -72,7 +72,7 @@ def test_what_is_asked_for_waits_and_the_page_comes_again(pages, record):
     assert run.end_time - run.start_time == timedelta(hours=24)
     assert page["Refresh"] == "2"
     assert "No agent is running" in page.content.decode()
-    assert "Blast radius" not in page.content.decode()  # not again every two seconds
+    assert "Blast radius:" not in page.content.decode()  # not again every two seconds
     assert "Refresh" not in pages.client.get(f"{answer.url}?refresh=off")
     Node.objects.create(name="here", seen_at=timezone.now(), revision=0)
     assert "No agent is running" not in pages.words(pages.client.get(answer.url))
@@ -90,7 +90,7 @@ def test_a_result_names_people_first_and_leads_to_decisions(pages, record):
     assert words.index("People who are let in today") < words.index("What would become what") < words.rindex(OFFICE)
     assert "allow session-valid" in words
     assert f"/access-logs/{run.result['people']['results'][0]['examples'][0]}" in words or "/explain/" in words
-    assert "Blast radius" in words
+    assert "Blast radius:" in words
     assert "Save as monitor" not in words
     del run.result["access"]  # as in a result of an earlier release
     run.save()

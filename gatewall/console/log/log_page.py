@@ -42,7 +42,7 @@ class Log(OperatorPage):
     """The matching rows, newest first."""
 
     template = "console/log.html"
-    title = gettext_lazy("Log")
+    title = gettext_lazy("Live log")
 
     def get(self, request: HttpRequest) -> HttpResponse:
         log_query = read_query(request.META.get("QUERY_STRING", ""))

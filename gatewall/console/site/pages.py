@@ -34,8 +34,7 @@ class OperatorPage(View):
         return admin.site.admin_view(super().as_view(**initial))
 
     def render(self, request: HttpRequest, status: HTTPStatus = HTTPStatus.OK, /, **context: Any) -> HttpResponse:
-        # Tables need the width of the navigation sidebar.
-        frame = admin.site.each_context(request) | {"title": self.title, "is_nav_sidebar_enabled": False}
+        frame = admin.site.each_context(request) | {"title": self.title}
         return TemplateResponse(request, self.template, frame | context, status=status)
 
 

@@ -1,0 +1,1 @@
+"""The frame of every console page: sidebar, breadcrumbs and search."""

@@ -1,0 +1,175 @@
+"""The sidebar of the console: its sections, and the item that a page belongs to.
+
+An item leads to an operator page or to the list of a model. A registered model that no section names is added to the
+section of its app, so a new admin page is in the sidebar without a change here.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.apps import apps
+from django.contrib import admin
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.text import capfirst
+from django.utils.translation import gettext_lazy as _
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """An item that leads to an operator page; ``others`` are the views whose pages belong to it."""
+
+    view: str
+    label: Promise
+    others: tuple[str, ...] = ()
+
+    @property
+    def views(self) -> tuple[str, ...]:
+        return (self.view, *self.others)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A group of items. ``items`` are pages and labels of models; models of ``apps`` that no section names follow."""
+
+    label: Promise
+    items: tuple[Page | str, ...]
+    apps: tuple[str, ...] = ()
+
+
+ALONE = (
+    Page("overview", _("Overview"), ("dashboard",)),
+    Page("log", _("Live log"), ("find", "keep-view", "change-view", "ban", "allow", "explain-receipt")),
+    "audit.securityevent",
+)
+"""The items above the sections."""
+SECTIONS = (
+    Section(
+        _("Sites"),
+        (
+            "policies.authorizeddomain",
+            "policies.accessrule",
+            Page("app-profiles", _("App profiles")),
+            Page("suggested-rules", _("Suggested rules")),
+            Page("who-can-enter", _("Who can enter?")),
+            Page("first-site", _("Protect a site")),
+        ),
+    ),
+    Section(_("People"), ("accounts.user", "policies.group", "accounts.identityprovider"), ("accounts",)),
+    Section(_("Machines"), ("licensing.license", "licensing.gittoken", "accounts.apitoken"), ("licensing",)),
+    Section(
+        _("Protection"),
+        (
+            "policies.blocklistentry",
+            "policies.allowlistentry",
+            "policies.listsubscription",
+            Page("import", _("Import a list")),
+            "policies.geoblockrule",
+            "policies.wafrule",
+            Page("blast-radius", _("Blast radius")),
+        ),
+        ("policies",),
+    ),
+    Section(
+        _("Policy"),
+        (
+            Page("history", _("History"), ("history-revision", "confirmation")),
+            Page("plans", _("Plan"), ("plan", "policy-export")),
+            Page("shadow", _("Shadow policy")),
+            Page("backtests", _("Backtest"), ("backtest",)),
+            Page("explain", _("Explain")),
+            "policies.expectation",
+        ),
+    ),
+    Section(
+        _("System"),
+        ("gatewall.systemsettings", Page("doctor", _("Proxy doctor")), "webhooks.webhook"),
+        ("gatewall", "webhooks", "audit"),
+    ),
+)
+_MODEL_OF_PAGE = {"waf-report": "policies.authorizeddomain"}
+"""Operator pages about one row of a model."""
+NOT_PAGES = frozenset({"search"})
+"""Views that every page leads to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An item as shown to one user."""
+
+    label: str
+    url: str
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSection:
+    """A section as shown to one user; ``label`` is empty for the items above the sections."""
+
+    label: str
+    links: Sequence[Link]
+
+    @property
+    def is_current(self) -> bool:
+        return any(link.is_current for link in self.links)
+
+
+def sidebar(request: HttpRequest) -> list[ShownSection]:
+    """Return the sections and items that the user may see."""
+    current = current_item(request)
+    pages = registered()
+    shown = [ShownSection("", list(_links(request, ALONE, pages, current)))]
+    for section in SECTIONS:
+        links = list(_links(request, items_of(section), pages, current))
+        shown += [ShownSection(str(section.label), links)] if links else []
+    return shown
+
+
+def items_of(section: Section) -> tuple[Page | str, ...]:
+    """Return the items of a section, with the models of its apps that no section names."""
+    named = {item for each in (ALONE, *(each.items for each in SECTIONS)) for item in each}
+    others = [label for label in registered() if label not in named and label.partition(".")[0] in section.apps]
+    return (*section.items, *others)
+
+
+def current_item(request: HttpRequest) -> str:
+    """Return the view name or the label of the model that the page belongs to, else an empty text."""
+    match = request.resolver_match
+    if match is None or match.url_name is None:
+        return ""
+    if match.namespace == "console":
+        pages = (item for item in _all_items() if isinstance(item, Page))
+        found = next((page.view for page in pages if match.url_name in page.views), "")
+        return found or _MODEL_OF_PAGE.get(match.url_name, "")
+    app, _separator, rest = match.url_name.partition("_")
+    label = f"{app}.{rest.partition('_')[0]}"
+    return label if label in registered() else ""
+
+
+def _all_items() -> Iterator[Page | str]:
+    yield from ALONE
+    for section in SECTIONS:
+        yield from items_of(section)
+
+
+def registered() -> "dict[str, admin.ModelAdmin[Any]]":
+    """Return the admin page of each registered model, by the model's label."""
+    models = [model for model in apps.get_models() if admin.site.is_registered(model)]
+    return {model._meta.label_lower: admin.site.get_model_admin(model) for model in models}  # noqa: SLF001 - Django's documented API
+
+
+def _links(
+    request: HttpRequest,
+    items: Sequence[Page | str],
+    pages: "dict[str, admin.ModelAdmin[Any]]",
+    current: str,
+) -> Iterator[Link]:
+    for item in items:
+        if isinstance(item, Page):
+            yield Link(str(item.label), reverse(f"console:{item.view}"), item.view == current)
+        elif item in pages and pages[item].has_view_or_change_permission(request):
+            options = pages[item].opts
+            url = reverse(f"admin:{options.app_label}_{options.model_name}_changelist")
+            yield Link(capfirst(str(options.verbose_name_plural)), url, item == current)

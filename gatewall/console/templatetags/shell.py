@@ -1,0 +1,28 @@
+"""Template tags of the console's frame: sidebar and breadcrumbs."""
+
+from typing import Any
+
+from django import template
+from django.template import Context
+
+from gatewall.console.shell import navigation
+
+register = template.Library()
+
+
+@register.inclusion_tag("console/shell/sidebar.html", takes_context=True)
+def sidebar(context: Context) -> dict[str, Any]:
+    """Render the sidebar, with the current page's section open."""
+    return {"sections": navigation.sidebar(context["request"])}
+
+
+@register.inclusion_tag("console/shell/breadcrumbs.html", takes_context=True)
+def breadcrumbs(context: Context) -> dict[str, Any]:
+    """Render the way to the page: section, item, row and title."""
+    sections = navigation.sidebar(context["request"])
+    section = next((each for each in sections if each.is_current), None)
+    link = next((each for each in section.links if each.is_current), None) if section else None
+    is_item = bool(link and link.url == context["request"].path)
+    row = context.get("original") or context.get("object")
+    last = "" if is_item else str(row) if row else str(context.get("title") or "")
+    return {"section": section.label if section else "", "link": link, "is_item": is_item, "last": last}

@@ -1,0 +1,144 @@
+"""The frame of the console: every page is in the sidebar, the search, the size of scripts and style sheets."""
+
+import re
+import uuid
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from django.conf import settings
+from django.contrib import admin
+from django.urls import reverse
+
+from gatewall.console.shell import navigation
+from gatewall.console.urls import urlpatterns
+from licensing import services as licensing
+from policies import services as policies
+
+pytestmark = pytest.mark.django_db
+STATIC = [settings.BASE_DIR / room for room in ("gatewall/console/static", "gatewall/static", "policies/static")]
+
+
+def sidebar_of(response):
+    return re.search(r'<nav id="sidebar".*?</nav>', response.content.decode(), re.DOTALL)[0]
+
+
+def links_of(text):
+    return re.findall(r'<a href="([^"]+)"', text)
+
+
+def found(pages, text):
+    page = pages.get(f"/search/?q={text}")
+    assert page.status_code == 200
+    return {group.title: [each.label for each in group.results] for group in page.context["groups"]}
+
+
+def test_every_registered_model_is_in_the_sidebar_once(pages):
+    shown = Counter(links_of(sidebar_of(pages.get("/dashboard/"))))
+
+    for model in admin.site._registry:
+        url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+        assert shown[url] == 1, url
+
+
+@pytest.mark.parametrize("view", sorted({pattern.name for pattern in urlpatterns} - navigation.NOT_PAGES))
+def test_every_operator_page_belongs_to_an_item_of_the_sidebar(rf, view):
+    request = rf.get("/")
+    request.resolver_match = SimpleNamespace(namespace="console", url_name=view)
+
+    assert navigation.current_item(request)
+
+
+def test_every_kind_of_page_has_the_sidebar_with_its_own_item_marked(pages, bob):
+    group = policies.block_network(actor="test", network="203.0.113.0/24")
+    expected = {
+        "/": "/wall/admin/",
+        "/log/": "/wall/admin/log/",
+        "/accounts/user/": "/wall/admin/accounts/user/",
+        f"/accounts/user/{bob.pk}/change/": "/wall/admin/accounts/user/",
+        f"/policies/blocklistentry/{group.pk}/delete/": "/wall/admin/policies/blocklistentry/",
+        f"/policies/blocklistentry/{group.pk}/history/": "/wall/admin/policies/blocklistentry/",
+        "/gatewall/systemsettings/1/change/": "/wall/admin/gatewall/systemsettings/",
+        "/licensing/license/add/": "/wall/admin/licensing/license/",
+    }
+    for path, item in expected.items():
+        marked = re.findall(r'<a href="([^"]+)" aria-current="page"', sidebar_of(pages.get(path)))
+        assert marked == [item], path
+
+
+def test_a_page_of_a_row_says_where_it_is(pages):
+    entry = policies.block_network(actor="test", network="203.0.113.0/24")
+    html = pages.get(f"/policies/blocklistentry/{entry.pk}/change/").content.decode()
+    crumbs = re.search(r'<ol class="breadcrumbs">.*?</ol>', html, re.DOTALL)[0]
+
+    assert re.findall(r">([^<>\n]+)<", crumbs) == ["Home", "Protection", "Blocklist entries", "203.0.113.0/24"]
+
+
+def test_somebody_who_is_not_signed_in_sees_no_sidebar(client):
+    html = client.get("/wall/admin/login/").content.decode()
+
+    assert 'id="sidebar"' not in html
+    assert 'id="search"' not in html
+
+
+def test_pages_are_found_by_name(pages):
+    assert found(pages, "doct")["Pages"] == ["Proxy doctor"]
+
+
+def test_rows_are_found_by_name(pages, bob, office):
+    licensing.issue_license(actor="test", name="robot", all_domains=True)
+
+    assert found(pages, "bob")["Users"] == ["Bob"]
+    assert found(pages, "robo") == {"Licenses": ["robot"]}
+    assert "office.example" in found(pages, "office")["Domains"]
+
+
+def test_an_address_leads_to_its_requests_and_entries(pages):
+    policies.block_network(actor="test", network="203.0.113.0/24")
+
+    assert found(pages, "203.0.113.0/24")["Address"] == [
+        "Requests from 203.0.113.0/24",
+        "203.0.113.0/24",
+        "Ban 203.0.113.0/24",
+        "Allow 203.0.113.0/24",
+    ]
+
+
+def test_a_decision_is_found_by_its_id(pages, visits):
+    decision = visits(uri="/papers")
+
+    assert found(pages, decision)["Decision"][0].startswith("GET office.example/")
+    assert found(pages, uuid.uuid4()) == {}
+
+
+def test_a_search_has_at_most_six_results_of_a_kind_and_a_link_to_all(pages):
+    for number in range(8):
+        licensing.issue_license(actor="test", name=f"robot {number}", all_domains=True)
+    (group,) = pages.get("/search/?q=robot").context["groups"]
+
+    assert len(group.results) == 6
+    assert len(pages.client.get(group.more).context["cl"].result_list) == 8
+
+
+@pytest.mark.parametrize("text", ["", "%00", "x" * 201, "<script>alert(1)</script>", "%25%27%22", "198.51.100.0/8"])
+def test_a_strange_search_finds_nothing_and_is_escaped(pages, text):
+    page = pages.get(f"/search/?q={text}")
+
+    assert page.status_code in {200, 400}
+    assert "<script>alert" not in page.content.decode()
+    assert not page.context.get("groups")
+
+
+def test_nobody_else_searches(client, bob):
+    client.force_login(bob)
+
+    assert client.get("/wall/admin/search/?q=bob").status_code == 302
+
+
+@pytest.mark.parametrize("kind", ["css", "js"])
+def test_the_console_loads_at_most_60_kb_of_scripts_and_of_style_sheets(kind):
+    files = [path for room in STATIC for path in Path(room).rglob(f"*.{kind}")]
+
+    assert len(files) >= 2
+    assert sum(path.stat().st_size for path in files) <= 60 * 1024
