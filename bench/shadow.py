@@ -15,9 +15,12 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from audit.spool.writer import SpoolWriter
 from bench.access_rules import requests
@@ -59,9 +62,9 @@ class Round:
     figures: ShadowFigures
 
 
-def policy(access: str) -> PolicySnapshot:
+def policy(access: str, **settings: Any) -> PolicySnapshot:
     """Return a policy with the built-in rules, whose domains have this access."""
-    source = a_source(domains=dict.fromkeys(_DOMAINS, access), rules=builtin_rules(), waf_mode="block")
+    source = a_source(domains=dict.fromkeys(_DOMAINS, access), rules=builtin_rules(), waf_mode="block", **settings)
     data = {name: SegmentData(name, partial(codec.encode, name, rows)) for name, rows in source.items()}
     return Assembly(CompiledNow()).build(Version(1), data)
 
@@ -79,25 +82,38 @@ async def measure(folder: Path, rounds: int, count: int) -> dict[str, list[Round
     """Return the rounds without and with a shadow policy."""
     live, other = policy("authenticated"), policy("denied")
     answering, shadow = application(folder, live)
+    found: dict[str, list[Round]] = {"without": [], "with": []}
+    async with serving(answering) as port:
+        await asked(port, count // 10)  # warm up
+        for number in range(rounds):
+            shadow.use(None)
+            found["without"].append(await _round(port, count, shadow))
+            shadow.use(ShadowPolicy(str(number), other, 100, _CPU_PERCENT))
+            found["with"].append(await _round(port, count, shadow))
+    return found
+
+
+@asynccontextmanager
+async def serving(answering: AuthApplication) -> AsyncIterator[int]:
+    """Serve the data plane's application in this process; provide its port on loopback."""
     listening = socket.create_server(("127.0.0.1", 0))
     listening.setblocking(False)
     server = AtOnceServer(answering, [listening], bodies.bounds)
     answering.work_after_answers(partial(asyncio.get_running_loop().call_later, 0))
     server.start()
-    port = listening.getsockname()[1]
-    await _round(port, count // 10, shadow)  # warm up
-    found: dict[str, list[Round]] = {"without": [], "with": []}
-    for number in range(rounds):
-        shadow.use(None)
-        found["without"].append(await _round(port, count, shadow))
-        shadow.use(ShadowPolicy(str(number), other, 100, _CPU_PERCENT))
-        found["with"].append(await _round(port, count, shadow))
+    yield listening.getsockname()[1]
     await server.stop(1.0)
     answering.close()
-    return found
 
 
 async def _round(port: int, count: int, shadow: Shadow) -> Round:
+    cpu, latencies = await asked(port, count)
+    figures = ShadowFigures(**asdict(shadow.figures))
+    return Round(cpu, latencies[len(latencies) // 2], latencies[len(latencies) * 99 // 100], figures)
+
+
+async def asked(port: int, count: int) -> tuple[float, list[float]]:
+    """Let a second process ask so often; return this process's CPU microseconds an answer, and sorted latencies."""
     command = [sys.executable, "-m", "bench.shadow", "--client", str(port), "--requests", str(count)]
     child = await asyncio.create_subprocess_exec(
         *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
@@ -107,11 +123,10 @@ async def _round(port: int, count: int, shadow: Shadow) -> Round:
     await child.stdout.readline()  # it is connected
     began = time.process_time()
     child.stdin.write(b"\n")
-    latencies = json.loads(await child.stdout.readline())
+    latencies: list[float] = json.loads(await child.stdout.readline())
     cpu = (time.process_time() - began) * 1e6 / count
     await child.wait()
-    figures = ShadowFigures(**asdict(shadow.figures))
-    return Round(cpu, latencies[len(latencies) // 2], latencies[len(latencies) * 99 // 100], figures)
+    return cpu, latencies
 
 
 def ask(port: int, count: int) -> None:

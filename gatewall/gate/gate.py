@@ -153,7 +153,7 @@ class Gate:
             headers += self.identities.headers(decision, request, policy)
         if dialect.cuts_credentials:
             headers += site_headers(subrequest.headers)
-        return replace(given, headers=headers)
+        return Answer(given.status, headers, given.body)
 
     def key_set(self, method: str) -> Answer:
         """Return the public keys of signed identities (JWKS)."""

@@ -23,20 +23,23 @@ _KEY_SET_SECONDS = 300
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _NO_HEADER: tuple[tuple[str, str], ...] = ()
 
-_Key = tuple[Subject, str, Authority, SignedIdentity]
+_Key = tuple[int, int | None, tuple[str, ...], bool, str, str, int | None]
+_Signed = tuple[float, str, Subject, SignedIdentity]
+_NEVER = (0.0, "", None, None)
 
 
 class SignedIdentities:
     """Signs the identity of subjects, at most once per subject, host and 30 seconds. Thread-safe.
 
-    The cache key is all that a token says, so a change of a user or a group is in the next token.
+    A token is reused for an equal subject alone, so a change of a user or a group is in the next token. Subjects are
+    compared, not hashed: mostly they are the same object, and the hash of their fields costs more than all the rest.
     """
 
     def __init__(self, keys: IdentityKeys, issuer: str | None = None) -> None:
         """``issuer``: the public URL; without one the address of the site, where the guard page is then."""
         self._keys = keys
         self._issuer = issuer
-        self._tokens: dict[_Key, tuple[float, str]] = {}
+        self._tokens: dict[_Key, _Signed] = {}
 
     def headers(
         self, decision: Decision, request: AccessRequest, policy: PolicySnapshot
@@ -45,13 +48,15 @@ class SignedIdentities:
         subject, authority, algorithm = decision.subject, request.authority, policy.settings.signed_identity
         if algorithm is SignedIdentity.OFF or subject is None or authority is None:
             return _NO_HEADER
-        key = (subject, request.scheme, authority, algorithm)
-        signed_at, token = self._tokens.get(key, (0.0, ""))
-        if not 0 <= request.at - signed_at < REUSE_SECONDS:
+        who = (subject.id, subject.user_id, subject.amr, subject.limits is None)  # kinds differ in the last three
+        key = (*who, request.scheme, authority.host.name, authority.port)
+        signed_at, token, told, signed_by = self._tokens.get(key, _NEVER)
+        is_same = (told is subject or told == subject) and signed_by is algorithm
+        if not (is_same and 0 <= request.at - signed_at < REUSE_SECONDS):
             token = self._keys.sign(self._claims(subject, request.scheme, authority, request.at), algorithm.value)
             if len(self._tokens) >= _REMEMBERED:
                 self._tokens.clear()
-            self._tokens[key] = (request.at, token)
+            self._tokens[key] = (request.at, token, subject, algorithm)
         return ((HEADER, token),)
 
     def _claims(self, subject: Subject, scheme: str, authority: Authority, at: float) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from joserfc.jwk import KeySet
 
 from gatewall.credentials.identity_keys import IdentityKeys
 from gatewall.engine.hosts import Authority
-from gatewall.engine.model import Effect, Reason
+from gatewall.engine.model import Effect, Reason, SubjectKind
+from gatewall.engine.token_scope import TokenScope
 from gatewall.gate import signed_identity
 from gatewall.gate.gate import Dialect
 from gatewall.gate.signed_identity import HEADER, LIFETIME_SECONDS, REUSE_SECONDS, SignedIdentities
@@ -138,6 +139,23 @@ def test_nothing_is_sent_when_it_is_off_or_subject_or_host_is_unknown():
 
 
 # Reuse.
+
+
+def test_visitors_who_take_turns_are_signed_once_each(monkeypatch):
+    signed, made = SignedIdentities(IDENTITY_KEYS), []
+    monkeypatch.setattr(IDENTITY_KEYS, "sign", lambda claims, _: made.append(claims) or str(len(made)))
+    app = replace(GIT_SUBJECT, kind=SubjectKind.APP_TOKEN, limits=TokenScope(all_domains=True))
+    subjects = [BOB_SUBJECT, replace(BOB_SUBJECT, amr=("pwd", "otp")), GIT_SUBJECT, app, LICENSE_SUBJECT]
+
+    first, again = ([token_of(signed, replace(subject)) for subject in subjects] for _ in range(2))
+
+    assert first == again == ["1", "2", "3", "4", "5"]
+
+
+def test_token_of_another_algorithm_is_not_reused():
+    signed = SignedIdentities(IDENTITY_KEYS)
+
+    assert token_of(signed) != token_of(signed, policy=a_signed_policy("ES256"))
 
 
 def test_token_is_reused_for_thirty_seconds_per_subject_and_site():
