@@ -1,5 +1,6 @@
 """The Python examples of the page about signed identities, executed as they are printed."""
 
+import asyncio
 import re
 import sys
 import threading
@@ -8,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
 
+import httpx
 import pytest
 from django.http import HttpResponse
 from django.test import RequestFactory
@@ -58,7 +60,7 @@ def verifies():
         server.shutdown()
 
 
-@pytest.fixture(params=["django", "flask"])
+@pytest.fixture(params=["django", "flask", "fastapi"])
 def visit(request, verifies):
     """Return a function that visits the site of each framework with a token: status and subject."""
     if request.param == "flask":
@@ -69,6 +71,18 @@ def visit(request, verifies):
             return answer.status_code, answer.text if answer.status_code == 200 else ""
 
         return by_flask
+    if request.param == "fastapi":
+        transport = httpx.ASGITransport(app=example("FastAPI()", "fastapi_site").app)
+
+        async def ask(token):
+            async with httpx.AsyncClient(transport=transport, base_url=SITE) as client:
+                return await client.get("/", headers={"X-Gatewall-Identity": token})
+
+        def by_fastapi(token):
+            answer = asyncio.run(ask(token))
+            return answer.status_code, answer.json() if answer.status_code == 200 else ""
+
+        return by_fastapi
     site = example("def identity_middleware", "django_site")
     answered = site.identity_middleware(lambda request: HttpResponse(request.identity["sub"]))
 
