@@ -90,7 +90,16 @@ TYPED = (
     *files("tests/integration", "backup", "restore_revoked"),
     *files(
         "tests/docs",
-        *("api_examples", "backup_page", "how_to_pages", "operator_pages", "site", "troubleshooting", "tutorial"),
+        *(
+            "api_examples",
+            "backup_page",
+            "how_to_pages",
+            "https_page",
+            "operator_pages",
+            "site",
+            "troubleshooting",
+            "tutorial",
+        ),
     ),
 )
 """They run commands and servers, unlike their neighbors."""

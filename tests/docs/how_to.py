@@ -23,6 +23,7 @@ ALL = sorted(path.stem for path in FOLDER.glob("*.md") if path.stem != "README")
 OF_AN_OPERATOR = [
     *(
         "first-site",
+        "https",
         "locked-out",
         "many-hosts",
         "monitoring",
