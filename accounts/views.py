@@ -49,6 +49,7 @@ class Users(Resource):
     A user who is not an admin may read only their own account.
     """
 
+    nouns = ("a user", "users")
     area = USERS
     input, output, output_on_create = UserInput, UserOutput, InvitedOutput
     invitation: dict[str, Any] | None = None
@@ -236,6 +237,7 @@ class Password(_UserView):
 class Sessions(Resource):
     """Live sessions of a user; deleting one ends it."""
 
+    nouns = ("a session", "the sessions of a user")
     area = USERS
     permission_classes = [IsAdminOrSelf]
     output = SessionOutput

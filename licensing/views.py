@@ -39,6 +39,7 @@ class _Tokens(UsedResource):
 class Licenses(_Tokens):
     """Licenses: tokens for machines. The token is shown once, at creation."""
 
+    nouns = ("a license", "licenses")
     input, output = LicenseInput, LicenseOutput
     use_kind, volatile = SubjectKind.LICENSE.value, ("last_used_at", "uses")
     filterset_class = LicenseFilters
@@ -92,6 +93,7 @@ class _TokensOfUser(_Tokens):
 class GitTokens(_TokensOfUser):
     """Git tokens: tokens of a user for git, instead of the password."""
 
+    nouns = ("a git token", "the git tokens of a user")
     input, output = GitTokenInput, GitTokenOutput
     use_kind = SubjectKind.GIT_TOKEN.value
 
@@ -105,6 +107,7 @@ class GitTokens(_TokensOfUser):
 class AppTokens(_TokensOfUser):
     """App tokens: tokens of a user for programs that cannot sign in, for some domains and paths."""
 
+    nouns = ("an app token", "the app tokens of a user")
     input, output = AppTokenInput, AppTokenOutput
     use_kind, volatile = SubjectKind.APP_TOKEN.value, ("last_used_at", "last_used_by")
 

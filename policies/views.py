@@ -64,6 +64,7 @@ class _PolicyView(Resource):
 class Blocklist(_PolicyView, UsedResource):
     """Networks that are blocked."""
 
+    nouns = ("a blocklist entry", "the blocklist")
     resource, use_kind = resources.BLOCKLIST, resources.BLOCKLIST.logged_as
     input, output = serializers.BlocklistEntryInput, serializers.BlocklistEntryOutput
     volatile = ("hits", "last_hit_at")
@@ -77,6 +78,7 @@ class Blocklist(_PolicyView, UsedResource):
 class Allowlist(_PolicyView, UsedResource):
     """Networks that need no credential."""
 
+    nouns = ("an allowlist entry", "the allowlist")
     resource, use_kind = resources.ALLOWLIST, resources.ALLOWLIST.logged_as
     delete_parameters = _FORCE
     input, output = serializers.AllowlistEntryInput, serializers.AllowlistEntryOutput
@@ -90,6 +92,7 @@ class Allowlist(_PolicyView, UsedResource):
 class AuthorizedDomains(_PolicyView):
     """Hosts that visitors may request."""
 
+    nouns = ("a domain", "domains")
     resource = resources.DOMAINS
     delete_parameters = _FORCE
     input, output = serializers.AuthorizedDomainInput, serializers.AuthorizedDomainOutput
@@ -133,6 +136,7 @@ def _refused_hosts(at: datetime) -> str | None:
 class GeoBlockRules(_PolicyView, UsedResource):
     """Countries that are blocked."""
 
+    nouns = ("a blocked country", "blocked countries")
     resource, use_kind = resources.COUNTRIES, resources.COUNTRIES.logged_as
     input, output = serializers.GeoBlockRuleInput, serializers.GeoBlockRuleOutput
     output_on_create = Warned
@@ -151,6 +155,7 @@ class GeoBlockRules(_PolicyView, UsedResource):
 class WafRules(_PolicyView, UsedResource):
     """Patterns that are searched in requests."""
 
+    nouns = ("a WAF rule", "WAF rules")
     resource, use_kind = resources.WAF_RULES, resources.WAF_RULES.logged_as
     input, output = serializers.WafRuleInput, serializers.WafRuleOutput
     output_on_create = output_on_change = Warned
@@ -178,6 +183,7 @@ def _warned(shown: dict[str, Any], *warnings: str | None) -> dict[str, Any]:
 class Groups(_PolicyView):
     """Groups of users; a member may enter what the group may."""
 
+    nouns = ("a group", "groups")
     resource = resources.GROUPS
     input, output = GroupInput, GroupOutput
     volatile = ("member_count",)
@@ -189,6 +195,7 @@ class Groups(_PolicyView):
 class AccessRules(_PolicyView, UsedResource):
     """Conditions on a request and its subject, and the access that the first matching rule asks for."""
 
+    nouns = ("an access rule", "access rules")
     resource, use_kind = resources.ACCESS_RULES, resources.ACCESS_RULES.logged_as
     delete_parameters = _FORCE
     input, output = AccessRuleInput, AccessRuleOutput
@@ -208,6 +215,7 @@ class AccessRules(_PolicyView, UsedResource):
 class Grants(_PolicyView, UsedResource):
     """What users may enter for a while, besides their scope."""
 
+    nouns = ("a grant", "grants")
     resource, use_kind = resources.GRANTS, resources.GRANTS.logged_as
     input, output = GrantInput, GrantOutput
     volatile = ("hits", "last_hit_at")
@@ -219,6 +227,7 @@ class Grants(_PolicyView, UsedResource):
 class ListSubscriptions(_PolicyView):
     """Published block lists that are fetched regularly."""
 
+    nouns = ("a subscribed list", "subscribed lists")
     resource = resources.SUBSCRIPTIONS
     input, output = serializers.ListSubscriptionInput, serializers.ListSubscriptionOutput
     volatile = serializers.FETCHED

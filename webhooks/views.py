@@ -32,6 +32,7 @@ from webhooks.serializers import (
 class Webhooks(Resource):
     """Webhooks: endpoints that receive security events. The secret is shown once, at creation."""
 
+    nouns = ("a webhook", "webhooks")
     area = SYSTEM
     input, output = WebhookInput, WebhookOutput
     output_on_create = SecretShownOnce
@@ -81,6 +82,7 @@ class Webhooks(Resource):
 class Deliveries(Resource):
     """Deliveries of a webhook, newest first."""
 
+    nouns = ("a delivery", "the deliveries of a webhook")
     area = SYSTEM
     input, output = NothingInput, DeliveryOutput
     filterset_class = DeliveryFilters

@@ -18,6 +18,7 @@ from gatewall.credentials.machine import MachineToken
 class ApiTokens(Resource):
     """API tokens: credentials of programs for this API. The token is shown once, at creation."""
 
+    nouns = ("an API token", "API tokens")
     area = SESSION_ONLY
     input, output = ApiTokenInput, ApiTokenOutput
     output_on_create = ShownOnce

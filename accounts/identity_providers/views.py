@@ -19,6 +19,7 @@ _MAKES_ADMINS = "an API token may not set up a provider that makes administrator
 class IdentityProviders(Resource):
     """OpenID Connect providers that users may sign in at. The client secret is written only."""
 
+    nouns = ("an identity provider", "identity providers")
     area = USERS
     input, output = IdentityProviderInput, IdentityProviderOutput
     filterset_class = IdentityProviderFilters

@@ -37,6 +37,7 @@ from gatewall.api.views import ApiView
 class Passkeys(Resource):
     """Passkeys of a user, without their keys. Who changes their own needs a fresh sign-in to remove one."""
 
+    nouns = ("a passkey", "the passkeys of a user")
     area = USERS
     input, output = PasskeyInput, PasskeyOutput
     permission_classes = [IsAdminOrSelf]

@@ -18,6 +18,7 @@ from gatewall.api.scopes import USERS
 class RememberedDevices(Resource):
     """Browsers in which a user is not asked for the second factor; deleting one asks for it there again."""
 
+    nouns = ("a remembered browser", "the remembered browsers of a user")
     area = USERS
     permission_classes = [IsAdminOrSelf]
     output = RememberedDeviceOutput

@@ -19,6 +19,7 @@ from gatewall.api.scopes import USERS
 class TotpDevices(Resource):
     """Authenticator apps that a user has confirmed, without their secrets. Removing one needs a fresh sign-in."""
 
+    nouns = ("an authenticator app", "the authenticator apps of a user")
     area = USERS
     input, output = TotpDeviceInput, TotpDeviceOutput
     permission_classes = [IsAdminOrSelf]

@@ -34,6 +34,8 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
     ``delete_row``. Responses with one row have an entity tag, and writes may be conditional.
     """
 
+    nouns: tuple[str, str]
+    """What a row and the list are called, with article: "a user", "users"."""
     output: type[serializers.Serializer[Any]]
     output_on_create: type[serializers.Serializer[Any]] | None = None
     """Additional fields for the creator, for the OpenAPI document."""

@@ -15,28 +15,23 @@ from drf_spectacular.plumbing import ResolvedComponent, get_doc
 from rest_framework import serializers
 from rest_framework.permissions import AllowAny
 
+from gatewall.api import operation_words
 from gatewall.api.etags import TAGS_PATTERN
+from gatewall.api.fields import describe
+from gatewall.api.fields.common import COMMON
 from gatewall.api.operations import Operation
 from gatewall.api.pagination import MAX_PAGE, MAX_PAGE_SIZE, PAGE_SIZE
 from gatewall.api.queries import MAX_SEARCH, WITHOUT_NULL
 from gatewall.api.resources import Resource
 from gatewall.api.schema_problems import headers, problem_responses, problem_schemas
-from gatewall.api.scopes import scope_of
+from gatewall.api.scopes import Scope, scope_of
 from gatewall.api.serializers import StrictInput, TextField
 from gatewall.api.views import ApiView
 
 Schema = dict[str, Any]
-_VERBS = {"list": "List", "create": "Create", "retrieve": "Show", "update": "Change", "destroy": "Delete"}
 _PENDING = {
-    "policy_pending": {
-        "type": "boolean",
-        "description": "true: not in force in every worker of this host within two seconds",
-    },
-    "confirm_by": {
-        "type": "string",
-        "format": "date-time",
-        "description": "your own address is refused: the change is reverted then unless you confirm its revision",
-    },
+    "policy_pending": {"type": "boolean", "description": COMMON["policy_pending"].text},
+    "confirm_by": {"type": "string", "format": "date-time", "description": COMMON["confirm_by"].text},
 }
 _CONDITIONS = {"PUT": "If-Match", "DELETE": "If-Match", "GET": "If-None-Match"}
 _TAGS = {"If-Match": {"pattern": TAGS_PATTERN}, "If-None-Match": {}}
@@ -52,10 +47,10 @@ class OperationSchema(AutoSchema):
         return not isinstance(self.view, Resource) and self._operation is None
 
     def get_summary(self) -> str:
-        return self._words().partition("\n")[0].strip()
+        return self._words()[0]
 
     def get_description(self) -> str:  # type: ignore[override]  # as in AutoSchema
-        return self._words().partition("\n")[2].strip()
+        return operation_words.with_access(self._words()[1], is_public=self._is_public, scope=self._scope)
 
     def get_operation_id(self) -> str:
         if self._operation is None:
@@ -67,25 +62,34 @@ class OperationSchema(AutoSchema):
     def get_auth(self) -> list[Schema]:
         if self._is_public:
             return []
-        names = {kind.__name__ for kind in self.view.authentication_classes}
-        scope = scope_of(self.view, self.method) if "ApiTokenAuthentication" in names else None
-        by_admin = [_ADMIN_SESSION] if "AdminSessionAuthentication" in names else []
-        return [*_SESSION, *by_admin, *([{"apiToken": [scope.value]}] if scope else [])]
+        by_admin = [_ADMIN_SESSION] if "AdminSessionAuthentication" in self._authentications else []
+        return [*_SESSION, *by_admin, *([{"apiToken": [self._scope.value]}] if self._scope else [])]
 
     def get_serializer_name(self, serializer: Any, direction: str) -> str:
         return type(serializer).__name__.removesuffix("Output")
 
-    def _words(self) -> str:
+    def _words(self) -> tuple[str, str]:
+        """Return summary and description."""
         doc = get_doc(type(self.view))
         if self._resource is not None:
-            first, _, rest = doc.partition("\n")
-            return f"{_VERBS[self._resource.action]}: {first[:1].lower()}{first[1:]}\n{rest}"
-        return get_doc(getattr(self.view, getattr(self.view, "action", None) or self.method.lower())) or doc
+            return operation_words.of_resource(doc, self._resource.nouns, self._resource.action)
+        return operation_words.of_method(get_doc(getattr(self.view, self._method_name)) or doc)
+
+    @property
+    def _method_name(self) -> str:
+        return getattr(self.view, "action", None) or self.method.lower()
+
+    @property
+    def _authentications(self) -> set[str]:
+        return {kind.__name__ for kind in self.view.authentication_classes}
+
+    @property
+    def _scope(self) -> Scope | None:
+        return scope_of(self.view, self.method) if "ApiTokenAuthentication" in self._authentications else None
 
     @property
     def _operation(self) -> Operation | None:
-        name = getattr(self.view, "action", None) or self.method.lower()
-        return getattr(getattr(self.view, name, None), "operation", None)
+        return getattr(getattr(self.view, self._method_name, None), "operation", None)
 
     @property
     def _resource(self) -> Resource | None:
@@ -263,6 +267,7 @@ def complete(result: Schema, generator: Any, request: Any, public: bool) -> Sche
     autodiscover_modules("hashers")  # Django imports them lazily; their refusals must be known
     components = result["components"]
     components["schemas"] |= problem_schemas()
+    describe(components["schemas"])
     components["responses"] = problem_responses()
     components["headers"] = {
         "ETag": {"description": "a strong tag of the object", "schema": {"type": "string"}},

@@ -14,7 +14,10 @@ class SettingsInput(StrictInput):
     """Any subset of the settings."""
 
     def get_fields(self) -> "dict[str, serializers.Field[Any, Any, Any, Any]]":
-        return {column.name: _input_of(column) for column in SystemSettings.columns()}
+        fields = {column.name: _input_of(column) for column in SystemSettings.columns()}
+        for column in SystemSettings.columns():
+            fields[column.name].help_text = str(column.help_text)
+        return fields
 
 
 def _input_of(column: "models.Field[Any, Any]") -> "serializers.Field[Any, Any, Any, Any]":

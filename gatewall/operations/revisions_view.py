@@ -84,6 +84,7 @@ class RevisionFilters(Filters):
 class PolicyRevisions(Resource):
     """Policy revisions, newest first."""
 
+    nouns = ("a policy revision", "policy revisions")
     area = POLICY
     input, output = RestoreInput, RevisionOutput
     filterset_class = RevisionFilters

@@ -28,6 +28,7 @@ _PARAMETERS = {
 class Backtests(Resource):
     """Replays of recorded requests under a proposed change of policy."""
 
+    nouns = ("a backtest", "backtests")
     area = POLICY
     input, output = BacktestInput, BacktestOutput
     ordering_fields = ("id", "created_at")

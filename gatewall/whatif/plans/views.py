@@ -20,6 +20,7 @@ from gatewall.whatif.plans.serializers import PlanInput, PlanOutput, PlanWithRep
 class Plans(Resource):
     """What proposed changes of policy would do."""
 
+    nouns = ("a plan", "plans")
     area = POLICY
     large_bodies = frozenset({"POST"})
     input, output = PlanInput, PlanOutput
