@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote_plus
 
+from audit.spool.records import PATH, QUERY, USER_AGENT
 from bench import waf_worst
 from gatewall.engine.model import AccessRequest, Action
 from gatewall.engine.waf import decoding, reading
@@ -24,6 +25,7 @@ from gatewall.engine.waf.judge import THRESHOLD, builtin_rules, request_of
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.rules import Target, WafRule
 from gatewall.engine.waf.vector import CompiledNow
+from gatewall.gate.record import masked
 
 NINE = [
     re.compile(pattern, re.IGNORECASE)
@@ -67,6 +69,12 @@ _BROWSER = {
     "Upgrade-Insecure-Requests": "1",
     "X-Forwarded-Port": "443",
 }
+_MASKED = 16_384
+_TO_MASK = (
+    "%25", "gh%70_=%61&", "%2525a", "ghp_", "xoxb-a.", "%250", "%2567=", "a=gwg_%41&", "/eyJhbGciOi.eyJ_%41", "%u0041",
+    "A_b-c%2Dd=%41&", "@a:b%40%3A/", "glpat-", '"a":', ":", ";token", "%zz%41", "sk-/",
+    "a" * 190 + "=x&", "aB" * 95 + "=x&", "a_" * 95 + "=x&", "bcdefg_" * 9 + "=x&", "a%42" * 50 + "=x&",
+)  # fmt: skip
 _PATHS = (
     "/", "/projects/42?tab=files&page=2&sort=-name", "/search?q=annual+report+2024&lang=en", "/static/app.3f9a.js?v=12",
     "/api/v1/items?filter=price%3E10&fields=id,name", "/wiki/Main_Page", "/users/alice@example.com/settings",
@@ -205,6 +213,7 @@ def main() -> None:
     monitored = [replace(rule, action=Action.MONITOR) for rule in rules]
     excluding = [replace(rule, exclusions=exclusions(50)) for rule in rules]
     engines = {"enforced": rules, "all on monitor": monitored, "each with 50 exclusions": excluding}
+    _masking(benign, options.rounds)
     found = {name: _inspect(RuleSet(each, scanners)) for name, each in engines.items()}
     _worst(found, benign, options.rounds)
 
@@ -224,6 +233,21 @@ def _worst(engines: dict[str, Engine], benign: float, rounds: int) -> None:
     costs = measure(engines, list(requests.values()), rounds)
     for cost, name in sorted(zip(zip(*costs.values(), strict=True), requests, strict=True), reverse=True):
         _print(f"| {name} | {' | '.join([f'{each / benign:.0f}' for each in cost])} |")
+
+
+def _masking(benign: float, rounds: int) -> None:
+    """Print what masking path, query and user agent for the access log costs, if all of them are hostile."""
+    masks: dict[str, Engine] = {
+        "path": lambda request: masked(PATH, request.uri),
+        "query": lambda request: masked(QUERY, request.uri),
+        "user agent": lambda request: masked(USER_AGENT, request.uri),
+    }
+    _print(f"\n| 16 KiB to mask, to a harmless request | {' | '.join(masks)} | all |\n|---|{'---|' * 4}")
+    texts = {unit: "".join([f"{unit}{number}" for number in range(_MASKED)])[:_MASKED] for unit in _TO_MASK}
+    costs = measure(masks, [_request(text, _BROWSER) for text in texts.values()], rounds)
+    rows = [(sum(cost), *cost, unit) for *cost, unit in zip(*costs.values(), texts, strict=True)]
+    for total, *cost, unit in sorted(rows, reverse=True):
+        _print(f"| `{unit[:20]}` | {' | '.join([f'{each / benign:.0f}' for each in [*cost, total]])} |")
 
 
 def _hostile(engine: Engine, benign: float, rounds: int) -> None:

@@ -6,10 +6,11 @@ three times. Ambiguous text is masked: a false positive can be looked up in the 
 password.
 """
 
+from codecs import escape_decode
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import pairwise
-from urllib.parse import unquote_plus
+from urllib.parse import unquote_plus, unquote_to_bytes
 
 from audit.spool.secret_names import is_secret_name
 from audit.spool.secret_tokens import MAX_PLACES, SHORTEST_OF_VENDORS, may_have_own_token, may_have_token, tokens
@@ -20,10 +21,14 @@ _BEFORE_ARGUMENTS = str.maketrans("?;#", "&&&")
 _BETWEEN_NAMES = str.maketrans("[].:/", "     ")
 MAX_PARTS = 32
 """Arguments that are not plain, or segments of a path that are not, which are masked one by one."""
-_MAX_PIECES = 64  # of an argument: parts between ``;``, names
+_MAX_PIECES = 24  # of an argument: parts between ``;``, names
 _LONGEST_NAME = 200
 _SHORT_NAME = 32
 _LONG = SHORTEST_OF_VENDORS
+_LONG_TEXT = 256
+_MAX_MALFORMED = 64
+_UNREADABLE = "password=x"
+"""What stands for a text that is too malformed to decode: it is masked."""
 _KEPT, _KEPT_LENGTH = 2048, 256
 _harmless: set[str] = set()
 """Cache of paths and user agents without secrets: most of them repeat."""
@@ -59,7 +64,7 @@ def masked_text(text: str) -> str:
         return text
     masked = _without(_user_infos, _without(tokens, text))
     # A secret that is only visible after decoding has no position in the text.
-    return MASK if _is_secret(masked) else masked
+    return MASK if _is_secret(masked, is_masked=True) else masked
 
 
 def masked_value(name: str, value: str) -> str:
@@ -102,7 +107,8 @@ def _masked_argument(argument: str) -> str:
     for part in argument.split(";"):
         name, equals, value = part.partition("=")
         if equals and value and _is_secret_argument(name):
-            return f"{argument[: start + len(name)]}={MASK}"  # a secret may contain ;
+            before = argument[: start + len(name)]
+            return f"{MASK if _is_secret(before) else before}={MASK}"  # a secret may contain ;
         start += len(part) + 1
     name, equals, value = argument.partition("=")
     if not equals:
@@ -114,7 +120,7 @@ def _masked_by_name(argument: str) -> str:
     """Mask an argument by its name, if its value has no secret format."""
     name, _, value = argument.partition("=")
     if value and (_is_secret_argument(name) or (("=" in value or len(value) >= _LONG) and _is_secret(value))):
-        return f"{name}={MASK}"
+        return f"{MASK if len(name) >= _LONG and _is_secret(name) else name}={MASK}"
     return MASK if len(name) >= _LONG and _is_secret(name) else argument
 
 
@@ -125,10 +131,13 @@ def _masked_segment(segment: str) -> str:
     return MASK if _is_secret(segment) else segment
 
 
-def _is_secret(text: str) -> bool:
-    """Return whether a text contains a secret by format, position, URL argument or JSON field."""
+def _is_secret(text: str, *, is_masked: bool = False) -> bool:
+    """Return whether a text contains a secret by format, position, URL argument or JSON field.
+
+    ``is_masked`` if those that show without decoding are masked already.
+    """
     plain = _decoded(text)
-    if _shows_secret(text) or (plain != text and _shows_secret(plain)):
+    if (not is_masked and _shows_secret(text)) or (plain != text and _shows_secret(plain)):
         return True
     return _has_secret_name(plain) or ('"' in plain and _has_secret_member(plain))
 
@@ -161,7 +170,10 @@ def _has_secret_member(plain: str) -> bool:
 
 
 def _is_secret_name(plain: str) -> bool:
-    return is_secret_name(plain) or any(map(is_secret_name, plain.translate(_BETWEEN_NAMES).split()))
+    if is_secret_name(plain):
+        return True
+    parts = plain.translate(_BETWEEN_NAMES).split()
+    return parts != [plain] and any(map(is_secret_name, parts))
 
 
 def _is_secret_argument(name: str) -> bool:
@@ -174,6 +186,8 @@ def _is_secret_short_name(name: str) -> bool:
 
 
 def _decoded(text: str) -> str:
+    if len(text) >= _LONG_TEXT and (text.isascii() or _is_wire(text)):
+        return _long_decoded(text)
     for _ in range(_DECODING_ROUNDS):
         if "%" not in text and "+" not in text:
             break
@@ -182,6 +196,30 @@ def _decoded(text: str) -> str:
             break
         text = plain
     return text
+
+
+def _is_wire(text: str) -> bool:
+    """True if every character is a byte as sent."""
+    return max(text) <= "\xff"
+
+
+def _long_decoded(text: str) -> str:
+    """Do the same in C; text of many escapes, some of which are malformed, is not decoded and counts as a secret."""
+    data = text.encode("latin-1")
+    for _ in range(_DECODING_ROUNDS):
+        if b"%" not in data and b"+" not in data:
+            break
+        data = data.replace(b"+", b" ")
+        try:
+            plain = escape_decode(data.replace(b"\\", b"\\\\").replace(b"%", b"\\x"))[0]
+        except ValueError:
+            if data.count(b"%") > _MAX_MALFORMED:
+                return _UNREADABLE
+            plain = unquote_to_bytes(data)
+        if plain == data:
+            break
+        data = plain
+    return data.decode("utf-8", "replace")
 
 
 Spans = Callable[[str], Iterator[tuple[int, int]]]

@@ -90,26 +90,52 @@ _ENDS = (
 )
 """Endings of secret names without separators."""
 _WITHIN = ("password", "passwd", "passphrase", "sessid", "sessionid", "csrf", "xsrf")
-_NO_ENDS = tuple(f"{word}token" for word in sorted(_NO_TOKEN))
+_TRIGGERS = _ALWAYS | _AT_THE_END | {"session", "pass", "token"}
+"""Words that may be secret wherever they are in a name."""
+
+
+def _stems() -> tuple[bytes, ...]:
+    """Return the letters of all words that make a name secret, without those that have another one within."""
+    words = {*_EXACT, *_ALWAYS, *_AT_THE_END, *_ENDS, *_WITHIN, "session", "key", "code", "phrase", "hash"}
+    letters = {word.strip(_DIGITS) for word in words}
+    return tuple(sorted([each.encode() for each in letters if not any(o in each for o in letters if o != each)]))
+
+
 _DIGITS = "0123456789"
+_STEMS = _stems()
+_NO_LETTERS = bytes(set(range(256)) - set(b"abcdefghijklmnopqrstuvwxyz"))
+_TO_BLANKS = bytes([each if chr(each).isalnum() else 32 for each in range(128)]) + b" " * 128
+_NO_ENDS = tuple(f"{word}token" for word in sorted(_NO_TOKEN))
 
 
 def is_secret_name(name: str) -> bool:
-    """Return whether a decoded name indicates a secret value. Only the end of overlong names is read."""
-    return _of_short(name) if len(name) <= _SHORT else _has_secret_word(name[-_LONGEST:])
+    """Return whether a decoded name indicates a secret value; an overlong one if it has any part of such names."""
+    return _of_short(name) if len(name) <= _SHORT else _has_stem(name[-_LONGEST:])
+
+
+def _has_stem(name: str) -> bool:
+    """Return False if a name has no part of a secret one: a quick check."""
+    packed = name.lower().encode("ascii", "ignore").translate(None, _NO_LETTERS)
+    for stem in _STEMS:  # noqa: SIM110 - a generator takes twice the time
+        if stem in packed:
+            return True
+    return False
 
 
 def _has_secret_word(name: str) -> bool:
+    if not _has_stem(name):
+        return False
     words = _words(name)
     if not words:
         return False
     whole = "".join(words)
     if whole in _EXACT or whole in _ALWAYS or (whole.endswith(_ENDS) and not whole.endswith(_NO_ENDS)):
         return True  # in any case
-    for at in range(len(words)):
-        if _is_secret_word(words, at):
+    last = len(words) - 1
+    for at, word in enumerate(words):
+        if (word in _TRIGGERS or at == last) and _is_secret_word(words, at):
             return True
-    return len(words) == 1 and _is_secret_alone(whole)
+    return not last and _is_secret_alone(whole)
 
 
 _of_short = lru_cache(4096)(_has_secret_word)  # a site has few distinct names
@@ -117,6 +143,16 @@ _of_short = lru_cache(4096)(_has_secret_word)  # a site has few distinct names
 
 def _words(name: str) -> list[str]:
     """Return the words in lower case, without trailing digits and without numbers after the first word."""
+    if name.isascii() and name.lower() == name:
+        words = [word.rstrip(_DIGITS) for word in name.encode().translate(_TO_BLANKS).decode().split()]
+    else:
+        words = [word.rstrip(_DIGITS) for word in _parted(name).lower().split()]
+    words = [word for word in words if word]
+    return [_singular(word, words[at - 1] if at else "") if word[-1] == "s" else word for at, word in enumerate(words)]
+
+
+def _parted(name: str) -> str:
+    """Return a name with blanks at changes of case and in place of punctuation."""
     parted: list[str] = []
     before = ""
     for at, character in enumerate(name):
@@ -127,9 +163,7 @@ def _words(name: str) -> list[str]:
         else:
             parted.append(character)
         before = character
-    words = [word.rstrip(_DIGITS) for word in "".join(parted).lower().split()]
-    words = [word for word in words if word]
-    return [_singular(word, words[at - 1] if at else "") for at, word in enumerate(words)]
+    return "".join(parted)
 
 
 def _singular(word: str, before: str) -> str:

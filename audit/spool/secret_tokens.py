@@ -86,34 +86,32 @@ def _has_any(parts: Iterable[str], text: str) -> bool:
 def tokens(text: str) -> Iterator[tuple[int, int]]:
     """Yield start and end of tokens, from left to right: ours in any case, vendors', JSON Web Tokens."""
     small, done = text.lower(), 0
-    starts = {at for look in (*_OURS, "eyj") for at in _places(small, look)}
+    starts: dict[int, list[str]] = {at: [] for look in (*_OURS, "eyj") for at in _places(small, look)}
     if len(text) >= SHORTEST_OF_VENDORS:
-        starts |= {at for prefix in _FAMILIES for at in _places(text, prefix)}
+        for prefix in _FAMILIES:
+            for at in _places(text, prefix):
+                starts.setdefault(at, []).append(prefix)
     for number, start in enumerate(sorted(starts)):
         if start < done:
             continue
         if number >= MAX_PLACES:
             yield start, len(text)
             return
-        end = _end(text, small, start)
+        end = _end(text, small, start, starts[start])
         if end > start:
             yield start, end
             done = end
 
 
-def _end(text: str, small: str, start: int) -> int:
-    """Return the end of the token that begins at ``start``, or ``start`` if there is none."""
+def _end(text: str, small: str, start: int, prefixes: list[str]) -> int:
+    """Return the end of the token at ``start``, where these prefixes of vendors are, or ``start`` if there is none."""
     if small.startswith(_OURS, start):
         return _end_of_run(small, start, len(_OURS[0]), _ALPHANUMERIC, _SHORTEST)
     if text.startswith("eyJ", start):
         return _end_of_jwt(text, start)
     if start and text[start - 1] in _ALPHANUMERIC:
         return start  # within a word
-    ends = [
-        _end_of_run(text, start, len(prefix), *body)
-        for prefix, body in _FAMILIES.items()
-        if text.startswith(prefix, start)
-    ]
+    ends = [_end_of_run(text, start, len(prefix), *_FAMILIES[prefix]) for prefix in prefixes]
     return max(ends, default=start)
 
 

@@ -11,8 +11,8 @@ from gatewall.engine.model import AccessRequest, Action, DecidedBy, Decision, Ef
 from gatewall.engine.snapshot import PolicySnapshot, QueryStrings
 
 _CHECKED = frozenset({Reason.CREDENTIAL_INVALID, Reason.WAF_RULE})
-_MASKED_LENGTH, _DROPPED_LENGTH = 2048, 2048
-"""Of longer texts these characters are masked, and so many dropped at the end."""
+_DROPPED_LENGTH = 2048
+"""Characters behind what a field keeps that are masked as well, and dropped."""
 _MAX_NAME, _SHOWN_NAME = 256, 100
 """Characters of a name that are masked, and that are kept."""
 _OTHER_SITES = frozenset({"cross-site", "same-site"})
@@ -48,9 +48,9 @@ def record_of(
         method=request.method,
         scheme=request.scheme,
         host=HOST.mask(host.name) if host else None,
-        path=_masked(PATH, path),
+        path=masked(PATH, path),
         query=_query(query, policy),
-        user_agent=_masked(USER_AGENT, request.header("user-agent")),
+        user_agent=masked(USER_AGENT, request.header("user-agent")),
         status=status,
         outcome=str(verdict.effect),
         reason=str(verdict.reason),
@@ -70,18 +70,19 @@ def record_of(
 def _query(query: str, policy: PolicySnapshot | None) -> str:
     """Return the masked query string if the settings log it, else only whether there was one."""
     if policy is not None and policy.settings.log_query_strings is QueryStrings.MASKED:
-        return _masked(QUERY, query)
+        return masked(QUERY, query)
     return MASK if query else ""
 
 
-def _masked(field: Field, text: str) -> str:
+def masked(field: Field, text: str) -> str:
     """Return what the field keeps of a text: masked before it is cut, because half a secret is not recognized.
 
     For bounded time a long text is cut first, and its end, which may be half a secret, is dropped after masking.
     """
-    if len(text) <= _MASKED_LENGTH + _DROPPED_LENGTH:
+    most = field.length + _DROPPED_LENGTH
+    if len(text) <= most:
         return field.mask(text)[: field.length]
-    masked = field.mask(text[: _MASKED_LENGTH + _DROPPED_LENGTH])
+    masked = field.mask(text[:most])
     return masked[:-_DROPPED_LENGTH][: field.length] or MASK
 
 

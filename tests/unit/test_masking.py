@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.spool.masking import masked_host, masked_path, masked_query, masked_text
+from audit.spool.records import PATH, QUERY, USER_AGENT
+from gatewall.gate.record import masked
 from tests.support.cast import BOBS_GIT_TOKEN, OPEN_LICENSE, a_session_token
 
 SECRET_NAMES = [
@@ -223,3 +225,41 @@ def test_what_is_behind_the_bounds_is_masked_as_a_whole():
     assert masked_text('{"x":1} ' * 70) == "***"
     assert masked_text("a:b@c " * 24 + "d@ secret") == "***@c " * 24 + "***"
     assert masked_text("ghp_ " * 25 + "secret") == "ghp_ " * 24 + "***"
+
+
+@pytest.mark.parametrize(
+    "name", ["api_key", "user%5Bpassword%5D", "%70ass%77ord", "%2570assword", "a%pin", "%zz_token"]
+)
+@pytest.mark.parametrize("filler", ["%41", "a", "%zz", "%2541", "\xff", "\\x41"])
+def test_secret_name_in_a_long_argument_is_masked(name, filler):
+    assert "canary" not in masked_query(f"q={filler * 200}%26{name}%3Dcanary")
+    assert "canary" not in masked_text(f"{filler * 200}&{name}=canary")
+
+
+def test_long_harmless_argument_stays():
+    for text in ("%41" * 200, "a%20b+" * 60, "%" * 60 + "a" * 300, "\u4e2d" * 300):
+        assert masked_query(f"q={text}") == f"q={text}"
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_hostile_text_of_a_record_is_masked_in_few_calls(unit):
+    """Path, query and user agent together."""
+    calls = 0
+
+    def note(frame, event, argument):
+        nonlocal calls
+        calls += event in {"call", "c_call"}
+
+    sys.setprofile(note)
+    try:
+        for field in (PATH, QUERY, USER_AGENT):
+            masked(field, unit * 16_384)
+    finally:
+        sys.setprofile(None)
+
+    assert calls < 12_000
+
+
+def test_token_in_a_secret_name_is_masked_too():
+    for name in (f"{BOBS_GIT_TOKEN}_password", f"a;{BOBS_GIT_TOKEN}_password", f"%61{BOBS_GIT_TOKEN}_password"):
+        assert BOBS_GIT_TOKEN not in masked_query(f"{name}=canary")
