@@ -52,3 +52,12 @@ def test_its_figures_are_those_of_the_page_that_it_names(page, figures):
     text = (DOCS / page).read_text()
 
     assert [figure for figure in figures if figure not in text] == []
+
+
+def test_the_chinese_tutorial_has_the_blocks_of_the_english_one():
+    """Those are what test_tutorial.py types."""
+    english, chinese = ((DOCS / f"tutorial{suffix}.md").read_text() for suffix in ("", ".zh-CN"))
+    block = re.compile(r"^```\w+\n.*?^```", re.DOTALL | re.MULTILINE)
+
+    assert block.findall(english) == block.findall(chinese)
+    assert english.count("\n## ") == chinese.count("\n## ")
