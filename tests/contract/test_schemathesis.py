@@ -8,6 +8,7 @@ import json
 import math
 from collections import Counter
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import cache as cache_in_memory
 from pathlib import Path
 
@@ -159,6 +160,12 @@ def row(wall, admin, bob, monkeypatch, tmp_path):
     def plan():
         return admin.post("/policy/plan", {"document": "version: 1"}).json()["id"]
 
+    def grant():
+        admin.post("/authorized-domains", {"name": "granted.example.com"})
+        until = (timezone.now() + timedelta(days=1)).isoformat()
+        body = {"user": bob.username, "domain": "granted.example.com", "expires_at": until}
+        return admin.post("/grants", body).json()["id"]
+
     def webhook():
         return row("/webhooks/{id}")
 
@@ -197,6 +204,7 @@ def row(wall, admin, bob, monkeypatch, tmp_path):
         "/policy/backtest/{id}": backtest,
         "/policy/plan/{id}": plan,
         "/access-logs/{decision_id}": answer,
+        "/grants/{id}": grant,
         "/app-profiles/{name}": lambda: "miniflux",
         "/webhooks/{webhook_id}": webhook,
         "/webhooks/{webhook_id}/deliveries/{id}": delivery,
