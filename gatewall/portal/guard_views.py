@@ -155,6 +155,7 @@ def _sign_in(request: HttpRequest, error: str = "", status: int = 200) -> HttpRe
         "message": system_settings.current().guard_message,
         "notice": notices.for_stranger(request, return_url),
         "probe": probe_cookies.FIELD,
+        "carried_url": provider_links.carried_url(return_url, sum(1 for offer in offers if offer.key)),
         **_arranged(request, offers),
     }
     calls_us = any(offer.page == passkey.PAGE for offer in offers)

@@ -1,6 +1,6 @@
 """Links of visitor pages to identity providers, and back from them."""
 
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from django.core import signing
 from django.http import HttpRequest
@@ -9,7 +9,10 @@ from accounts import browser
 from accounts.models import ProviderSession
 from gatewall.engine.hosts import Authority
 from gatewall.portal import pages
+from gatewall.portal.return_url import origin_of
 
+_MOST_CARRIED = 6000
+"""Characters of all links to providers on a page."""
 SIGN_OUT_SALT = "gatewall.portal.sign-out-at-provider"
 
 
@@ -24,6 +27,16 @@ def site_host(request: HttpRequest, return_url: str | None) -> str:
     """Return the host that a visitor signs in for: that of the return URL, else the requested one."""
     authority = Authority.parse(urlsplit(return_url).netloc) if return_url else None
     return authority.host.name if authority else browser.host_name(request)
+
+
+def carried_url(return_url: str | None, number: int) -> str | None:
+    """Return the return URL that the links to so many providers carry: the front page of the site if it is too long.
+
+    A form could carry it once, but browsers apply ``form-action`` to the redirect to the provider.
+    """
+    if return_url and number * len(quote(return_url, safe="")) > _MOST_CARRIED:
+        return f"{origin_of(return_url)}/"
+    return return_url
 
 
 def sign_out_link(request: HttpRequest, row: ProviderSession | None) -> dict[str, str]:
