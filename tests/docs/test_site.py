@@ -52,13 +52,10 @@ TASKS = {
     "verify identity django": "signed-identity",
 }
 """What a reader types, and the page that they look for."""
-SHOWN = """word => {
-    const link = document.querySelector(".md-search-result__link")
-    return link && (new URL(link.href).searchParams.get("h") || "").includes(word)
-}"""
 
 
-def test_a_page_asks_no_other_host_and_the_search_finds_the_page_for_a_task(site):
+@pytest.mark.parametrize("number", [1, pytest.param(len(TASKS), marks=pytest.mark.full)])
+def test_a_page_asks_no_other_host_and_the_search_finds_the_page_for_a_task(site, number):
     executable = find_chromium()
     assert executable is not None
     asked, missed = [], {}
@@ -66,14 +63,12 @@ def test_a_page_asks_no_other_host_and_the_search_finds_the_page_for_a_task(site
         browser = launch(playwright, executable)
         page = browser.new_page()
         page.on("request", lambda request: asked.append(request.url))
-        page.goto((site / "index.html").as_uri())
-        for words, wanted in TASKS.items():
+        for words, wanted in list(TASKS.items())[:number]:
+            page.goto((site / "index.html").as_uri())
             page.evaluate("document.querySelector('.md-search__input').focus()")
-            page.keyboard.press("Control+A")
             page.keyboard.insert_text(words)
             page.keyboard.press("End")  # the search listens to keys
-            word = max(reversed(words.split()), key=len)  # each link of the results has the words that matched
-            page.wait_for_function(SHOWN, arg=word)
+            page.wait_for_selector(".md-search-result__link", state="attached")
             links = page.locator(".md-search-result__link").evaluate_all("links => links.map(link => link.href)")
             found = list(dict.fromkeys(re.split(r"[?#]", link)[0] for link in links))[:5]
             if not any(link.endswith(f"/{wanted}.html") for link in found):
