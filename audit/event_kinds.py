@@ -67,4 +67,7 @@ class EventKind(StrEnum):
     USER_INVITED = "user.invited", EventSeverity.LOW
     PASSWORD_RESET_REQUESTED = "password.reset-requested", EventSeverity.LOW
     PASSWORD_CHANGED = "password.changed", EventSeverity.LOW
+    ACCESS_REQUESTED = "access.requested", EventSeverity.MEDIUM
+    ACCESS_GRANTED = "access.granted", EventSeverity.LOW
+    ACCESS_REFUSED = "access.refused", EventSeverity.LOW
     MAIL_FAILED = "mail.failed", EventSeverity.MEDIUM

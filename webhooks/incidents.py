@@ -46,6 +46,9 @@ SINGLE = frozenset(
         EventKind.WAF_MONITORING_ENDED,
         EventKind.USER_INVITED,
         EventKind.PASSWORD_CHANGED,
+        EventKind.ACCESS_REQUESTED,
+        EventKind.ACCESS_GRANTED,
+        EventKind.ACCESS_REFUSED,
     }
 )
 """Kinds of single actions, which have no end."""

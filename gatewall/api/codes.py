@@ -19,7 +19,8 @@ CODES = {
 """Default code of each status."""
 
 REFUSAL_CODES = frozenset({
-    "admin-exists", "admin-required", "backtest-not-finished", "backtest-saved", "backtest-stale", "builtin-rule",
+    "admin-exists", "admin-required", "already-decided", "backtest-not-finished", "backtest-saved", "backtest-stale",
+    "builtin-rule",
     "cannot-restore", "code-entry-locked", "cross-site", "doctor-busy", "document-refused", "domain-removed",
     "duplicate", "expectation-failed", "grant-overruled", "group-in-use", "group-removed", "identity-refused",
     "identity-taken",
@@ -29,6 +30,7 @@ REFUSAL_CODES = frozenset({
     "passkeys-unavailable", "profile-applied", "profile-not-applied", "provider-denied", "provider-unavailable",
     "reauthentication-failed", "reauthentication-required", "recovery-local-only", "recovery-refused",
     "scope-missing", "session-required", "target-refused", "too-busy", "too-large-to-revert", "too-many-access-rules",
+    "too-many-access-requests",
     "too-many-api-tokens", "too-many-app-tokens", "too-many-attempts", "too-many-backtests",
     "too-many-git-tokens", "too-many-grants", "too-many-groups",
     "too-many-identity-providers", "too-many-passkeys", "too-many-waf-rules", "too-many-webhooks", "totp-enabled",

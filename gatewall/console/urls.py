@@ -7,6 +7,7 @@ from gatewall.console.explain import explain_pages, who_can_enter_page
 from gatewall.console.log import log_page, saved_views
 from gatewall.console.plan import plan_pages
 from gatewall.console.policy import (
+    access_requests_page,
     app_profiles_page,
     history_pages,
     import_page,
@@ -42,6 +43,8 @@ urlpatterns: list[URLPattern] = [
     path("plan/<int:pk>/", plan_pages.PlanPage.as_view(), name="plan"),
     path("domains/<int:pk>/waf/", waf_report_page.WafReportPage.as_view(), name="waf-report"),
     path("shadow/", shadow_page.ShadowPage.as_view(), name="shadow"),
+    path("access-requests/", access_requests_page.AccessRequests.as_view(), name="access-requests"),
+    path("access-requests/<int:pk>/", access_requests_page.AccessRequest.as_view(), name="access-request"),
     path("history/", history_pages.History.as_view(), name="history"),
     path("history/<int:number>/", history_pages.Revision.as_view(), name="history-revision"),
     path("history/<int:number>/confirm/", history_pages.Confirmation.as_view(), name="confirmation"),

@@ -14,6 +14,7 @@ from gatewall.portal import pages
 
 _DECISION_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 _WORDS = {reason.value: reason.visitor_words for reason in Reason if reason.visitor_words}
+_MAY_ASK = frozenset({Reason.HOST_NOT_IN_SCOPE.value, Reason.ACCESS_DENIED.value})
 _OTHERWISE = gettext_noop("You may not enter this site.")
 
 
@@ -33,4 +34,7 @@ class Denied(View):
             "decision_id": decision_id if _DECISION_ID.fullmatch(decision_id) else "",
             "other_account": reason == Reason.HOST_NOT_IN_SCOPE.value,
         }
-        return pages.page(request, "denied", words, return_url=pages.safe_return_url(request, target_url), status=403)
+        return_url = pages.safe_return_url(request, target_url)
+        home, mark, query = pages.guard_url(return_url).partition("?")
+        words["ask"] = f"{home}ask/{decision_id}{mark}{query}" if words["decision_id"] and reason in _MAY_ASK else ""
+        return pages.page(request, "denied", words, return_url=return_url, status=403)

@@ -6,6 +6,7 @@ from accounts.models import LinkPurpose
 from gatewall.portal import (
     account_views,
     administration_view,
+    ask_views,
     denied_view,
     first_run,
     guard_views,
@@ -66,5 +67,6 @@ urlpatterns = [
     ),
     path("invitation", password_views.Invitation.as_view(), name="accept-invitation"),
     path("setup", first_run.FirstAdmin.as_view(), name="first-admin"),
+    path("ask/<uuid:decision_id>", ask_views.Ask.as_view(), name="ask"),
     path("denied", denied_view.Denied.as_view(), name="denied"),
 ]

@@ -23,6 +23,7 @@ from gatewall.whatif.request_paths import longest_prefix
 from policies.access_conditions import validate_path_prefix
 from policies.grants.services import create_grant
 from policies.models import AuthorizedDomain
+from policies.models import Grant as GrantRow
 
 
 def grants_for(record: AccessRecord, decided_by: Mapping[str, Any] | None) -> Iterator[Offer]:
@@ -43,13 +44,13 @@ def grants_for(record: AccessRecord, decided_by: Mapping[str, Any] | None) -> It
     yield Offer(Kind.GRANT, user.username, user.pk, domain.name)
 
 
-def give(offer: Offer, record: AccessRecord, until: datetime, *, actor: str, reason: str = "") -> None:
-    """Create the grant of an offer. Raises NotOffered and the errors of ``create_grant``."""
+def give(offer: Offer, record: AccessRecord, until: datetime, *, actor: str, reason: str = "") -> GrantRow:
+    """Create the grant of an offer, and return it. Raises NotOffered and the errors of ``create_grant``."""
     user = get_user_model()._default_manager.filter(pk=offer.row).first()  # noqa: SLF001 - public by its documentation
     domain = AuthorizedDomain.objects.filter(name=offer.domain).first()
     if user is None or domain is None:
         raise NotOffered(_("what refused this request has changed; look at it again"))
-    create_grant(
+    return create_grant(
         actor=actor,
         user=user,
         domain=domain,

@@ -1,5 +1,6 @@
 """The rows of the policy, by subject: domains, groups, rules, IP lists, countries, subscriptions, expectations."""
 
+from policies.models.access_requests import RequestForAccess, RequestState, pending
 from policies.models.access_rules import AccessRule
 from policies.models.countries import GeoBlockRule
 from policies.models.domains import AuthorizedDomain
@@ -23,8 +24,11 @@ __all__ = [
     "Grant",
     "Group",
     "ListSubscription",
+    "RequestForAccess",
+    "RequestState",
     "WafRule",
     "default_targets",
+    "pending",
 ]
 
 RESTORABLE = (

@@ -16,7 +16,7 @@ __all__ = ["rows"]
 pytestmark = pytest.mark.django_db
 CONSOLE = (
     *("dashboard", "log", "explain", "who-can-enter", "backtest", "blast-radius", "history", "import"),
-    *("first-site", "doctor", "suggested-rules", "shadow", "plan", "app-profiles", "search"),
+    *("first-site", "doctor", "suggested-rules", "shadow", "plan", "app-profiles", "search", "access-requests"),
 )
 WRITES = {"add", "delete"}
 

@@ -57,7 +57,17 @@ SECTIONS = (
             Page("first-site", _("Protect a site")),
         ),
     ),
-    Section(_("People"), ("accounts.user", "policies.group", "accounts.identityprovider"), ("accounts",)),
+    Section(
+        _("People"),
+        (
+            "accounts.user",
+            "policies.group",
+            "policies.grant",
+            Page("access-requests", _("Access requests"), ("access-request",)),
+            "accounts.identityprovider",
+        ),
+        ("accounts",),
+    ),
     Section(_("Machines"), ("licensing.license", "licensing.gittoken", "accounts.apitoken"), ("licensing",)),
     Section(
         _("Protection"),

@@ -1,0 +1,64 @@
+"""Requests of refused users for access."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from policies.models.domains import AuthorizedDomain
+from policies.models.grants import Grant
+
+
+class RequestState(models.TextChoices):
+    """What became of a request for access."""
+
+    PENDING = "pending"
+    GRANTED = "granted"
+    REFUSED = "refused"
+    WITHDRAWN = "withdrawn"
+    EXPIRED = "expired"
+
+
+WAITS = timedelta(days=7)
+"""A request that nobody decided for this long has expired; no process has to run for that."""
+
+
+class RequestForAccess(models.Model):
+    """What a refused user asked for: a domain, by the decision that refused them, with their reason.
+
+    Not part of the policy: only the grant that it may lead to is. ``host`` and ``path`` are those of the decision.
+    """
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="access_requests")
+    domain = models.ForeignKey(AuthorizedDomain, on_delete=models.CASCADE, related_name="access_requests")
+    decision_id = models.UUIDField()
+    host = models.CharField(max_length=255)
+    path = models.CharField(max_length=500)
+    reason = models.CharField(max_length=500)
+    asked_at = models.DateTimeField()
+    decided = models.CharField(max_length=16, choices=RequestState, default=RequestState.PENDING)
+    decided_at = models.DateTimeField(null=True)
+    decided_by = models.CharField(max_length=64, blank=True)
+    answer = models.CharField(max_length=500, blank=True)
+    grant = models.ForeignKey(Grant, on_delete=models.SET_NULL, null=True, related_name="requests")
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["decided", "asked_at"], name="access_request_by_state")]
+
+    def __str__(self) -> str:
+        return f"{self.user} {self.host}{self.path}"
+
+    @property
+    def state(self) -> str:
+        """Return the state: a pending request that waited too long has expired."""
+        is_over = self.decided == RequestState.PENDING and self.asked_at + WAITS <= timezone.now()
+        return str(RequestState.EXPIRED if is_over else self.decided)
+
+
+def pending() -> "models.QuerySet[Any]":
+    """Return the requests that wait to be decided, the oldest first."""
+    rows = RequestForAccess.objects.filter(decided=RequestState.PENDING, asked_at__gt=timezone.now() - WAITS)
+    return rows.select_related("user", "domain").order_by("asked_at", "id")

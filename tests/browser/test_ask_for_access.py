@@ -1,0 +1,50 @@
+"""Refused, ask, approve on a phone, through, then the end: in two browsers without scripts."""
+
+from datetime import UTC, datetime, timedelta
+
+from tests.browser.installation import sign_in
+from tests.browser.operators import enter
+from tests.browser.test_journeys import THROUGH, heading
+from tests.support.processes import send, wait_until
+
+PHONE = {"width": 390, "height": 844}
+
+
+def fits(page):
+    """True if nothing makes the page wider than the screen."""
+    return page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+def test_who_is_refused_asks_and_an_admin_gives_access_on_a_phone(wall, visit):
+    page = visit(java_script_enabled=False, viewport=PHONE)
+    name = wall.a_user(all_domains=False, authorized_domains=["office.gate.test"])
+    page.goto(wall.url("closed", "/photos/7?d=e"))
+    sign_in(page, name)
+    assert heading(page) == "No entry"
+
+    page.click("text=Ask for access")
+    page.wait_for_selector("#reason")  # once the refusal is in the log, the page shows the form by itself
+    assert fits(page)
+    page.fill("#reason", "the wedding photos")
+    page.click("main button")
+    assert "This page shows the answer by itself." in page.locator("[role=status]").inner_text()
+
+    admin = visit(java_script_enabled=False, viewport=PHONE)
+    enter(wall, admin, "/access-requests/")
+    assert fits(admin)
+    admin.click(f"text={name}")
+    assert "the wedding photos" in admin.locator("#content").inner_text()
+    assert fits(admin)
+    admin.locator("button[name=lifetime]").first.click()
+    assert "Access is given." in admin.locator(".messagelist").inner_text()
+
+    page.click("text=Open the site", timeout=60_000)  # the page of the request has loaded itself again
+    assert (page.url, heading(page)) == (wall.url("closed", "/photos/7?d=e"), THROUGH)
+    page.goto(wall.url("closed", "/"))
+    assert heading(page) == "No entry"
+
+    (grant,) = send(wall.control, wall.token, "GET", f"/grants?user={name}")["results"]
+    soon = (datetime.now(UTC) + timedelta(seconds=1)).isoformat()
+    send(wall.control, wall.token, "PUT", f"/grants/{grant['id']}", {"expires_at": soon})
+    wait_until(lambda: page.goto(wall.url("closed", "/photos/7")).status == 403, what="the end of the grant")
+    assert heading(page) == "No entry"
