@@ -1,5 +1,6 @@
 """API filters of the policy resources."""
 
+import uuid
 from ipaddress import IPv4Network, IPv6Network
 from typing import Any
 
@@ -152,13 +153,21 @@ class AccessRuleFilters(ListFilters):
     expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
 
 
+def _decision_id(text: str) -> uuid.UUID:
+    """Return a decision id. Raises ValidationError."""
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        raise ValidationError("a decision id is a UUID", code="invalid") from None
+
+
 class GrantFilters(ListFilters):
     """Filters of the grants."""
 
     user = text("user__username", max_length=64, lookup="iexact")
     domain = text("domain__name", max_length=255, parse=canonical_domain)
     path_prefix = text("path_prefix", max_length=500)
-    decision_id = text("decision_id", max_length=36)
+    decision_id = ValueFilter("decision_id", parse=_decision_id, openapi={"type": "string", "format": "uuid"})
     expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
 
 

@@ -163,6 +163,7 @@ def test_plans_and_backtests_take_one(admin, bob, office):
         ({"path_prefix": "/photos"}, 1),
         ({"expires_at_after": "2090-01-01T00:00:00Z"}, 0),
         ({"search": "wedding"}, 1),
+        ({"decision_id": "019cebab-8748-7000-8000-000000000000"}, 0),
     ],
 )
 def test_filters_find_it(admin, bob, office, query, number):
