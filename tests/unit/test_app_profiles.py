@@ -52,7 +52,9 @@ def policy_of(app, *, waf=True):
 
 
 def decided(sent, policy, headers=()):
-    """Return the decision on a request of nobody that Gatewall knows."""
+    """Return the decision on a request of nobody that Gatewall knows; a COPY or MOVE goes to the same folder."""
+    if sent.method in {"COPY", "MOVE"}:
+        headers = (*headers, ("destination", f"https://{OFFICE}{sent.uri}-2"))
     asked = a_request(method=sent.method, uri=sent.uri, headers=headers, visible=SHOWN)
     return evaluate(asked, policy, a_ports())
 
