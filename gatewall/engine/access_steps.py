@@ -51,9 +51,11 @@ def subject_is_denied(facts: Facts) -> Verdict | None:
     After the scope, which says more: who may not enter the host has no use for its rules.
     """
     access = facts.access
-    if facts.subject and _denies_subjects(access) and access.rule and not facts.grant:
-        return Verdict(Effect.DENY, Reason.ACCESS_DENIED, by_rule(access.rule))
-    return None
+    if access.level is not Access.DENIED or not access.rule or not access.rule.is_about_subjects:
+        return None
+    if facts.subject is None or facts.grant:
+        return None
+    return Verdict(Effect.DENY, Reason.ACCESS_DENIED, by_rule(access.rule))
 
 
 def second_factor_is_missing(facts: Facts) -> Verdict | None:
@@ -62,7 +64,8 @@ def second_factor_is_missing(facts: Facts) -> Verdict | None:
     After the scope: a site does not ask for a second factor if the user may not enter it.
     """
     subject, access = facts.subject, facts.access
-    if subject is None or _level(facts) is not Access.TWO_FACTOR or _has_second_factor(subject, facts.domain_name):
+    level = access.level if access.level is not Access.DENIED else _level_of_denied(facts)
+    if subject is None or level is not Access.TWO_FACTOR or _has_second_factor(subject, facts.domain_name):
         return None
     return Verdict(Effect.CHALLENGE, Reason.SECOND_FACTOR_REQUIRED, _asked_by(access))
 
@@ -73,7 +76,8 @@ def phishing_resistance_is_missing(facts: Facts) -> Verdict | None:
     After the second factor, which is the weaker demand. Machines never pass.
     """
     subject, access = facts.subject, facts.access
-    if subject is None or _level(facts) is not Access.PHISHING_RESISTANT:
+    level = access.level if access.level is not Access.DENIED else _level_of_denied(facts)
+    if subject is None or level is not Access.PHISHING_RESISTANT:
         return None
     if subject.kind is SubjectKind.USER and PHISHING_RESISTANT in subject.amr:
         return None
@@ -101,16 +105,11 @@ def by_rule(rule: AccessRule) -> DecidedBy:
     return DecidedBy("access-rules", rule.id)
 
 
-def _denies_subjects(access: AccessOutcome) -> bool:
-    return access.level is Access.DENIED and access.rule is not None and access.rule.is_about_subjects
-
-
-def _level(facts: Facts) -> Access:
-    """Return the access that the request needs: where a grant is against a rule, that of the domain."""
-    access = facts.access
-    if _denies_subjects(access) and facts.domain and facts.grant:
-        return facts.domain.access
-    return access.level
+def _level_of_denied(facts: Facts) -> Access:
+    """Return the access that the request needs where a rule denies it: with a grant against that, the domain's."""
+    rule = facts.access.rule
+    is_granted = rule is not None and rule.is_about_subjects and facts.domain and facts.grant
+    return facts.domain.access if is_granted and facts.domain else Access.DENIED
 
 
 def _asked_by(access: AccessOutcome) -> DecidedBy | None:

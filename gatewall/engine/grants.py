@@ -47,6 +47,7 @@ class GrantTable:
         self._by_user: dict[int, tuple[Grant, ...]] = {}
         for grant in grants:
             self._by_user[grant.user_id] = (*self._by_user.get(grant.user_id, ()), grant)
+        self.has_any = bool(self._by_user)
 
     def of_user(self, user_id: int) -> tuple[Grant, ...]:
         """Return the grants of a user, also those that have ended."""

@@ -175,7 +175,7 @@ def subject_is_valid(facts: Facts) -> Verdict | None:
     """
     if facts.subject is None:
         return None
-    if grant := facts.known_grant:
+    if facts.policy.grants.has_any and (grant := facts.known_grant):
         return Verdict(Effect.ALLOW, Reason.GRANT_VALID, DecidedBy("grants", grant.id))
     return Verdict(Effect.ALLOW, _VALID[facts.subject.kind])
 

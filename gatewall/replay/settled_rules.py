@@ -102,7 +102,7 @@ class SettledRules:
 
 def inspected_targets(rule: WafRule) -> set[Target | None]:
     """Return the targets that the rule inspects; None stands for the path, if it has a path prefix."""
-    has_prefix = rule.path_prefix is not None or any(each.path_test for each in rule.exclusions)
+    has_prefix = rule.path_prefix is not None or any(each.compiled[1] for each in rule.exclusions)
     return {*rule.targets, *({None} if has_prefix else set())}
 
 

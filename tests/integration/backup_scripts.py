@@ -83,6 +83,9 @@ if connection.vendor == "postgresql":
 """
 LATER_COLUMNS = (
     ("accounts_challenge", "amr"),
+    ("accounts_totpdevice", "id"),
+    ("accounts_totpdevice", "name"),
+    ("accounts_totpdevice", "last_used_at"),
     ("gatewall_pendingconfirmation", "problem_message"),
     ("gatewall_pendingconfirmation", "cause"),
     ("gatewall_systemsettings", "shadow_cpu_percent"),

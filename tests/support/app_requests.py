@@ -52,13 +52,18 @@ def apps() -> list[str]:
 
 
 def requests_of(app: str) -> list[ClientRequest]:
-    """Get the requests of all clients of an app."""
+    """Get the requests of all clients of an app. ``METHOD PATH -> PATH`` has a Destination (RFC 4918)."""
     return [
-        ClientRequest(app, rule, method, uri, tuple(client["headers"].items()), client["source"])
+        ClientRequest(app, rule, method, uri, (*client["headers"].items(), *_destination(path)), client["source"])
         for client in _read(app)["clients"]
         for rule, lines in client["requests"].items()
-        for method, uri in map(str.split, lines)
+        for line, _, path in (each.partition(" -> ") for each in lines)
+        for method, uri in [line.split()]
     ]
+
+
+def _destination(path: str) -> tuple[tuple[str, str], ...]:
+    return (("Destination", path),) if path else ()
 
 
 def attacks_on(app: str) -> list[Attack]:

@@ -242,3 +242,11 @@ def test_a_domain_of_an_exclusion_is_the_registered_one_or_the_host_itself():
     assert not rules.inspect(a_request(uri="/attack", host="a.office.example"), "*.office.example")
     assert not rules.inspect(a_request(uri="/attack", host="a.office.example"), None)
     assert rules.inspect(a_request(uri="/attack", host="b.office.example"), "*.office.example")
+
+
+def test_an_exclusion_for_elsewhere_changes_nothing_where_the_pattern_is_in_another_part():
+    (rule,) = [each for each in builtin_rules() if each.name == "scanner-secret-file"]  # of paths alone
+    rules = RuleSet([replace(rule, exclusions=(Exclusion(domain="elsewhere.example.com"),))])
+
+    assert not rules.inspect(a_request(uri="/", headers={"x-note": "/.git/config"}), None)
+    assert rules.inspect(a_request(uri="/.git/config", headers={"x-note": "/.git/config"}), None)

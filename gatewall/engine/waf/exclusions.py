@@ -62,13 +62,8 @@ class Exclusion(_Compiled):
         return self.compiled[0]
 
     @property
-    def path_test(self) -> Callable[[str], bool] | None:
-        """The test of a path without slashes at its end, in latin-1; None if the exclusion is for every path."""
-        return self.compiled[1]
-
-    @property
     def compiled(self) -> tuple[PartName | None, Callable[[str], bool] | None]:
-        """``part`` and ``path_test``."""
+        """``part``, and the test of a path without slashes at its end, in latin-1; None if it is for every path."""
         try:
             return self._compiled
         except AttributeError:
