@@ -244,9 +244,20 @@ def test_a_domain_of_an_exclusion_is_the_registered_one_or_the_host_itself():
     assert rules.inspect(a_request(uri="/attack", host="b.office.example"), "*.office.example")
 
 
-def test_an_exclusion_for_elsewhere_changes_nothing_where_the_pattern_is_in_another_part():
-    (rule,) = [each for each in builtin_rules() if each.name == "scanner-secret-file"]  # of paths alone
-    rules = RuleSet([replace(rule, exclusions=(Exclusion(domain="elsewhere.example.com"),))])
+def test_an_exclusion_of_other_parts_changes_nothing_where_the_first_match_is_not_targeted():
+    rules = [replace(rule, exclusions=(Exclusion(cookie="other"),)) for rule in builtin_rules()]
+    request = a_request(
+        uri="/?q=1%20union%20select%201", headers={"referer": "https://cloud.example/?q=1 union select 1"}
+    )
 
-    assert not rules.inspect(a_request(uri="/", headers={"x-note": "/.git/config"}), None)
-    assert rules.inspect(a_request(uri="/.git/config", headers={"x-note": "/.git/config"}), None)
+    assert {rule.name for rule in RuleSet(rules).inspect(request, None)} == {
+        rule.name for rule in RuleSet(builtin_rules()).inspect(request, None)
+    }
+
+
+def test_an_exclusion_tells_its_part_and_the_paths_that_it_names():
+    test = Exclusion(path_prefix="/a").compiled[1]
+
+    assert test
+    assert (test("/a/b"), test("/b"), Exclusion(cookie="c").compiled[1]) == (True, False, None)
+    assert Exclusion(cookie="c").part == (Part.COOKIE, "c")
