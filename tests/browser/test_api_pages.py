@@ -72,4 +72,4 @@ def test_an_admin_works_with_the_pages_of_the_api(wall, visit, admin):
 
     page.click("text=Docs")
     page.click("#operations-tag-Lists")
-    page.locator("#operations-Lists-ip_black_list_list").wait_for()
+    page.locator("#operations-ip-black-list-ip_black_list_list").wait_for()
