@@ -15,7 +15,7 @@ from drf_spectacular.plumbing import ResolvedComponent, get_doc
 from rest_framework import serializers
 from rest_framework.permissions import AllowAny
 
-from gatewall.api import operation_words, tags
+from gatewall.api import operation_words
 from gatewall.api.etags import TAGS_PATTERN
 from gatewall.api.fields import describe
 from gatewall.api.fields.common import COMMON
@@ -51,9 +51,6 @@ class OperationSchema(AutoSchema):
 
     def get_description(self) -> str:  # type: ignore[override]  # as in AutoSchema
         return operation_words.with_access(self._words()[1], is_public=self._is_public, scope=self._scope)
-
-    def get_tags(self) -> list[str]:
-        return [tags.tag_of(self._tokenize_path()[0])]
 
     def get_operation_id(self) -> str:
         if self._operation is None:
@@ -216,7 +213,8 @@ class OperationSchema(AutoSchema):
         return one
 
     def _answer(self, status: int, shape: Schema | None) -> Schema:
-        names = ["Location"] * (status == 201) + ["ETag"] * (self._is_tagged and status in {200, 201})
+        names = ["Location"] if status == 201 else []
+        names += ["ETag"] if self._is_tagged and status in {200, 201} else []
         answer: Schema = {"description": HTTPStatus(status).phrase}
         if names:
             answer["headers"] = headers(*names)
@@ -270,7 +268,6 @@ def complete(result: Schema, generator: Any, request: Any, public: bool) -> Sche
     components = result["components"]
     components["schemas"] |= problem_schemas()
     describe(components["schemas"])
-    result["tags"] = tags.described()
     components["responses"] = problem_responses()
     components["headers"] = {
         "ETag": {"description": "a strong tag of the object", "schema": {"type": "string"}},

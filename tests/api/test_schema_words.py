@@ -51,12 +51,6 @@ def test_the_scope_that_is_described_is_the_one_that_is_needed(document):
             assert "`" not in operation["description"].splitlines()[-1], name
 
 
-def test_every_operation_is_in_a_group_that_is_described(document):
-    groups = {each["name"] for each in document["tags"] if each["description"].endswith(".")}
-
-    assert {tag for _, operation in operations(document) for tag in operation["tags"]} == groups
-
-
 def test_every_field_is_described(document):
     missing = [f"{name}.{field}" for name, field, each in fields(document) if not each.get("description")]
     generated = [f"{name}.{field}" for name, field, each in fields(document) if "\n* `" in f"\n{each['description']}"]

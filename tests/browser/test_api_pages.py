@@ -71,5 +71,5 @@ def test_an_admin_works_with_the_pages_of_the_api(wall, visit, admin):
     assert "not-found" in shown(page, "HTTP 404")
 
     page.click("text=Docs")
-    page.click("#operations-tag-Lists")
+    page.click("#operations-tag-ip-black-list")
     page.locator("#operations-ip-black-list-ip_black_list_list").wait_for()
