@@ -52,9 +52,10 @@ class Publication:
 
     def damage(self, how, *names):
         """Damage these parts; from now on no worker can start, and what is said counts."""
-        segments = self.files.manifest().segments
-        for name in names:
-            how(self.folder / "current" if name == MANIFEST else self.folder / "segments" / segments[name].sha256)
+        files = {name: self.folder / "segments" / ref.sha256 for name, ref in self.files.manifest().segments.items()}
+        files[MANIFEST] = self.folder / "current"
+        for path in {files[name] for name in names}:  # once: empty parts have one file
+            how(path)
         assert not self.starts_a_worker()
         self._log.clear()
 

@@ -17,6 +17,14 @@ WAITS = "import time; time.sleep(600)"
 READY = "print('ready')"
 
 
+@pytest.fixture(autouse=True)
+def _hears_hang_ups():
+    """What is started hears SIGHUP, also when the tests run under nohup: an ignored signal is handed on."""
+    before = signal.signal(signal.SIGHUP, lambda *_: None)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 def python(name, code):
     return [name, [sys.executable, "-c", code], {}]
 
