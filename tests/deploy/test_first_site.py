@@ -5,13 +5,13 @@ import sys
 from typing import NamedTuple
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Error, sync_playwright
 
 from tests.browser.installation import find_chromium, sign_in
 from tests.deploy.dockerfile import BASE
 from tests.deploy.host.host import copy_of_the_repository, host, lines_of
 from tests.support.not_run import not_run
-from tests.support.processes import PATIENCE, running
+from tests.support.processes import PATIENCE, running, wait_until
 
 PAGE = BASE / "docs" / "install.md"
 SITE = ("-m", "gunicorn", "--chdir", str(BASE), "--bind", "127.0.0.1:3000", "--no-control-socket")
@@ -106,9 +106,21 @@ def _lines():
     return found
 
 
+def is_served(page, address):
+    """Open an address; False while nobody listens there."""
+    try:
+        page.goto(address)
+    except Error as refused:
+        if "ERR_CONNECTION_REFUSED" not in refused.message:
+            raise
+        return False
+    return True
+
+
 def register_the_sites(page, layout, password):
     """Do in the browser what the page says about registering a site."""
-    page.goto(f"https://{next(iter(layout.guards.values()))}/wall/")
+    guard = f"https://{next(iter(layout.guards.values()))}/wall/"
+    wait_until(lambda: is_served(page, guard), what="nginx, which reloads beside the command")
     sign_in(page, "admin", password)
     page.get_by_role("link", name="Administration").click()
     page.fill("#password", password)
