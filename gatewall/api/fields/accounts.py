@@ -40,7 +40,7 @@ ACCOUNTS = {
     "public_key": Words("Options for the browser's `navigator.credentials`."),
     "recovery_codes": Words("Codes that each replace the second factor once; shown this once."),
     "recovery_key": Words("Recovery key of the installation, from its file on the server."),
-    "new_password": Words("The new password, with at least twelve characters."),
+    "new_password": Words("The new password, with at least eight characters."),
     "revoke_api_tokens": Words("Also delete the user's API tokens.", False),
     "revoke_app_tokens": Words("Also delete the user's app tokens.", False),
     "revoke_git_tokens": Words("Also delete the user's git tokens.", False),
@@ -71,6 +71,6 @@ ACCOUNTS = {
     "ApiToken.scopes": Words("What the token may do.", ["policy:read"]),
     "ApiToken.networks": Words("Networks that it may be used from; empty: everywhere.", ["192.0.2.0/24"]),
     "path_prefixes": Words("Start of the paths that it may be used for; empty: all.", ["/remote.php/dav"]),
-    "uses": Words("How often the license let somebody in, in the last 30 days.", 310),
+    "uses": Words("How often it was used since it was made.", 310),
     "member_count": Words("How many users are in the group.", 3),
 }
