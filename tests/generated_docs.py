@@ -4,6 +4,7 @@ import inspect
 import json
 import re
 import textwrap
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from gatewall.engine.access_rules.rules import PathMatch, PathPattern
 from gatewall.engine.hosts import Access
 from gatewall.engine.steps import STEPS, Step
 from policies.app_profiles.loading import AppProfile, ProfileRule, profiles
+from tests import generated_reference as reference
 from tests.generated_reference import commands, reasons
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -139,6 +141,16 @@ PARTS = {
         r"(?:\| `[\w-]+` \| .*\n)*",
         reasons,
     ),
+    **{
+        f"the table of {page}": (page, f"{header}|{'---|' * header.count(' | ')}---|\n", r"(?:\| `.*\n)*", write)
+        for page, header, write in (
+            ("reference/events.md", reference.EVENTS, reference.events),
+            ("reference/errors.md", reference.ERRORS, reference.errors),
+            ("reference/metrics.md", reference.METRICS, reference.metrics),
+            ("configuration.md", reference.ENVIRONMENT, reference.environment),
+        )
+    },
+    "the secrets in files": ("configuration.md", f"{reference.FILES}|---|---|\n", r"(?:\| `.*\n)*", reference.files),
 }
 """What is derived: its page, the text in front of it, what it looks like, and the function that writes it."""
 
@@ -173,4 +185,5 @@ def main() -> None:
 
 if __name__ == "__main__":
     django.setup()
+    import_module("gatewall.urls")  # so that the refusals of all views are known
     main()

@@ -1,4 +1,4 @@
-"""All problem codes (docs/api.md). A code is never reused with another meaning."""
+"""All problem codes (docs/reference/errors.md). A code is never reused with another meaning."""
 
 CODES = {
     400: "invalid",

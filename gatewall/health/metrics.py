@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from accounts import selectors as accounts
@@ -17,6 +17,7 @@ from audit.figures import statistics, tallies
 from audit.models import GapKind
 from gatewall.engine.addresses import parse_hop
 from gatewall.engine.model import Reason
+from gatewall.health.metric_families import family, gauge
 from gatewall.kernel.detectors import Detector
 from gatewall.models import Node
 from gatewall.policy import revisions, system_settings
@@ -57,7 +58,7 @@ class _CutOff(Collector):
         self._seconds = seconds
 
     def collect(self) -> Iterator[Metric]:
-        unconfirmed = _unconfirmed()
+        unconfirmed = family("gatewall_policy_unconfirmed_seconds")
         # Hosts named by an address are numbered by their rows, which cannot be read now.
         unconfirmed.add_metric(["this" if parse_hop(self._node) else self._node], self._seconds)
         yield unconfirmed
@@ -84,9 +85,7 @@ class _Gatewall(Collector):
 
 def _answers() -> Iterator[Metric]:
     counted = statistics.ever(("reason", "latency"))
-    decisions = CounterMetricFamily(
-        "gatewall_decisions", "Answers of the gate that are in the access log.", labels=["outcome", "reason"]
-    )
+    decisions = family("gatewall_decisions")
     for reason in Reason:
         decisions.add_metric([reason.effect.value, reason.value], counted["reason"].counts[reason.value])
     yield decisions
@@ -95,31 +94,27 @@ def _answers() -> Iterator[Metric]:
 
 def _happened() -> Iterator[Metric]:
     totals = tallies.totals()
-    lost = CounterMetricFamily(
-        "gatewall_log_lost_records", "Records that are missing in the access log.", labels=["kind"]
-    )
+    lost = family("gatewall_log_lost_records")
     for gap in GapKind:
         lost.add_metric([gap.value], totals[tallies.lost(gap)])
     yield lost
-    gone = CounterMetricFamily(
-        "gatewall_log_shortened_rows", "Rows that went because the access log was too large.", labels=["kind"]
-    )
+    gone = family("gatewall_log_shortened_rows")
     gone.add_metric(["folded"], totals[tallies.LOG_FOLDED])
     gone.add_metric(["deleted"], totals[tallies.LOG_DELETED])
     yield gone
-    size = GaugeMetricFamily("gatewall_log_bytes", "What the access log takes in the database.")
+    size = family("gatewall_log_bytes")
     if (used := tallies.noted(tallies.LOG_BYTES)) is not None:
         size.add_metric([], used)
     yield size
-    events = CounterMetricFamily("gatewall_security_events", "Security events.", labels=["kind", "severity"])
+    events = family("gatewall_security_events")
     for kind in EventKind:
         events.add_metric([kind.value, kind.severity.value], totals[tallies.of_events(kind)])
     yield events
-    logins = CounterMetricFamily("gatewall_logins", "Sign-ins, and those that were refused.", labels=["result"])
+    logins = family("gatewall_logins")
     for result, kinds in LOGINS.items():
         logins.add_metric([result], sum(totals[tallies.of_events(kind)] for kind in kinds))
     yield logins
-    banned = CounterMetricFamily("gatewall_networks_banned", "Automatic bans that were made.", labels=["detector"])
+    banned = family("gatewall_networks_banned")
     for detector in Detector:
         banned.add_metric([detector.value], totals[tallies.banned_by(detector)])
     yield banned
@@ -134,24 +129,20 @@ def _latency(latency: Summary) -> Metric:
         for bound, microseconds in zip(BUCKETS, bounds, strict=True)
     ]
     total = sum(longest * number for longest, number in classes) / _MICRO
-    found = HistogramMetricFamily("gatewall_decision_duration_seconds", "How long the gate took to answer.")
+    found = family("gatewall_decision_duration_seconds")
     found.add_metric([], [*buckets, ("+Inf", float(latency.total))], total)
     return found
 
 
 def _hosts(reported: list[Node], at: datetime) -> Iterator[Metric]:
-    labels = ["node"]
-    seen = GaugeMetricFamily("gatewall_node_silence_seconds", "Since the agent of a host spoke last.", labels=labels)
-    problem = GaugeMetricFamily(
-        "gatewall_node_problem", "1 while the agent of a host says what is wrong.", labels=labels
-    )
-    published = GaugeMetricFamily("gatewall_node_policy_revision", "The policy that a host published.", labels=labels)
-    spooled = GaugeMetricFamily("gatewall_spool_bytes", "What waits to be shipped to the database.", labels=labels)
-    lag = GaugeMetricFamily("gatewall_log_lag_seconds", "The age of the oldest record that waits.", labels=labels)
-    slots = [*labels, "slot"]
-    worker = GaugeMetricFamily("gatewall_worker_policy_revision", "The policy a worker decides with.", labels=slots)
-    rejected = GaugeMetricFamily("gatewall_worker_policy_rejected", "1 while it refused a newer one.", labels=slots)
-    unconfirmed = _unconfirmed()
+    seen = family("gatewall_node_silence_seconds")
+    problem = family("gatewall_node_problem")
+    published = family("gatewall_node_policy_revision")
+    spooled = family("gatewall_spool_bytes")
+    lag = family("gatewall_log_lag_seconds")
+    worker = family("gatewall_worker_policy_revision")
+    rejected = family("gatewall_worker_policy_rejected")
+    unconfirmed = family("gatewall_policy_unconfirmed_seconds")
     for node in reported:
         name = _name_of(node)
         seen.add_metric([name], max(0.0, (at - node.seen_at).total_seconds()))
@@ -167,33 +158,25 @@ def _hosts(reported: list[Node], at: datetime) -> Iterator[Metric]:
     yield from (seen, problem, published, spooled, lag, worker, rejected, unconfirmed)
 
 
-def _unconfirmed() -> GaugeMetricFamily:
-    return GaugeMetricFamily(
-        "gatewall_policy_unconfirmed_seconds",
-        "Since the policy of a host was compared with the database and found to be the one in force.",
-        labels=["node"],
-    )
-
-
 def _name_of(node: Node) -> str:
     """Return the host's name, unless it is an address."""
     return f"node-{node.pk}" if parse_hop(node.name) else node.name
 
 
 def _people(at: datetime) -> Iterator[Metric]:
-    yield GaugeMetricFamily("gatewall_sessions", "Sessions that open anything.", accounts.number_of_live_sessions(at))
-    yield GaugeMetricFamily("gatewall_bans", "Automatic bans in force.", policies.number_of_bans(at))
+    yield gauge("gatewall_sessions", accounts.number_of_live_sessions(at))
+    yield gauge("gatewall_bans", policies.number_of_bans(at))
 
 
 def _policy(at: datetime) -> Iterator[Metric]:
-    yield GaugeMetricFamily("gatewall_policy_revision", "The policy as committed.", revisions.current().revision)
+    yield gauge("gatewall_policy_revision", revisions.current().revision)
     rules = policies.waf_rules().filter(enabled=True).count()
-    yield GaugeMetricFamily("gatewall_waf_rules", "WAF rules that are switched on.", rules)
-    waf = GaugeMetricFamily("gatewall_waf", "1 for the engine of the WAF and its mode.", labels=["engine", "mode"])
+    yield gauge("gatewall_waf_rules", rules)
+    waf = family("gatewall_waf")
     waf.add_metric(["re2", system_settings.current().waf_mode], 1)
     yield waf
     database = geo.describe(geo.in_use())
-    age = GaugeMetricFamily("gatewall_geo_database_age_seconds", "Since the geo database was built.", labels=[])
+    age = family("gatewall_geo_database_age_seconds")
     if database is not None:
         age.add_metric([], max(0.0, (at - database.built_at).total_seconds()))
     yield age
@@ -201,9 +184,7 @@ def _policy(at: datetime) -> Iterator[Metric]:
 
 def _lists(at: datetime) -> Iterator[Metric]:
     states = {"ok": 0, "failing": 0, "new": 0, "off": 0}
-    oldest = GaugeMetricFamily(
-        "gatewall_list_age_seconds", "Since the stalest of the lists that are fetched was fetched.", labels=[]
-    )
+    oldest = family("gatewall_list_age_seconds")
     ages = []
     for subscription in ListSubscription.objects.only("enabled", "failure", "succeeded_at", "created_at"):
         if not subscription.enabled:
@@ -212,7 +193,7 @@ def _lists(at: datetime) -> Iterator[Metric]:
         fetched_at = subscription.succeeded_at
         states["failing" if subscription.failure else "ok" if fetched_at else "new"] += 1
         ages.append((at - (fetched_at or subscription.created_at)).total_seconds())
-    lists = GaugeMetricFamily("gatewall_lists", "Lists that are fetched, by what became of them.", labels=["state"])
+    lists = family("gatewall_lists")
     for state, number in states.items():
         lists.add_metric([state], number)
     if ages:

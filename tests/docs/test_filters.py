@@ -2,7 +2,6 @@
 
 import pytest
 
-from audit.event_kinds import EventKind
 from audit.events.filters import EVENT_FILTERS
 from audit.log.filters import FILTERS
 from audit.spool.secret_names import is_secret_name
@@ -51,13 +50,6 @@ def test_every_filter_of_the_security_events_is_documented_and_no_other():
     named = {name for row in rows("api.md", "## Security events") for name in words(row[0])}
 
     assert named == {*EVENT_FILTERS, "start_time", "end_time"}
-
-
-def test_every_kind_of_security_event_is_documented_with_its_severity_and_no_other():
-    table = rows("api.md", "| `count_min`, `count_max` | both ends are included |\n")
-    named = {kind: row[1] for row in table for kind in words(row[0])}
-
-    assert named == {kind.value: kind.severity.value for kind in EventKind}
 
 
 def test_words_that_are_said_to_be_masked_are_and_the_others_are_not():
