@@ -24,6 +24,7 @@ _PATHS: list[URLPattern | URLResolver] = [
     path("docs", Docs.as_view(), name="docs"),
     path("admin/", include("gatewall.console.urls")),
     path("admin/", admin.site.urls),
+    path("help/", include("gatewall.console.help.urls")),
 ]
 _PREFIX = f"{settings.ROOT_PATH.lstrip('/')}/" if settings.ROOT_PATH else ""
 

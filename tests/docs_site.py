@@ -1,4 +1,4 @@
-"""Hooks of mkdocs (mkdocs.yml): navigation from docs/README.md, the repository's root pages, an index of ADRs."""
+"""Hooks of mkdocs (mkdocs.yml): navigation from docs/README.md, the repository's root pages."""
 
 import os
 import re
@@ -14,7 +14,6 @@ DOCS = BASE / "docs"
 ROOT_PAGES = {f"{name}.md": f"{name}.md" for name in ("CHANGELOG", "CONTRIBUTING", "SECURITY", "README.zh-CN")}
 ROOT_PAGES["README.md"] = "about.md"
 """Pages of the repository's root, and their paths in the site; ``README.md`` there is docs/README.md."""
-ADRS = "adr/README.md"
 BOOSTS = {
     **dict.fromkeys(("how-to/", "providers/", "tutorial.md", "troubleshooting.md", "upgrade.md"), 3.0),
     **dict.fromkeys(("backup.md", "install.md", "geo.md", "configuration.md", "CONTRIBUTING.md"), 2.0),
@@ -24,18 +23,6 @@ BOOSTS = {
 _ROW = re.compile(r"\[([^\]]+)\]\(([^)#]+)\)")
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 _CODE = re.compile(r"^ *```.*?^ *```|(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL | re.MULTILINE)
-
-
-def adrs() -> str:
-    """Return the page that lists every ADR with its status and date."""
-    rows = ["# Decisions about the design", "", "| ADR | Status | Date |", "|---|---|---|"]
-    for path in sorted((DOCS / "adr").glob("[0-9]*.md")):
-        text = path.read_text()
-        title = text.partition("\n")[0].removeprefix("# ")
-        status = re.search(r"^Status: (\w+)", text, re.MULTILINE)
-        date = re.search(r"Date: ([\d-]+)", text)
-        rows.append(f"| [{title}]({path.name}) | {status[1] if status else ''} | {date[1] if date else ''} |")
-    return "\n".join(rows) + "\n"
 
 
 def navigation() -> list[Any]:
@@ -57,9 +44,7 @@ def _entries(page: str, text: str, seen: set[str]) -> list[Any]:
             continue
         seen.add(path)
         name = title.strip("`").removesuffix(".md")
-        within = (
-            _entries(path, adrs() if path == ADRS else (DOCS / path).read_text(), seen) if "/README" in path else []
-        )
+        within = _entries(path, (DOCS / path).read_text(), seen) if "/README" in path else []
         entries.append({name[:1].upper() + name[1:]: [path, *within] if within else path})
     return entries
 
@@ -71,10 +56,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
-    """Add the pages of the repository's root and the index of ADRs."""
+    """Add the pages of the repository's root."""
     for name, path in ROOT_PAGES.items():
         files.append(File.generated(config, path, abs_src_path=str(BASE / name)))
-    files.append(File.generated(config, ADRS, content=adrs()))
     return files
 
 

@@ -150,6 +150,7 @@ PARTS = {
             ("configuration.md", reference.ENVIRONMENT, reference.environment),
         )
     },
+    "the list of ADRs": ("adr/README.md", f"{reference.ADRS}|---|---|---|\n", r"(?:\| \[.*\n)*", reference.adrs),
     "the secrets in files": ("configuration.md", f"{reference.FILES}|---|---|\n", r"(?:\| `.*\n)*", reference.files),
 }
 """What is derived: its page, the text in front of it, what it looks like, and the function that writes it."""

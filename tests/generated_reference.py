@@ -48,6 +48,7 @@ ERRORS = "| Code | Status | Meaning |\n"
 METRICS = "| Metric | Type | Labels | What it says |\n"
 ENVIRONMENT = "| Variable | Default | Meaning | Bad value |\n"
 FILES = "| Instead of | |\n"
+ADRS = "| ADR | Status | Date |\n"
 
 
 def events() -> str:
@@ -147,6 +148,17 @@ _SECRETS = {
 def files() -> str:
     """Return a row for each secret that can come from a file."""
     return "".join(f"| `{name}` | `{name}{_FILE}` |\n" for name in env._SECRETS)
+
+
+def adrs() -> str:
+    """Return a row for each ADR: title, status, date."""
+    rows = ""
+    for path in sorted((DOCS / "adr").glob("[0-9]*.md")):
+        text = path.read_text()
+        status, date = re.search(r"^Status: (\w+)", text, re.MULTILINE), re.search(r"Date: ([\d-]+)", text)
+        title = text.partition("\n")[0].removeprefix("# ")
+        rows += f"| [{title}]({path.name}) | {status[1] if status else ''} | {date[1] if date else ''} |\n"
+    return rows
 
 
 def reasons() -> str:

@@ -122,7 +122,7 @@ tests of providers there say who may use them."""
 def patterns(resolver=None):
     for part in (resolver or get_resolver()).url_patterns:
         if isinstance(part, URLResolver):
-            if part.app_name not in {"admin", "console"}:  # tests/admin, tests/console
+            if part.app_name not in {"admin", "console", "help"}:  # tests/admin, tests/console
                 yield from patterns(part)
         elif isinstance(part, URLPattern):
             yield part

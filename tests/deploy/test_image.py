@@ -47,7 +47,7 @@ def test_every_package_of_the_program_is_copied():
         "deploy/compose/secrets/jwt-keys",
         "tests/conftest.py",
         "gatewall/__pycache__/env.cpython-311.pyc",
-        "docs/api.md",
+        "bench/all",
     ],
 )
 def test_nothing_else_gets_into_the_build_context(path):

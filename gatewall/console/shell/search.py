@@ -1,4 +1,4 @@
-"""Search of the console: pages, rows that their admin pages would find, an address, a decision.
+"""Search of the console: pages, rows that their admin pages would find, an address, a decision, documentation.
 
 Every query is bounded, and finds only what the user may see.
 """
@@ -16,6 +16,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from audit.models import AccessLog
+from gatewall.console.help.help_page import documents, url_of
 from gatewall.console.shell.navigation import registered, sidebar
 from gatewall.console.site import links
 from policies.models import AllowlistEntry, BlocklistEntry
@@ -52,7 +53,7 @@ def search(request: HttpRequest, text: str) -> list[Group]:
     """Return what is found, by kind; nothing for an empty text."""
     if not text:
         return []
-    groups = (_decision(text), _address(text), _pages(request, text), *_rows(request, text))
+    groups = (_decision(text), _address(text), _pages(request, text), *_rows(request, text), _help(text))
     return [group for group in groups if group and group.results]
 
 
@@ -95,6 +96,11 @@ def _pages(request: HttpRequest, text: str) -> Group:
         if words in link.label.lower()
     ]
     return Group(_("Pages"), found[:MAX_FOUND])
+
+
+def _help(text: str) -> Group:
+    found = documents.find(text, MAX_FOUND)
+    return Group(_("Help"), [Found(heading.text, url_of(heading.target), heading.page) for heading in found])
 
 
 def _rows(request: HttpRequest, text: str) -> Iterator[Group]:

@@ -5,6 +5,7 @@ from typing import Any
 from django import template
 from django.template import Context
 
+from gatewall.console.help import help_page
 from gatewall.console.shell import navigation
 
 register = template.Library()
@@ -18,11 +19,17 @@ def sidebar(context: Context) -> dict[str, Any]:
 
 @register.inclusion_tag("console/shell/breadcrumbs.html", takes_context=True)
 def breadcrumbs(context: Context) -> dict[str, Any]:
-    """Render the way to the page: section, item, row and title."""
+    """Render the way to the page (section, item, row and title), and the link to its help."""
     sections = navigation.sidebar(context["request"])
     section = next((each for each in sections if each.is_current), None)
     link = next((each for each in section.links if each.is_current), None) if section else None
     is_item = bool(link and link.url == context["request"].path)
     row = context.get("original") or context.get("object")
     last = "" if is_item else str(row) if row else str(context.get("title") or "")
-    return {"section": section.label if section else "", "link": link, "is_item": is_item, "last": last}
+    return {
+        "section": section.label if section else "",
+        "link": link,
+        "is_item": is_item,
+        "last": last,
+        "help": help_page.url_for(navigation.current_item(context["request"])),
+    }

@@ -1,0 +1,47 @@
+"""Which page of the documentation explains which page of the console, by the item of the sidebar."""
+
+from collections.abc import Mapping
+
+START = "README.md"
+TOPICS: Mapping[str, str] = {
+    "": START,
+    "overview": "operator.md#overview",
+    "log": "operator.md#log",
+    "app-profiles": "app-profiles.md",
+    "suggested-rules": "operator.md#suggested-rules",
+    "who-can-enter": "operator.md#who-can-enter",
+    "first-site": "how-to/first-site.md",
+    "access-requests": "operator.md#access-requests",
+    "import": "operator.md#list-import",
+    "blast-radius": "operator.md#blast-radius",
+    "history": "operator.md#policy-history",
+    "plans": "how-to/plan-a-change.md",
+    "shadow": "operator.md#shadow-policy",
+    "backtests": "operator.md#backtest",
+    "explain": "operator.md#explain",
+    "doctor": "operator.md#proxy-doctor",
+    "accounts.apitoken": "api.md#api-tokens",
+    "accounts.identityprovider": "operator.md#identity-providers",
+    "accounts.passkey": "how-to/passkeys.md",
+    "accounts.totpdevice": "how-to/two-factor-path.md",
+    "accounts.user": "how-to/family-and-guests.md",
+    "audit.securityevent": "reference/events.md",
+    "gatewall.systemsettings": "configuration.md#system-settings",
+    "licensing.apptoken": "how-to/app-tokens.md",
+    "licensing.gittoken": "how-to/gitea.md",
+    "licensing.license": "how-to/api-for-machines.md",
+    "policies.accessrule": "access-rules.md",
+    "policies.allowlistentry": "how-to/README.md#apps-that-cannot-show-a-sign-in-page",
+    "policies.authorizeddomain": "how-to/first-site.md",
+    "policies.blocklistentry": "how-to/under-attack.md",
+    "policies.expectation": "policy-document.md#expectations",
+    "policies.geoblockrule": "geo.md",
+    "policies.grant": "how-to/grants.md",
+    "policies.group": "how-to/family-and-guests.md",
+    "policies.listsubscription": "operations.md#lists-that-are-fetched",
+    "policies.wafrule": "how-to/false-positive.md",
+    "webhooks.delivery": "webhooks.md#retries",
+    "webhooks.mail": "how-to/send-mail.md",
+    "webhooks.webhook": "webhooks.md",
+}
+"""Pages of the documentation, by view name or label of the model; the empty text is every other page."""
