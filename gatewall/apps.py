@@ -28,6 +28,7 @@ class GatewallConfig(AppConfig):
         from accounts import authentication, fresh_sign_in  # noqa: PLC0415
         from accounts.models import User  # noqa: PLC0415
         from audit.events import recording, revision_events  # noqa: PLC0415
+        from gatewall.admin.labels import translate_fields  # noqa: PLC0415
         from gatewall.api import caller  # noqa: PLC0415
         from gatewall.api.fresh_sign_in import register_check  # noqa: PLC0415
         from gatewall.install.checks import register_all  # noqa: PLC0415
@@ -48,5 +49,6 @@ class GatewallConfig(AppConfig):
         geo.look_up_with(lambda: sources_of(settings.CONFIG)[1])
         scopes.scoped_by(Group, User, AppToken, License)
         register_all()
+        translate_fields()
         gc.freeze()  # what is loaded stays: no later collection looks at it
         gc.enable()  # off since ``settings.py``

@@ -192,6 +192,7 @@ SIMPLE_JWT = {
 LANGUAGE_CODE = "en"
 LOCALE_PATHS = [BASE_DIR / "gatewall" / pages / "locale" for pages in ("portal", "console")]
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+FORMAT_MODULE_PATH = ["gatewall.console.formats"]
 USE_TZ = True
 TIME_ZONE = "UTC"
 

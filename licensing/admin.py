@@ -5,9 +5,12 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
+from audit.figures.used_rows import UsedRowsAdmin, use_columns
 from gatewall.api.service_admin import FreshForm, ShownOnceAdmin, actor
 from gatewall.credentials.machine import MachineToken
+from gatewall.engine.model import SubjectKind
 from licensing import services
 from licensing.models import AppToken, GitToken, License
 
@@ -42,8 +45,20 @@ class UserTokenForm(FreshForm):
 
 
 @admin.register(License)
-class LicenseAdmin(MachineCredentialAdmin):
-    list_display = ("name", "prefix", "is_active", "all_domains", "expires_at", "created_at", "created_by")
+class LicenseAdmin(UsedRowsAdmin, MachineCredentialAdmin):
+    use_kind = SubjectKind.LICENSE.value
+    uses, last_used = use_columns(use_kind, log_filter="subject", count=_("uses"), last=_("last used"))
+    list_display = (
+        "name",
+        "prefix",
+        "is_active",
+        "all_domains",
+        "uses",
+        "last_used",
+        "expires_at",
+        "created_at",
+        "created_by",
+    )
     list_filter = ("is_active", "all_domains")
     search_fields = ("name", "prefix", "remark")
     filter_horizontal = ("authorized_domains",)
@@ -78,8 +93,10 @@ class UserTokenAdmin(MachineCredentialAdmin):
 
 
 @admin.register(GitToken)
-class GitTokenAdmin(UserTokenAdmin):
-    list_display = ("name", "user", "prefix", "expires_at", "created_at", "created_by")
+class GitTokenAdmin(UsedRowsAdmin, UserTokenAdmin):
+    use_kind = SubjectKind.GIT_TOKEN.value
+    uses, last_used = use_columns(use_kind, count=_("uses"), last=_("last used"))
+    list_display = ("name", "user", "prefix", "uses", "last_used", "expires_at", "created_at", "created_by")
     fields = ("user", "name", "expires_at", "never_expires", *_RECORD)
 
     def issue_token(self, **values: Any) -> tuple[GitToken, MachineToken]:
@@ -87,8 +104,12 @@ class GitTokenAdmin(UserTokenAdmin):
 
 
 @admin.register(AppToken)
-class AppTokenAdmin(UserTokenAdmin):
-    list_display = ("name", "user", "prefix", "all_domains", "expires_at", "created_at", "created_by")
+class AppTokenAdmin(UsedRowsAdmin, UserTokenAdmin):
+    use_kind = SubjectKind.APP_TOKEN.value
+    uses, last_used = use_columns(use_kind, count=_("uses"), last=_("last used"))
+    list_display = (
+        *("name", "user", "prefix", "all_domains", "uses", "last_used", "expires_at", "created_at", "created_by"),
+    )
     list_filter = ("all_domains",)
     filter_horizontal = ("authorized_domains",)
     fields = (

@@ -4,11 +4,14 @@ New texts are left empty for a translator; tests/unit/test_translations.py fails
 """
 
 import ast
+import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import django
 import polib
+from django.utils import translation
 from django.utils.translation.template import templatize
 
 from audit.spool.records import FIELDS
@@ -84,6 +87,11 @@ def _read(name: str) -> Iterator[tuple[str, Message]]:
     for place, texts in DATA.get(name, {}).items():
         for text in texts:
             yield place, (text, "")
+    if name == "console":
+        from gatewall.admin import labels  # noqa: PLC0415 - after django.setup()
+
+        for text in labels.texts():
+            yield "gatewall/admin/labels.py", (text, "")
 
 
 def update(catalogue: polib.POFile, name: str) -> None:
@@ -101,6 +109,9 @@ def update(catalogue: polib.POFile, name: str) -> None:
 
 def main() -> None:
     """Write django.po and django.mo of each."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+    django.setup()
+    translation.activate("en")
     for name, path in CATALOGUES.items():
         catalogue = polib.pofile(str(path))
         update(catalogue, name)

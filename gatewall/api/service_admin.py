@@ -14,6 +14,7 @@ from django.db import models, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 from gatewall.api.fresh_sign_in import is_fresh, require_fresh_sign_in
 from gatewall.api.request_notes import REFUSAL, RequestNote
@@ -81,7 +82,19 @@ class RowsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]  # no
 
 
 class MomentField(forms.SplitDateTimeField):
-    """A date and time in the years that the API accepts."""
+    """A date and time in UTC, in the years that the API accepts; browsers show their own pickers."""
+
+    def __init__(self, **options: Any) -> None:
+        day: dict[str, Any] = {"type": "date", "aria-label": _("Day")}
+        time: dict[str, Any] = {"type": "time", "step": "1", "aria-label": _("Time")}
+        options["widget"] = forms.SplitDateTimeWidget(
+            date_attrs=day,
+            time_attrs=time,
+            date_format="%Y-%m-%d",
+            time_format="%H:%M:%S",
+        )
+        super().__init__(**options)
+        self.help_text = self.help_text or _("In UTC.")
 
     def compress(self, data_list: Any) -> Any:
         moment = super().compress(data_list)

@@ -3,7 +3,7 @@
 from django.urls import URLPattern, path
 
 from gatewall.console.backtest import backtest_pages, blast_radius
-from gatewall.console.explain import explain_pages, who_can_enter_page
+from gatewall.console.explain import explain_pages, site_page, who_can_enter_page
 from gatewall.console.log import log_page, saved_views
 from gatewall.console.plan import plan_pages
 from gatewall.console.policy import (
@@ -17,7 +17,7 @@ from gatewall.console.policy import (
     waf_report_page,
 )
 from gatewall.console.shell import search_page
-from gatewall.console.site import dashboard_page, doctor_page, first_site_page
+from gatewall.console.site import dashboard_page, doctor_page, first_site_page, system_pages
 
 app_name = "console"
 urlpatterns: list[URLPattern] = [
@@ -41,6 +41,8 @@ urlpatterns: list[URLPattern] = [
     path("plan/", plan_pages.PlansPage.as_view(), name="plans"),
     path("plan/export/", plan_pages.ExportPage.as_view(), name="policy-export"),
     path("plan/<int:pk>/", plan_pages.PlanPage.as_view(), name="plan"),
+    path("site/", site_page.SiteOfHost.as_view(), name="site-of-host"),
+    path("domains/<int:pk>/", site_page.SitePage.as_view(), name="site"),
     path("domains/<int:pk>/waf/", waf_report_page.WafReportPage.as_view(), name="waf-report"),
     path("shadow/", shadow_page.ShadowPage.as_view(), name="shadow"),
     path("access-requests/", access_requests_page.AccessRequests.as_view(), name="access-requests"),
@@ -50,5 +52,7 @@ urlpatterns: list[URLPattern] = [
     path("history/<int:number>/confirm/", history_pages.Confirmation.as_view(), name="confirmation"),
     path("import/", import_page.ImportList.as_view(), name="import"),
     path("first-site/", first_site_page.FirstSite.as_view(), name="first-site"),
+    path("hosts/", system_pages.Hosts.as_view(), name="hosts"),
+    path("backup/", system_pages.Backup.as_view(), name="backup"),
     path("doctor/", doctor_page.Doctor.as_view(), name="doctor"),
 ]

@@ -141,14 +141,14 @@ class Indicators:
 
 def signs(at: datetime, window: Window) -> Indicators:
     """Return the indicators at ``at``; counts are over the window."""
-    hosts, head = list(Node.objects.all()), revisions.head()
+    rows, head = list(Node.objects.all()), revisions.head()
     now = nodes.database_now()
-    backlog = log_backlog(hosts, now)
+    backlog = log_backlog(rows, now)
     database = geo.describe(geo.in_use())
     failed_mails, waiting_mails = webhooks.number_of_unsent_mails(window.start, window.end)
     return Indicators(
         revision=head.revision,
-        nodes=[_node(node, head.revision, now) for node in hosts],
+        nodes=[_node(node, head.revision, now) for node in rows],
         lag_seconds=backlog["lag_seconds"],
         spooled_bytes=int(backlog["spooled"] or 0),
         gaps=_gaps(window),
@@ -161,6 +161,12 @@ def signs(at: datetime, window: Window) -> Indicators:
         failed_mails=failed_mails,
         waiting_mails=waiting_mails,
     )
+
+
+def hosts() -> list[NodeIndicator]:
+    """Return the indicator of each host, by name."""
+    revision, now = revisions.head().revision, nodes.database_now()
+    return [_node(node, revision, now) for node in Node.objects.all()]
 
 
 def log_backlog(nodes: Sequence[Node], at: datetime) -> dict[str, float | None]:

@@ -229,17 +229,6 @@ class SettingsColumns(models.Model):
         abstract = True
 
 
-GROUPS = {
-    "Decision": "authorized_domains_mode",
-    "Sign-in and API": "session_hours",
-    "Access log and events": "access_log_retention_days",
-    "Detectors": "auto_ban_mode",
-    "Webhooks": "webhook_incident_minutes",
-    "Mail": "account_notices",
-    "Audit and stale policy": "audit_mode",
-    "Visitors": "recovery_local_only",
-}
-"""The groups of settings in the admin, each with its first setting."""
 _BOUNDED_BY_DATABASE = (
     "stale_policy_seconds",
     "access_log_retention_days",

@@ -35,21 +35,24 @@ class Suggestions:
     found: list[Suggestion]
 
 
-def suggestions_for(domain: str, start: datetime, end: datetime) -> Suggestions:
-    """Return the suggested rules for a registered domain from its requests from ``start`` (inclusive) to ``end``."""
+def suggestions_for(domain: str, start: datetime, end: datetime, *, most: int = MAX_ROWS) -> Suggestions:
+    """Return the suggested rules for a registered domain from its requests from ``start`` (inclusive) to ``end``.
+
+    They rest on at most ``most`` requests.
+    """
     rows = AccessLog.objects.filter(at__gte=start, at__lt=end, reason__in=_FOR_WANT_OF_A_CREDENTIAL)
     rows = rows.filter(host__endswith=domain[1:]) if domain.startswith("*.") else rows.filter(host=domain)
     columns = ("decision_id", "at", "client_ip", "method", "path", "user_agent", "host")
-    newest = rows.order_by(*keyset.NEWEST_FIRST).values_list(*columns)[: MAX_ROWS + 1]
+    newest = rows.order_by(*keyset.NEWEST_FIRST).values_list(*columns)[: most + 1]
     domains = DomainTable(policy_source.domains())
     requests, read = [], 0
     for decision_id, at, client, method, path, user_agent, host in newest.iterator():
         read += 1
         registered = domains.match(Host(host))
-        if read <= MAX_ROWS and registered is not None and registered.name == domain:
+        if read <= most and registered is not None and registered.name == domain:
             shown = _as_rule_path(path)
             requests.append(RefusedRequest(str(decision_id), at.timestamp(), client, method, path, shown, user_agent))
-    return Suggestions(domain, start, end, len(requests), read <= MAX_ROWS, suggestions(requests))
+    return Suggestions(domain, start, end, len(requests), read <= most, suggestions(requests))
 
 
 def _as_rule_path(path: str) -> str | None:

@@ -6,8 +6,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
-from django.db.models import OuterRef, QuerySet, Subquery, Value
-from django.db.models.functions import Coalesce
+from django.db.models import QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
@@ -15,7 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from audit.models import UseCount
+from audit.figures.used_rows import UsedRowsAdmin, use_columns
 from gatewall.api.service_admin import MomentField, ServiceForm
 from gatewall.api.translation import messages_of, translated
 from gatewall.engine.access_rules.rules import RuleCredential
@@ -37,8 +36,6 @@ _METHODS = (
     *("PROPFIND", "PROPPATCH", "REPORT", "SEARCH", "MKCOL", "MKCALENDAR", "COPY", "MOVE", "LOCK", "UNLOCK"),
 )
 _DISABLED = mark_safe(" disabled")
-_DAY: dict[str, Any] = {"type": "date", "aria-label": _("Day")}
-_TIME: dict[str, Any] = {"type": "time", "step": "1", "aria-label": _("Time")}
 _MOST_TO_CHOOSE = 500
 """With more users than this, their names are typed."""
 
@@ -99,17 +96,7 @@ class AccessRuleForm(ServiceForm):
     time_zone = forms.ChoiceField(
         choices=lambda: [(name, name) for name in sorted(time_zones())], initial="UTC", label=_("Time zone")
     )
-    expires_at = MomentField(
-        required=False,
-        label=_("Expires at"),
-        widget=forms.SplitDateTimeWidget(
-            date_attrs=_DAY,
-            time_attrs=_TIME,
-            date_format="%Y-%m-%d",
-            time_format="%H:%M:%S",
-        ),
-        help_text=_("In UTC."),
-    )
+    expires_at = MomentField(required=False, label=_("Expires at"))
     credential_kinds = _boxes([(kind.value, kind.value) for kind in RuleCredential], label=_("Kinds of credentials"))
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -120,10 +107,12 @@ class AccessRuleForm(ServiceForm):
 
 
 @admin.register(AccessRule)
-class AccessRuleAdmin(PolicyAdmin):
+class AccessRuleAdmin(UsedRowsAdmin, PolicyAdmin):
     resource = resources.ACCESS_RULES
+    use_kind = resource.logged_as
+    hits, last_hit = use_columns(use_kind, log_filter="decided_by")
     form = AccessRuleForm
-    list_display = ("place", "name", "access", "enabled", "conditions", "hits")
+    list_display = ("place", "name", "access", "enabled", "conditions", "hits", "last_hit")
     list_display_links = ("name",)
     list_filter = ("enabled", "access", "domains")
     search_fields = ("name", "remark")
@@ -155,10 +144,9 @@ class AccessRuleAdmin(PolicyAdmin):
         return super().formfield_for_manytomany(db_field, request, **{**options, "widget": _pick()})
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AccessRule]:
-        uses = UseCount.objects.filter(kind=self.resource.logged_as, row_id=OuterRef("pk")).values("count")
         rows: QuerySet[AccessRule] = super().get_queryset(request).prefetch_related("domains", "groups", "users")
         last = AccessRule.objects.order_by("-position").values("position")[:1]
-        return rows.annotate(number_of_hits=Coalesce(Subquery(uses), Value(0)), last_position=Subquery(last))
+        return rows.annotate(last_position=Subquery(last))
 
     def get_urls(self) -> list[URLPattern]:
         move = path("<int:pk>/move/", self.admin_site.admin_view(self.move_view), name="policies_accessrule_move")
@@ -203,8 +191,3 @@ class AccessRuleAdmin(PolicyAdmin):
     def conditions(self, rule: AccessRule) -> SafeString:
         texts = conditions_of(rule) or [gettext("everything")]
         return format_html_join("", '<span class="rule-condition">{}</span> ', [(text,) for text in texts])
-
-    @admin.display(description=_("hits"))
-    def hits(self, rule: Any) -> int:
-        number: int = rule.number_of_hits
-        return number

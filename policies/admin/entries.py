@@ -13,6 +13,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from audit.figures.used_rows import UsedRowsAdmin, use_columns
 from gatewall.api.caller import caller_of
 from gatewall.api.service_admin import ServiceAdmin, ServiceForm, actor, forced
 from gatewall.api.translation import translated
@@ -95,10 +96,12 @@ class CountryForm(ServiceForm):
 
 
 @admin.register(BlocklistEntry)
-class BlocklistAdmin(PolicyAdmin):
+class BlocklistAdmin(UsedRowsAdmin, PolicyAdmin):
     resource = resources.BLOCKLIST
+    use_kind = resource.logged_as
+    hits, last_hit = use_columns(use_kind, log_filter="decided_by")
     form = BlocklistForm
-    list_display = ("network", "source", "remark", "expires_at", *_RECORD)
+    list_display = ("network", "source", "remark", "hits", "last_hit", "expires_at", *_RECORD)
     list_filter = ("source",)
     search_fields = ("network", "remark")
     readonly_fields = ("source", *_RECORD)
@@ -106,11 +109,13 @@ class BlocklistAdmin(PolicyAdmin):
 
 
 @admin.register(AllowlistEntry)
-class AllowlistAdmin(PolicyAdmin):
+class AllowlistAdmin(UsedRowsAdmin, PolicyAdmin):
     resource = resources.ALLOWLIST
+    use_kind = resource.logged_as
+    hits, last_hit = use_columns(use_kind, log_filter="decided_by")
     form = NetworkForm
     delete_confirmation_template = CONFIRM
-    list_display = ("network", "domain", "inspect", "remark", "expires_at", *_RECORD)
+    list_display = ("network", "domain", "inspect", "remark", "hits", "last_hit", "expires_at", *_RECORD)
     list_filter = ("inspect", "domain")
     list_select_related = ("domain",)
     search_fields = ("network", "remark", "domain__name")
@@ -131,11 +136,16 @@ class AuthorizedDomainAdmin(PolicyAdmin):
     resource = resources.DOMAINS
     form = DomainForm
     delete_confirmation_template = CONFIRM
-    list_display = ("name", "access", "waf", "app_profiles", "remark", *_RECORD)
+    list_display = ("name", "site", "access", "waf", "app_profiles", "remark", *_RECORD)
     list_filter = ("access",)
     search_fields = ("name", "remark")
     readonly_fields = ("waf_monitor_until", "waf_monitoring", "app_profiles", *_RECORD)
     fields = ("name", "force", "access", "identity_headers", "remark", *readonly_fields)
+
+    @admin.display(description=_("Site"))
+    def site(self, domain: AuthorizedDomain) -> str:
+        """Return a link to the page about it: who may enter, its rules, and its requests."""
+        return format_html('<a href="{}">{}</a>', reverse("console:site", args=[domain.pk]), _("at a glance"))
 
     @admin.display(description=_("WAF"))
     def waf(self, domain: AuthorizedDomain) -> str:
@@ -173,10 +183,12 @@ class AuthorizedDomainAdmin(PolicyAdmin):
 
 
 @admin.register(GeoBlockRule)
-class GeoBlockRuleAdmin(PolicyAdmin):
+class GeoBlockRuleAdmin(UsedRowsAdmin, PolicyAdmin):
     resource = resources.COUNTRIES
+    use_kind = resource.logged_as
+    hits, last_hit = use_columns(use_kind, log_filter="decided_by")
     form = CountryForm
-    list_display = ("country_code", "country_name", "remark", *_RECORD)
+    list_display = ("country_code", "country_name", "remark", "hits", "last_hit", *_RECORD)
     search_fields = ("country_code", "remark")
     readonly_fields = ("country_name", *_RECORD)
     fields = ("country_code", "remark", *readonly_fields)

@@ -8,6 +8,7 @@ from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
+from audit.figures.used_rows import UsedRowsAdmin, use_columns
 from gatewall.api.service_admin import ServiceForm
 from policies import resources
 from policies.admin.entries import PolicyAdmin
@@ -40,10 +41,22 @@ class GrantForm(ServiceForm):
 
 
 @admin.register(Grant)
-class GrantAdmin(PolicyAdmin):
+class GrantAdmin(UsedRowsAdmin, PolicyAdmin):
     resource = resources.GRANTS
+    use_kind = resource.logged_as
+    hits, last_hit = use_columns(use_kind, log_filter="decided_by")
     form = GrantForm
-    list_display = ("user", "domain", "path_prefix", "expires_at", "reason", "created_at", "created_by")
+    list_display = (
+        "user",
+        "domain",
+        "path_prefix",
+        "expires_at",
+        "reason",
+        "hits",
+        "last_hit",
+        "created_at",
+        "created_by",
+    )
     list_filter = ("domain",)
     list_select_related = ("user", "domain")
     search_fields = ("user__username", "domain__name", "reason")

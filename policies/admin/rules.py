@@ -1,19 +1,14 @@
 """Django admin pages of WAF rules."""
 
 import re
-from datetime import datetime
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
-from django.utils.html import format_html
-from django.utils.translation import gettext_lazy as _
 
-from audit.figures.used_resources import hits_of, last_hit_of, note_uses
+from audit.figures.used_rows import UsedRowsAdmin, use_columns
 from gatewall.api.service_admin import ServiceForm, actor
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Target
@@ -74,21 +69,11 @@ class WafRuleForm(ServiceForm):
         return [] if value is None else value
 
 
-_KIND = resources.WAF_RULES.logged_as
-
-
-class RulesWithHits(ChangeList):
-    """A page of rules with their hits, which one query reads."""
-
-    def get_results(self, request: HttpRequest) -> None:
-        super().get_results(request)
-        self.result_list = list(self.result_list)
-        note_uses(_KIND, self.result_list)
-
-
 @admin.register(WafRule)
-class WafRuleAdmin(PolicyAdmin):
+class WafRuleAdmin(UsedRowsAdmin, PolicyAdmin):
     resource = resources.WAF_RULES
+    use_kind = resource.logged_as
+    hits, last_hit = use_columns(use_kind, log_filter="rule_id")
     form = WafRuleForm
     list_display = (
         *("name", "category", "severity", "score", "action", "enabled"),
@@ -125,20 +110,6 @@ class WafRuleAdmin(PolicyAdmin):
         """Change the selected rules in one revision."""
         changed = change_waf_rules(queryset, actor=actor(request), **values)
         self.message_user(request, f"{changed} of {queryset.count()} rules changed", messages.SUCCESS)
-
-    def get_changelist(self, request: HttpRequest, **options: Any) -> type[ChangeList]:
-        return RulesWithHits
-
-    @admin.display(description=_("hits"), ordering=hits_of(_KIND))
-    def hits(self, rule: Any) -> int | str:
-        """Return how often the rule matched, with a link to those requests in the log."""
-        number: int = rule.use.count
-        return format_html('<a href="{}?rule_id={}">{}</a>', reverse("console:log"), rule.pk, number) if number else 0
-
-    @admin.display(description=_("last hit"), ordering=last_hit_of(_KIND), empty_value="-")
-    def last_hit(self, rule: Any) -> datetime | None:
-        moment: datetime | None = rule.use.last_at
-        return moment
 
     @admin.display(description="built-in", boolean=True)
     def is_builtin(self, rule: WafRule) -> bool:

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.django_db
 CONSOLE = (
     *("dashboard", "log", "explain", "who-can-enter", "backtest", "blast-radius", "history", "import"),
     *("first-site", "doctor", "suggested-rules", "shadow", "plan", "app-profiles", "search", "access-requests"),
+    *("site", "hosts", "backup"),
 )
 WRITES = {"add", "delete"}
 

@@ -14,6 +14,7 @@ TABLES = {
     "gatewall/engine/access_steps.py",
     "gatewall/engine/model.py",
     "gatewall/models/settings.py",
+    "gatewall/admin/settings_words.py",
     "gatewall/engine/snapshot.py",
 }
 MOST_STEPS, MOST_REASONS, MOST_SETTINGS = 1, 7, 8

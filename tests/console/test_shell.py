@@ -3,6 +3,7 @@
 import re
 import uuid
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,9 +11,12 @@ import pytest
 from django.conf import settings
 from django.contrib import admin
 from django.urls import reverse
+from django.utils import timezone
 
 from gatewall.console.shell import navigation
 from gatewall.console.urls import urlpatterns
+from gatewall.models import Node
+from gatewall.policy import revisions
 from licensing import services as licensing
 from policies import services as policies
 
@@ -65,6 +69,52 @@ def test_every_kind_of_page_has_the_sidebar_with_its_own_item_marked(pages, bob)
     for path, item in expected.items():
         marked = re.findall(r'<a href="([^"]+)" aria-current="page"', sidebar_of(pages.get(path)))
         assert marked == [item], path
+
+
+@pytest.mark.parametrize(
+    ("section", "label", "path"),
+    [
+        ("Protection", "Bans", "/policies/blocklistentry/?source=auto-ban"),
+        ("Policy", "Policy document", "/plan/?document=current"),
+    ],
+)
+def test_a_shortcut_leads_to_a_part_of_a_page_and_is_marked_there_alone(pages, section, label, path):
+    shown = pages.get(path)
+    marked = re.findall(r'<a href="([^"]+)" aria-current="page">([^<]+)', sidebar_of(shown))
+
+    assert shown.status_code == 200
+    assert marked == [(f"/wall/admin{path}", label)]
+    assert section in re.search(r'<ol class="breadcrumbs">.*?</ol>', shown.content.decode(), re.DOTALL)[0]
+
+
+def test_the_waf_settings_are_a_group_of_the_settings(pages):
+    (url,) = [link for link in links_of(sidebar_of(pages.get("/"))) if link.endswith("#waf")]
+
+    assert 'id="waf"' in pages.client.get(url).content.decode()
+
+
+def test_hosts_show_what_is_wrong_and_what_to_do(pages):
+    seen = {"revision": revisions.current().revision, "unconfirmed_seconds": 0.0}
+    workers = [{"pid": 7, "revision": seen["revision"], "rejected": ""}]
+    Node.objects.create(name="one", seen_at=timezone.now(), workers=workers, **seen)
+    Node.objects.create(name="two", seen_at=timezone.now() - timedelta(hours=1), problem="disk is full", **seen)
+    rejected = [{"pid": 8, "revision": 0, "rejected": "bad signature"}]
+    Node.objects.create(name="three", seen_at=timezone.now(), workers=rejected, **seen)
+    advice = {host.node.name: list(map(str, words)) for host, words in pages.get("/hosts/").context["hosts"]}
+    html = pages.get("/hosts/").content.decode()
+
+    assert advice["one"] == []
+    assert "Start Gatewall on it" in advice["two"][0]
+    assert len(advice["three"]) == 2
+    assert "disk is full" in html
+    assert "bad signature" in html
+
+
+def test_the_backup_page_names_the_commands(pages):
+    html = pages.get("/backup/").content.decode()
+
+    assert "gatewall backup /srv" in html
+    assert "gatewall restore /srv" in html
 
 
 def test_a_page_of_a_row_says_where_it_is(pages):

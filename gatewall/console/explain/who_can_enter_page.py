@@ -15,14 +15,14 @@ from gatewall.whatif.who_can_enter import NotReadable, who_can_enter
 from gatewall.whatif.who_can_enter_view import Asked
 from policies.models import AuthorizedDomain
 
-_ASKED = {
+ASKED = {
     Access.PUBLIC: _("nothing: open to everybody"),
     Access.AUTHENTICATED: _("a sign-in"),
     Access.TWO_FACTOR: _("a second factor"),
     Access.PHISHING_RESISTANT: _("a passkey"),
     Access.DENIED: _("refused"),
 }
-_OUTCOMES = {Effect.ALLOW: _("enters"), Effect.CHALLENGE: _("is asked to sign in"), Effect.DENY: _("is refused")}
+OUTCOMES = {Effect.ALLOW: _("enters"), Effect.CHALLENGE: _("is asked to sign in"), Effect.DENY: _("is refused")}
 _MOST_HOSTS = 500
 
 
@@ -69,8 +69,8 @@ def _shown(entry: Entry) -> dict[str, Any]:
         "id": entry.id,
         "name": entry.name,
         "state": entry.effect.value,
-        "outcome": _OUTCOMES.get(entry.effect, entry.effect.value),
-        "asked": _ASKED[entry.access],
+        "outcome": OUTCOMES.get(entry.effect, entry.effect.value),
+        "asked": ASKED[entry.access],
         "rule": entry.rule,
         "why": translated(entry.reason.words),
     }

@@ -7,6 +7,7 @@ section of its app, so a new admin page is in the sidebar without a change here.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import parse_qsl
 
 from django.apps import apps
 from django.contrib import admin
@@ -15,6 +16,8 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
+
+from policies.models import AUTO_BAN
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +34,36 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
+class Shortcut:
+    """An item that leads to a part of another page: some of its rows (``query``), or a heading (``fragment``)."""
+
+    view: str
+    label: Promise
+    query: str = ""
+    fragment: str = ""
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def url(self) -> str:
+        ends = (sign + text for sign, text in (("?", self.query), ("#", self.fragment)) if text)
+        return "".join((reverse(self.view, args=self.arguments), *ends))
+
+    def is_shown(self, request: HttpRequest) -> bool:
+        """Return whether the page shows the rows of this shortcut."""
+        wanted = parse_qsl(self.query)
+        is_there = request.path == reverse(self.view, args=self.arguments)
+        return bool(wanted) and is_there and all(request.GET.get(name) == value for name, value in wanted)
+
+
+Item = Page | Shortcut | str
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
-    """A group of items. ``items`` are pages and labels of models; models of ``apps`` that no section names follow."""
+    """A group of items: pages, shortcuts, labels of models. Models of ``apps`` that no section names follow."""
 
     label: Promise
-    items: tuple[Page | str, ...]
+    items: tuple[Item, ...]
     apps: tuple[str, ...] = ()
 
 
@@ -78,6 +106,8 @@ SECTIONS = (
             Page("import", _("Import a list")),
             "policies.geoblockrule",
             "policies.wafrule",
+            Shortcut("admin:gatewall_systemsettings_change", _("WAF settings"), fragment="waf", arguments=("1",)),
+            Shortcut("admin:policies_blocklistentry_changelist", _("Bans"), query=f"source={AUTO_BAN}"),
             Page("blast-radius", _("Blast radius")),
         ),
         ("policies",),
@@ -87,6 +117,7 @@ SECTIONS = (
         (
             Page("history", _("History"), ("history-revision", "confirmation")),
             Page("plans", _("Plan"), ("plan", "policy-export")),
+            Shortcut("console:plans", _("Policy document"), query="document=current"),
             Page("shadow", _("Shadow policy")),
             Page("backtests", _("Backtest"), ("backtest",)),
             Page("explain", _("Explain")),
@@ -95,14 +126,20 @@ SECTIONS = (
     ),
     Section(
         _("System"),
-        ("gatewall.systemsettings", Page("doctor", _("Proxy doctor")), "webhooks.webhook"),
+        (
+            "gatewall.systemsettings",
+            Page("doctor", _("Proxy doctor")),
+            "webhooks.webhook",
+            Page("hosts", _("Hosts")),
+            Page("backup", _("Backup")),
+        ),
         ("gatewall", "webhooks", "audit"),
     ),
 )
-_MODEL_OF_PAGE = {"waf-report": "policies.authorizeddomain"}
+_MODEL_OF_PAGE = {"waf-report": "policies.authorizeddomain", "site": "policies.authorizeddomain"}
 """Operator pages about one row of a model."""
-NOT_PAGES = frozenset({"search"})
-"""Views that every page leads to."""
+NOT_PAGES = frozenset({"search", "site-of-host"})
+"""Views that are no pages of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +174,7 @@ def sidebar(request: HttpRequest) -> list[ShownSection]:
     return shown
 
 
-def items_of(section: Section) -> tuple[Page | str, ...]:
+def items_of(section: Section) -> tuple[Item, ...]:
     """Return the items of a section, with the models of its apps that no section names."""
     named = {item for each in (ALONE, *(each.items for each in SECTIONS)) for item in each}
     others = [label for label in registered() if label not in named and label.partition(".")[0] in section.apps]
@@ -145,10 +182,13 @@ def items_of(section: Section) -> tuple[Page | str, ...]:
 
 
 def current_item(request: HttpRequest) -> str:
-    """Return the view name or the label of the model that the page belongs to, else an empty text."""
+    """Return the URL of the shortcut, the view name or the label of the model that the page belongs to, or ""."""
     match = request.resolver_match
     if match is None or match.url_name is None:
         return ""
+    shortcuts = (item for item in _all_items() if isinstance(item, Shortcut))
+    if shortcut := next((each for each in shortcuts if each.is_shown(request)), None):
+        return shortcut.url
     if match.namespace == "console":
         pages = (item for item in _all_items() if isinstance(item, Page))
         found = next((page.view for page in pages if match.url_name in page.views), "")
@@ -158,7 +198,7 @@ def current_item(request: HttpRequest) -> str:
     return label if label in registered() else ""
 
 
-def _all_items() -> Iterator[Page | str]:
+def _all_items() -> Iterator[Item]:
     yield from ALONE
     for section in SECTIONS:
         yield from items_of(section)
@@ -172,13 +212,15 @@ def registered() -> "dict[str, admin.ModelAdmin[Any]]":
 
 def _links(
     request: HttpRequest,
-    items: Sequence[Page | str],
+    items: Sequence[Item],
     pages: "dict[str, admin.ModelAdmin[Any]]",
     current: str,
 ) -> Iterator[Link]:
     for item in items:
         if isinstance(item, Page):
             yield Link(str(item.label), reverse(f"console:{item.view}"), item.view == current)
+        elif isinstance(item, Shortcut):
+            yield Link(str(item.label), item.url, item.url == current)
         elif item in pages and pages[item].has_view_or_change_permission(request):
             options = pages[item].opts
             url = reverse(f"admin:{options.app_label}_{options.model_name}_changelist")

@@ -23,7 +23,7 @@ def breadcrumbs(context: Context) -> dict[str, Any]:
     sections = navigation.sidebar(context["request"])
     section = next((each for each in sections if each.is_current), None)
     link = next((each for each in section.links if each.is_current), None) if section else None
-    is_item = bool(link and link.url == context["request"].path)
+    is_item = bool(link and (link.url == context["request"].path or context.get("is_single")))
     row = context.get("original") or context.get("object")
     last = "" if is_item else str(row) if row else str(context.get("title") or "")
     return {

@@ -1,0 +1,1 @@
+"""How the console writes times, by language."""

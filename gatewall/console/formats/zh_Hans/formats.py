@@ -1,0 +1,3 @@
+"""Formats of Django."""
+
+DATETIME_FORMAT = r"Y-m-d H:i:s \U\T\C"
