@@ -2,15 +2,30 @@
 
 say() { printf '%s\n' "$*"; }
 
-# find_python: sets $python to the first Python that is new enough.
+pythons="python3 /usr/bin/python3 python3.13 python3.12 python3.11 python3.14 python"
+# Distributions and official images compile Python with profile-guided optimization: Gatewall takes a quarter less CPU.
+probe='
+import importlib.util, sys, sysconfig
+optimized = sys.base_prefix == "/usr" or "--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or "")
+print("good" if optimized and importlib.util.find_spec("ensurepip") else "usable")
+sys.exit(sys.version_info < (3, 11))'
+
+# find_python: sets $python to $PYTHON, or else to the first optimized Python that is new enough, or else to the first
+# that is new enough.
 find_python() {
-    for python in "${PYTHON:-}" python3 python3.13 python3.12 python3.11 python3.14 python; do
-        if [ -n "$python" ] && "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+    usable=
+    for python in ${PYTHON:+"$PYTHON"} $pythons; do
+        kind=$("$python" -c "$probe" 2>/dev/null) || continue
+        if [ "$kind" = good ] || [ "$python" = "${PYTHON:-}" ]; then
             return
         fi
+        usable=${usable:-$python}
     done
-    say "Python 3.11 or newer is needed and was not found; install it, or name one with PYTHON=/path/to/python3." >&2
-    exit 2
+    python=$usable
+    if [ -z "$python" ]; then
+        say "Python 3.11 or newer is needed and was not found; install it, or name one with PYTHON=/path/to/python3." >&2
+        exit 2
+    fi
 }
 
 # make_environment FOLDER: creates the environment unless one of this Python works there.

@@ -176,3 +176,28 @@ def test_a_command_that_takes_no_argument_says_so(tmp_path):
 
     assert result.returncode == 2
     assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.parametrize(
+    ("named", "first", "second", "found"),
+    [
+        ("", "usable", "good", "second"),
+        ("", "usable", "usable", "first"),
+        ("", "good", "good", "first"),
+        ("first", "usable", "good", "first"),
+        ("", None, "usable", "second"),
+        ("", None, None, ""),
+    ],
+)
+def test_an_optimized_python_is_preferred_to_the_first_one_unless_one_is_named(tmp_path, named, first, second, found):
+    for name, kind in (("first", first), ("second", second)):
+        (tmp_path / name).write_text(f"#!/bin/sh\necho {kind}\n" if kind else "#!/bin/sh\nexit 1\n")
+        (tmp_path / name).chmod(0o755)
+    script = f'. {BASE}/bin/environment.sh; pythons="first second"; find_python; echo "$python"'
+
+    result = run(["sh", "-euc", script], "/", PATH=f"{tmp_path}:{os.environ['PATH']}", PYTHON=named)
+
+    assert result.stdout == (f"{found}\n" if found else "")
+    assert (result.returncode, "Python 3.11 or newer is needed" in result.stderr) == (
+        (0, False) if found else (2, True)
+    )
