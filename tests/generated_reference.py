@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from django.core.management import get_commands, load_command_class
@@ -80,7 +81,7 @@ def errors() -> str:
     )
 
 
-def _below(kind: type) -> Iterator[type]:
+def _below(kind: type[Any]) -> Iterator[type[Any]]:
     for each in kind.__subclasses__():
         yield each
         yield from _below(each)

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
-FAMILIES: dict[str, tuple[type[Metric], str, tuple[str, ...]]] = {
+FAMILIES: dict[str, tuple[type[Any], str, tuple[str, ...]]] = {
     "gatewall_decisions": (
         CounterMetricFamily,
         "Answers that are in the access log, since the installation.",

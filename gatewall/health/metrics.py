@@ -5,6 +5,7 @@ No label contains an address, a user or a path: label values are closed lists or
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import Metric
@@ -120,7 +121,7 @@ def _happened() -> Iterator[Metric]:
     yield banned
 
 
-def _latency(latency: Summary) -> Metric:
+def _latency(latency: Summary) -> Any:
     """Return the latency histogram; its sum is at most 10 % too large."""
     classes = sorted((int(key), number) for key, number in latency.counts.items())
     bounds = [round(bound * _MICRO) for bound in BUCKETS]

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.docs.links import BASE, PAGES, without_code
+from tests.docs.sentences import long_ones, sentences
 
 PACKAGES = ("gatewall", "accounts", "policies", "audit", "licensing", "webhooks")
 SOURCES = sorted(path for package in PACKAGES for kind in ("*.py", "*.html") for path in (BASE / package).rglob(kind))
@@ -19,6 +20,12 @@ WORDS = {
     ),
 }
 """Of pages, outside of code."""
+FOLLOWED = (
+    *("README.md", "CONTRIBUTING.md", "docs/README.md", "docs/tutorial.md", "docs/first-change.md", "docs/upgrade.md"),
+    *("docs/how-to/", "docs/providers/", "docs/contributing/", "docs/backup.md", "docs/geo.md"),
+)
+SHORT = [page for page in PAGES if page.parent.name != "adr" and page.name not in {"SECURITY.md", "CHANGELOG.md"}]
+"""Pages but the decisions, which are not edited."""
 RIDDLES = re.compile(
     r"[Tt]wice is once|waits? for a word|[Ww]hom only such|"
     r"ban of more than one client is nobody's|who waits for it asks|who lives is told|"
@@ -34,6 +41,27 @@ def test_a_page_is_in_plain_words(page):
     found = {rule: [" ".join(hit[0].split()) for hit in words.finditer(text)] for rule, words in WORDS.items()}
 
     assert {rule: hits for rule, hits in found.items() if hits} == {}
+
+
+def most(page):
+    """Return the share of long sentences that a page may have: none where a person follows it step by step."""
+    path = page.relative_to(BASE).as_posix()
+    return 0 if path.startswith(FOLLOWED) else 0.25 if path.startswith("docs/proxies/") else 0.09
+
+
+@pytest.mark.parametrize("page", SHORT, ids=lambda page: str(page.relative_to(BASE)))
+def test_sentences_are_short(page):
+    found = long_ones(page.read_text())
+
+    assert len(found) <= most(page) * len(list(sentences(page.read_text()))), "\n".join(found)
+
+
+def test_a_long_sentence_is_found_wherever_it_stands():
+    long = "Word " + "word " * 25 + "end."
+    short = "Word " + "word " * 23 + "end."
+
+    assert len(long_ones(f"# T\n{long} {short}\n\n* {long}\n| a | {long} |\n```sh\n{long}\n```\n")) == 3
+    assert long_ones(f"{short} {short}\n* {short}\n") == []
 
 
 def test_no_riddle_is_left_in_pages_and_program():

@@ -104,7 +104,7 @@ class Documents:
         title, _, text = self._text(name).partition("\n")
         markdown = _markdown()
         tokens = markdown.parse(text)
-        _name_headings(tokens)
+        _name_and_strip(tokens)
         for token in tokens:
             for child in token.children or ():
                 self._lead(child, PurePosixPath(name).parent)
@@ -133,10 +133,11 @@ def _normal(path: PurePosixPath) -> str:
     return "/".join(kept)
 
 
-def _name_headings(tokens: "list[Token]") -> None:
-    """Give each heading its anchor."""
+def _name_and_strip(tokens: "list[Token]") -> None:
+    """Give each heading its anchor, and no token a style."""
     seen: dict[str, int] = {}
     for token, inline in pairwise(tokens):
+        token.attrs.pop("style", None)  # how a column is aligned, which the content security policy forbids
         if token.type == "heading_open":
             name = slug(inline.content)
             seen[name] = seen.get(name, -1) + 1
