@@ -1,0 +1,26 @@
+"""docs/diagrams: each picture is of the text beside it, runs no script, asks no other host, and is on a page."""
+
+import re
+
+import pytest
+
+from tests.diagrams import FOLDER, mark
+from tests.docs.links import DOCS
+
+SOURCES = sorted(FOLDER.glob("*.d2"))
+PAGES = {page: page.read_text() for page in DOCS.rglob("*.md")}
+
+
+def test_the_flows_have_pictures():
+    assert {source.stem for source in SOURCES} >= {"architecture", "request", "policy", "spool", "sign-in"}
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
+def test_a_picture_is_current_and_shown(source):
+    picture = source.with_suffix(".svg")
+    text = picture.read_text()
+
+    assert text.endswith(mark(source)), "python -m tests.diagrams"
+    assert not re.search(r"<script|\son[a-z]+=|@import|url\((?!#|\"?data:)|href=\"http", text)
+    assert len(text) < 64 * 1024
+    assert [page for page, words in PAGES.items() if f"diagrams/{picture.name})" in words]
