@@ -20,8 +20,8 @@ from gatewall.gate.wsgi import AuthShim  # noqa: E402 - as above
 from gatewall.health import uptime  # noqa: E402 - as above
 from gatewall.kernel.env import Config  # noqa: E402 - Django first
 from gatewall.portal import first_run  # noqa: E402 - as above
+from gatewall.publication import standby  # noqa: E402 - as above
 from gatewall.publication.control_plane import live_tables, sources_of  # noqa: E402 - as above
-from gatewall.publication.standby import Standby  # noqa: E402 - as above
 from gatewall.snapshot.host_paths import policy_files, run_folder  # noqa: E402 - as above
 
 
@@ -37,7 +37,8 @@ first_run.announce()
 if agent is not None:
     agent.start()
 if uptime.is_served():
-    Standby(policy_files(settings.CONFIG), run_folder(settings.CONFIG.home)).start()
+    every_seconds = standby.EVERY_SECONDS if agent is None else standby.BESIDE_ITS_AGENT_SECONDS
+    standby.Standby(policy_files(settings.CONFIG), run_folder(settings.CONFIG.home), every_seconds).start()
     if gate.shadow is not None:
         ShadowFollower(
             policy_files(settings.CONFIG),

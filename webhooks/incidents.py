@@ -98,6 +98,11 @@ def witness(tallies: Sequence[Tally]) -> None:
         outbox.put(_beginning(seen, webhooks, incident) for incident, seen in _join(part, window))
 
 
+def are_open() -> bool:
+    """Return whether any incident is open, so that one may end."""
+    return Incident.objects.filter(open_key__isnull=False).exists()
+
+
 def close_ended(at: datetime, *, at_most: int = 200) -> int:
     """Close incidents that are over, each with a notice; return how many."""
     over = Incident.objects.filter(_is_over(at)).order_by("ends_at")

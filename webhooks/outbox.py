@@ -85,6 +85,11 @@ class _Capacity:
         return self._left[webhook_id] >= 0
 
 
+def is_waiting() -> bool:
+    """Return whether any delivery waits, due or not."""
+    return Delivery.objects.filter(status=DeliveryStatus.WAITING).exists()
+
+
 def claim(at: datetime, *, busy: Collection[int]) -> list[Claimed]:
     """Claim due deliveries, at most one per idle webhook; each is leased to one host."""
     due = Delivery.objects.filter(SCHEDULE.is_due(at), status=DeliveryStatus.WAITING, webhook__enabled=True)

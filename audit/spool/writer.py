@@ -27,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 _FOLDER_BYTES = 1024 * 1024 * 1024
 _SYNC_SECONDS = 0.2
+_REST_SECONDS = 1.0
+"""How long the thread rests while nothing is written; the next record ends it."""
 _CLOSE_SECONDS = 5.0
 """Limit, so that a hanging disk does not block the process's end."""
 _RETRY_SECONDS = 0.1  # do not retry a full disk for every request
@@ -60,6 +62,8 @@ class SpoolWriter:
         self._full: list[int] = []
         self._retry_at = 0.0
         self._stop = Event()
+        self._rests = False
+        self._written = Event()
         self._thread: Thread | None = None
         self._losses = LossCounter(folder, node)
 
@@ -107,6 +111,7 @@ class SpoolWriter:
 
     def close(self) -> None:
         self._stop.set()
+        self._written.set()
         if self._thread is not None:
             self._thread.join(_CLOSE_SECONDS)  # it may be creating an unneeded segment
         with self._lock:
@@ -135,6 +140,8 @@ class SpoolWriter:
         written = os.write(self._descriptor, frame)
         self._size += written
         self._unsynced = True
+        if self._rests:
+            self._written.set()
         if written != len(frame):
             # Nothing after a torn frame could be read, so end this segment.
             self._start_segment()
@@ -194,6 +201,15 @@ class SpoolWriter:
             self._sync_outside_lock()
             self._create_next()
             self._store_losses()
+            self._rest()
+
+    def _rest(self) -> None:
+        """Rest until the next record, for a while at most. A record that is written while this begins is not missed."""
+        self._written.clear()
+        self._rests = True
+        if not (self._unsynced or self._stop.is_set()):
+            self._written.wait(_REST_SECONDS)
+        self._rests = False
 
     def _create_next(self) -> None:
         """Create the next segment, outside of the lock, as it waits for the disk."""

@@ -21,6 +21,7 @@ from gatewall.agent.mail_sender import MailSender
 from gatewall.agent.refusal_watch import RefusalWatches
 from gatewall.agent.shadow_publisher import ShadowPublisher
 from gatewall.agent.webhook_sender import WebhookSender
+from gatewall.database.sqlite.changes import DatabaseChanges
 from gatewall.engine.snapshot import Version
 from gatewall.kernel.log_lines import ProblemLog
 from gatewall.policy import revisions
@@ -41,6 +42,9 @@ logger = logging.getLogger(__name__)
 _POLL_SECONDS = 0.5
 _VERIFY_SECONDS = 60.0
 _REPORT_EVERY = timedelta(seconds=1)
+_QUIET_REPORT_EVERY = timedelta(seconds=5)
+"""The same while the database has not changed for ``_QUIET_AFTER_SECONDS`` and no change waits for confirmation."""
+_QUIET_AFTER_SECONDS = 3.0
 _NICENESS = 5
 
 
@@ -49,7 +53,7 @@ class Agent:
 
     Each turn: publish, revert unconfirmed changes, report, clean up, sleep until notified or for 500 ms. Threads beside
     it ship the access log, fetch lists, send webhooks and mails, run backtests, publish the shadow policy and check
-    watched changes.
+    watched changes. On SQLite a turn reads the version only if the database has changed, and wakes the threads then.
     """
 
     def __init__(self, files: PolicyFiles, run: Path, node: str, shipper: LogShipper) -> None:
@@ -62,6 +66,10 @@ class Agent:
         self._node = node
         self._events = HostEvents(node, run)
         self._gaps = ConfirmationGaps(node, files.confirmations)
+        self._changes = DatabaseChanges()
+        self._head: Version | None = None
+        """The committed version; None if the database may have changed since it was read."""
+        self._awaits_confirmation = False
         self._published: Version | None = None
         self._stamp: Stamp | None = None
         self._log = ProblemLog(logger, "agent: ", "publishing again")
@@ -115,17 +123,22 @@ class Agent:
 
     def _maintain(self) -> None:
         """Revert, report and clean up. The agent publishes its own changes, in this turn or the next."""
-        if abs(timezone.now() - self._reported_at) >= _REPORT_EVERY:  # abs: the clock may be set back
+        if abs(timezone.now() - self._reported_at) >= self._report_every():  # abs: the clock may be set back
             if confirmation.revert_overdue(timezone.now()):
                 self._publish()
+            self._awaits_confirmation = confirmation.pending().exists()
             waf_monitoring.report_ended(timezone.now())
             self._report()
             self._reported_at = timezone.now()
         self._tidy()
 
+    def _report_every(self) -> timedelta:
+        is_quiet = self._changes.quiet_seconds() >= _QUIET_AFTER_SECONDS and not self._awaits_confirmation
+        return _QUIET_REPORT_EVERY if is_quiet else _REPORT_EVERY
+
     def _publish(self) -> None:
         published, asked_at = (self._published, self._stamp), elapsed()
-        is_published = published == (revisions.current(), self._files.stamp()) and not self._log.problem
+        is_published = published == (self._committed(), self._files.stamp()) and not self._log.problem
         verify = not 0 <= asked_at - self._verified_at < _VERIFY_SECONDS
         try:
             if is_published and not verify:
@@ -140,11 +153,22 @@ class Agent:
         if verify:
             self._verified_at = asked_at
 
+    def _committed(self) -> Version:
+        """Return the committed version; wake the threads if the database may have changed. Raises django.db.Error."""
+        if self._changes.look():
+            self._head = None
+            for loop in self._loops:
+                loop.wake()
+        if self._head is None:
+            self._head = revisions.current()
+        return self._head
+
     def _report(self) -> None:
         for loop in self._loops:
             loop.keep_going()
         problem = self._log.problem or self._shipper.problem
-        report_node(self._node, self._files, self._run, problem, self._shipper.state())
+        with self._changes.uncounted():  # our own report is no news
+            report_node(self._node, self._files, self._run, problem, self._shipper.state())
         refused = [state.rejected for state in living_workers(workers_folder(self._run)) if state.rejected]
         if refused and refused != self._refused:
             self._verified_at = float("-inf")  # verify again: published files may be damaged

@@ -35,6 +35,9 @@ class BacktestRunner(Loop):
         if run is not None:
             self._supervise(run)
 
+    def _is_idle(self) -> bool:
+        return not runs.are_waiting()
+
     def _supervise(self, run: Backtest) -> None:
         claim = run.claim
         if claim is None:

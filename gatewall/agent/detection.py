@@ -56,6 +56,7 @@ class Watch:
         """By failed sign-in, how many of its count and of its marks the detectors have."""
         self._settled = 0
         self._scanned_at: datetime | None = None
+        self._skipped = False
 
     def observe(self, record: AccessRecord) -> None:
         """Feed a shipped access record to the detectors."""
@@ -69,9 +70,15 @@ class Watch:
         else:
             self._keep(self._detectors.probe(probe))
 
+    @property
+    def is_behind(self) -> bool:
+        """True if the next turn has something to do even if nothing new happens."""
+        return bool(self._verdicts) or self._skipped
+
     def turn(self, at: datetime) -> None:
         """Once a second: feed recent failed sign-ins to the detectors, and ban the detected clients."""
-        if self._scanned_at is not None and abs(at - self._scanned_at) < _EVERY:
+        self._skipped = self._scanned_at is not None and abs(at - self._scanned_at) < _EVERY
+        if self._skipped:
             return
         settings = system_settings.current()
         limits = _limits(settings)

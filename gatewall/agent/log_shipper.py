@@ -1,6 +1,7 @@
 """Thread that ships this host's spool to the database while its agent leads."""
 
 import logging
+import os
 import time
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -12,6 +13,7 @@ from audit.spool.segments import Looked, waiting_bytes
 from audit.storage import ingest, partitions, retention, shortening
 from gatewall.agent.detection import Watch
 from gatewall.agent.loop import Loop
+from gatewall.database.sqlite.changes import LONGEST_SECONDS
 from gatewall.database.sqlite.upkeep import Upkeep
 from gatewall.policy import system_settings
 from gatewall.publication.nodes import LogState
@@ -29,6 +31,17 @@ _POSITIONS = timedelta(days=30)
 """How long read positions of deleted files are kept after their last record."""
 
 
+def _files_of(spool: Path) -> frozenset[tuple[str, int, int]] | None:
+    """Return name, size and time of the last write of the spool's files; None if they cannot be read."""
+    try:
+        with os.scandir(spool) as entries:
+            return frozenset(
+                (each.name, status.st_size, status.st_mtime_ns) for each in entries for status in [each.stat()]
+            )
+    except OSError:
+        return None
+
+
 class LogShipper(Loop):
     """Ships the spool; hourly, deletes old rows in batches. Stopping waits for the current batch."""
 
@@ -43,6 +56,10 @@ class LogShipper(Loop):
         self._tidied_at: datetime | None = None
         self._complete_until: float | None = None
         self._looked: Looked = {}
+        self._before: frozenset[tuple[str, int, int]] | None = None
+        """The spool's files before the last turn: name, size and time of the last write."""
+        self._has_more = True
+        self._turned_at = float("-inf")
         self._upkeep = Upkeep()
         self._upkept_at = float("-inf")
         self._budget = shortening.Budget()
@@ -54,10 +71,22 @@ class LogShipper(Loop):
         return LogState(lag, waiting_bytes(self._spool, self._looked))
 
     def _pause(self) -> None:
+        """Rest until the next turn. While nothing is new, only the spool's files are looked at."""
         self._stop.wait(_RETRY_SECONDS if self.problem else self.every_seconds)
+        while not self._stop.is_set() and self._has_nothing_to_do():
+            self._stop.wait(self.every_seconds)
+
+    def _has_nothing_to_do(self) -> bool:
+        began = time.monotonic()
+        is_due = self.problem or self._has_more or self._news.is_set() or self._watch.is_behind
+        if is_due or began - self._turned_at >= LONGEST_SECONDS or _files_of(self._spool) != self._before:
+            return False
+        self._complete_until = began
+        return True
 
     def _work(self) -> None:
-        began = time.monotonic()
+        began = self._turned_at = time.monotonic()
+        self._before, self._has_more = _files_of(self._spool), True
         self.failing = "the access log is not shipped"
         shipped = ingest.ship(self._spool, self._looked, self._stop.is_set, self._watch.observe)
         self.failing = "the access log is not looked through"
@@ -72,6 +101,7 @@ class LogShipper(Loop):
             self._upkept_at = began
         if self._budget.is_due():
             self._shorten(timezone.now())
+        self._has_more = bool(shipped) or self._tidied_at is None or self._budget.is_due()
 
     def _tidy(self, at: datetime) -> None:
         if self._tidied_at is not None and abs(at - self._tidied_at) < _HOUSEKEEPING:  # abs: the clock may be set back

@@ -7,11 +7,16 @@ from threading import Event, Thread
 
 from django.db import Error, close_old_connections, connection
 
+from gatewall.database.sqlite.changes import LONGEST_SECONDS
 from gatewall.kernel.log_lines import ProblemLog
 
 
 class Loop:
-    """Base class of the agent's threads: subclasses implement ``_work``."""
+    """Base class of the agent's threads: subclasses implement ``_work``.
+
+    A turn follows ``every_seconds`` after the last one. A thread that has nothing to do (``_is_idle``) waits until the
+    agent tells it that the database has changed.
+    """
 
     name: str
     every_seconds: float
@@ -24,6 +29,7 @@ class Loop:
 
     def __init__(self) -> None:
         self._stop = Event()
+        self._news = Event()
         self._thread: Thread | None = None
         self._log = ProblemLog(logging.getLogger(type(self).__module__), "agent: ", self.recovered)
 
@@ -40,8 +46,13 @@ class Loop:
             yield
         finally:
             self._stop.set()
+            self._news.set()
             if self._thread is not None:
                 self._thread.join(self.join_seconds)
+
+    def wake(self) -> None:
+        """Have the next turn come soon: the database may have changed. Thread-safe."""
+        self._news.set()
 
     def keep_going(self) -> None:
         """Restart the thread after an unexpected exception, which Python wrote to stderr."""
@@ -65,6 +76,7 @@ class Loop:
     def _run(self) -> None:
         try:
             while not self._stop.is_set():
+                self._news.clear()
                 self.turn()
                 self._pause()
             self._finish()
@@ -74,8 +86,23 @@ class Loop:
     def _work(self) -> None:
         raise NotImplementedError
 
+    def _is_idle(self) -> bool:
+        """Return whether the next turn has nothing to do unless the database changes. Raises django.db.Error."""
+        return False
+
     def _pause(self) -> None:
+        self._rest()
+        if not self.problem and not self._stop.is_set() and self._is_surely_idle():
+            self._news.wait(LONGEST_SECONDS)
+
+    def _rest(self) -> None:
         self._stop.wait(self.every_seconds)
+
+    def _is_surely_idle(self) -> bool:
+        try:
+            return not self._news.is_set() and self._is_idle()
+        except Error:
+            return False
 
     def _finish(self) -> None:
         """Complete pending work after the last turn."""

@@ -55,6 +55,9 @@ class MailSender(Loop):
                 return
             self._send(mail)
 
+    def _is_idle(self) -> bool:
+        return settings.GATEWALL_MAIL_SERVER is None or not queue.is_waiting()
+
     def _send(self, mail: Mail) -> None:
         if not queue.is_wanted(mail):
             queue.discard(mail)

@@ -3,7 +3,7 @@
 from django.utils import timezone
 
 from gatewall.agent.loop import Loop
-from gatewall.whatif.refusal_watch import RefusalWatcher
+from gatewall.whatif.refusal_watch import RefusalWatcher, open_watches
 
 
 class RefusalWatches(Loop):
@@ -18,6 +18,9 @@ class RefusalWatches(Loop):
     def __init__(self) -> None:
         super().__init__()
         self._watcher = RefusalWatcher()
+
+    def _is_idle(self) -> bool:
+        return not open_watches().exists()
 
     def _work(self) -> None:
         self._watcher.check(timezone.now())

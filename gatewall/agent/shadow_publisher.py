@@ -63,6 +63,9 @@ class ShadowPublisher(Loop):
         self._publish(shadow)
         services.report(shadow.key, self._node, timezone.now(), read_reports(self._reports))
 
+    def _is_idle(self) -> bool:
+        return services.current() is None and self._files.overlay_stamp() is None
+
     def _publish(self, shadow: ShadowPolicy) -> None:
         manifest, overlay = self._files.in_force(), self._overlay()
         if manifest is None or not manifest.is_of_this_release:

@@ -44,7 +44,10 @@ class WebhookSender(Loop):
             self._busy.add(claimed.webhook_id)
             Thread(target=self._attempt, args=[claimed], name="webhook", daemon=True).start()
 
-    def _pause(self) -> None:
+    def _is_idle(self) -> bool:
+        return not self._busy and not outbox.is_waiting() and not incidents.are_open()
+
+    def _rest(self) -> None:
         self.wait(self.every_seconds)
 
     def _finish(self) -> None:

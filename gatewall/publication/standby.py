@@ -19,16 +19,19 @@ from gatewall.snapshot.notification import AgentLock, StandbyLock
 
 logger = logging.getLogger(__name__)
 
-_EVERY_SECONDS = 0.25
+EVERY_SECONDS = 0.25
+BESIDE_ITS_AGENT_SECONDS = 1.0
+"""The same in a process that runs the agent itself: they die together, so only a hanging agent is to be noticed."""
 _AFTER_A_BUG_SECONDS = 2.0
 
 
 class Standby:
-    """Checks four times a second whether an agent leads, and publishes while none does."""
+    """Checks regularly whether an agent leads, and publishes while none does."""
 
-    def __init__(self, files: PolicyFiles, run: Path) -> None:
+    def __init__(self, files: PolicyFiles, run: Path, every_seconds: float = EVERY_SECONDS) -> None:
         self._files = files
         self._run = run
+        self._every_seconds = every_seconds
         self._published: tuple[Version, Stamp | None] | None = None
         self._log = ProblemLog(logger, "", "publishing again")
         self._stop = Event()
@@ -66,7 +69,7 @@ class Standby:
 
     def _watch(self) -> None:
         try:
-            while not self._stop.wait(_EVERY_SECONDS):
+            while not self._stop.wait(self._every_seconds):
                 try:
                     self.turn()
                 except OSError as error:

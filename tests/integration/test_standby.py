@@ -272,7 +272,7 @@ def test_it_goes_on_after_an_error_that_nobody_foresaw(standby, monkeypatch, cap
             raise error
         is_well.set()
 
-    monkeypatch.setattr("gatewall.publication.standby._EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(standby, "_every_seconds", 0.01)
     monkeypatch.setattr("gatewall.publication.standby._AFTER_A_BUG_SECONDS", 0.01, raising=False)
     monkeypatch.setattr(standby, "turn", turn)
     standby.start()
@@ -291,7 +291,7 @@ def test_its_thread_goes_on_after_a_folder_of_locks_that_cannot_be_used(standby,
             standby.close()
         raise PermissionError("no")
 
-    monkeypatch.setattr("gatewall.publication.standby._EVERY_SECONDS", 0)
+    monkeypatch.setattr(standby, "_every_seconds", 0)
     monkeypatch.setattr(standby, "turn", broken)
 
     standby._watch()

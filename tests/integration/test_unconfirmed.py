@@ -78,7 +78,12 @@ def outage():
         raise OperationalError("away")
 
     with pytest.MonkeyPatch.context() as patch:
-        yield lambda: patch.setattr("gatewall.policy.revisions.current", away), patch.undo
+
+        def take():
+            patch.setattr("gatewall.policy.revisions.current", away)
+            patch.setattr("gatewall.database.sqlite.changes.DatabaseChanges.look", lambda _: True)
+
+        yield take, patch.undo
 
 
 def told():

@@ -42,6 +42,11 @@ def _is_full() -> bool:
     return Mail.objects.filter(status=DeliveryStatus.WAITING).count() >= MAX_WAITING
 
 
+def is_waiting() -> bool:
+    """Return whether any mail waits, due or not."""
+    return Mail.objects.filter(status=DeliveryStatus.WAITING).exists()
+
+
 def claim(at: datetime) -> Mail | None:
     """Claim the mail that has waited longest, with its user; None if none is due. It is leased to one host."""
     due = Mail.objects.filter(SCHEDULE.is_due(at), status=DeliveryStatus.WAITING)

@@ -81,6 +81,11 @@ def delete(run: Backtest) -> None:
     Backtest.objects.filter(pk=run.pk).delete()
 
 
+def are_waiting() -> bool:
+    """Return whether a backtest is queued or running."""
+    return Backtest.objects.filter(state__in=(State.QUEUED, State.RUNNING)).exists()
+
+
 def claim_next(at: datetime) -> Backtest | None:
     """Claim the oldest queued backtest; return None if there is none, or one is running."""
     fail_dead(at)
