@@ -3,12 +3,13 @@
 import errno
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from gatewall.install import ports
+from gatewall.install import ports, supervisor
 from gatewall.kernel import env
 
 
@@ -19,6 +20,9 @@ class Plane(NamedTuple):
     application: str
     read: Callable[[Mapping[str, str], Path], env.Config]
     require_free_address: Callable[[env.Config], None]
+    listen: Callable[[env.Config], ports.Listening]
+    hang_seconds: float
+    """``timeout`` of the configuration file."""
     environment: Mapping[str, str]
 
 
@@ -43,12 +47,22 @@ PLANES = {
         "gatewall.wsgi:application",
         env.read_all_secrets,
         require_free_port,
+        lambda config: ports.listen(config.bind, config.port),
+        60.0,
         # Checking a password takes 19 MiB. glibc would then raise its mmap threshold and keep that much in the heap
         # of each thread; a fixed threshold returns the memory to the system.
         {"MALLOC_MMAP_THRESHOLD_": str(1024 * 1024)},
     ),
     "data_plane": Plane(
-        "data_plane.conf.py", "gatewall.data_plane:application()", env.read, require_free_auth_address, {}
+        "data_plane.conf.py",
+        "gatewall.data_plane:application()",
+        env.read,
+        require_free_auth_address,
+        lambda config: (
+            ports.listen_at(config.auth_socket) if config.auth_socket else ports.listen(config.bind, config.auth_port)
+        ),
+        10.0,
+        {},
     ),
 }
 """Planes by the name of their management command."""
@@ -75,6 +89,33 @@ def become_plane(name: str, base: Path) -> NoReturn:
     configuration = f"deploy/{plane.configuration}"
     command = [sys.executable, "-m", "gatewall.server.master", "-c", configuration, plane.application]
     os.execve(command[0], command, {**plane.environment, **os.environ})  # noqa: S606 - our own interpreter
+
+
+def lone_worker(
+    name: str, command: str, config: env.Config, environment: Mapping[str, str] | None = None
+) -> supervisor.Process:
+    """Return the process of a plane's only worker for the supervisor, which inherits its socket and heartbeat file."""
+    plane = PLANES[command]
+    listening = plane.listen(config)
+    descriptors = (listening.descriptor, _heartbeat())
+    arguments = [*map(str, descriptors), "-c", f"deploy/{plane.configuration}", plane.application]
+    return supervisor.Process(
+        name,
+        [sys.executable, "-m", "gatewall.server.lone", *arguments],
+        {**plane.environment, **(environment or {})},
+        descriptors,
+        plane.hang_seconds,
+        listening.path,
+    )
+
+
+def _heartbeat() -> int:
+    """Return an inheritable descriptor of a file without a name, in memory where that can be had."""
+    in_memory = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None  # noqa: S108 - no name to guess
+    with tempfile.TemporaryFile(dir=in_memory) as file:
+        descriptor = os.dup(file.fileno())
+    os.set_inheritable(descriptor, True)
+    return descriptor
 
 
 def _wait_for_address(plane: Plane, config: env.Config) -> None:

@@ -42,6 +42,40 @@ def require_free(port: Port) -> None:
             ) from error
 
 
+class Listening(NamedTuple):
+    """Inheritable descriptor of a listening socket, and the path of a Unix socket."""
+
+    descriptor: int
+    path: str = ""
+
+
+_BACKLOG = 2048
+"""As in deploy/data_plane.conf.py, and gunicorn's default."""
+
+
+def listen(address: str, number: int) -> Listening:
+    """Listen on a port. Raises OSError."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    return Listening(_inheritable(socket.create_server((address, number), family=family, backlog=_BACKLOG)))
+
+
+def listen_at(path: Path) -> Listening:
+    """Listen at a Unix socket to which the owner's group may connect. Raises OSError."""
+    listening = socket.socket(socket.AF_UNIX)
+    before = os.umask(0o117)  # as in deploy/data_plane.conf.py
+    try:
+        listening.bind(str(path))
+    finally:
+        os.umask(before)
+    listening.listen(_BACKLOG)
+    return Listening(_inheritable(listening), str(path))
+
+
+def _inheritable(listening: socket.socket) -> int:
+    listening.set_inheritable(True)
+    return listening.detach()
+
+
 def require_free_socket(path: Path, variable: str) -> None:
     """Raise PortTakenError unless the Unix socket is free; remove the stale socket of a killed server."""
     why = ""

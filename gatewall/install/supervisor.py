@@ -2,6 +2,9 @@
 
 `gatewall up` replaces itself by this file, run alone and with modules of the standard library only: a process that
 waits as long as the others run is not to hold Django in memory (docs/adr/0098-a-supervisor-of-our-own.md).
+
+A plane's only worker has no master (docs/adr/0104-lone-workers.md): this process holds its listening socket, and
+starts another worker when one ends or hangs that was ready once. If any other process ends, all end.
 """
 
 import json
@@ -19,6 +22,13 @@ from typing import NamedTuple, NoReturn
 _STOP_SECONDS = 45
 """Longer than any process takes to drain (deploy/gunicorn.conf.py, deploy/data_plane.conf.py); then it is killed."""
 _LONGEST_LINE = 65536
+_CHECK_SECONDS = 1.0
+_RESTART_SECONDS = 1.0
+"""Between two starts of a worker."""
+_START_TIMEOUTS = 6
+"""How much longer a worker may take to start than to show a sign of life (gatewall/server/answering.py)."""
+_HALT_SECONDS = 3.0
+"""If checks were this far apart, the whole machine was suspended: workers get that time to show a sign of life."""
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _COLORS = (36, 33, 32, 35, 34, 31)
 _SYSTEM = "system"
@@ -30,6 +40,12 @@ class Process(NamedTuple):
     name: str
     command: list[str]
     env: Mapping[str, str]
+    descriptors: Sequence[int] = ()
+    """Of a plane's only worker: its listening socket and its heartbeat file."""
+    hang_seconds: float = 0.0
+    """After so long without a sign of life the worker is killed."""
+    socket_path: str = ""
+    """The file of a listening Unix socket, removed at the end."""
 
 
 def become(processes: Sequence[Process], urls: Sequence[str], lines: Sequence[str]) -> NoReturn:
@@ -55,6 +71,8 @@ class Child:
     """A running process and the unfinished line of its output."""
 
     def __init__(self, process: Process, color: int, *, is_read: bool) -> None:
+        self.process = process
+        self.started_at = time.monotonic()
         self.name = process.name
         self.color = color
         self.code: int | None = None
@@ -65,6 +83,7 @@ class Child:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE if is_read else None,
             stderr=subprocess.STDOUT if is_read else subprocess.PIPE,
+            pass_fds=process.descriptors,
             start_new_session=True,  # Ctrl-C in the terminal is for the supervisor
         )
         pipe = self._popen.stdout or self._popen.stderr
@@ -86,6 +105,22 @@ class Child:
         if not data and not lines:
             return None
         return [line.decode("utf-8", "replace") for line in lines]
+
+    def expect_life(self) -> None:
+        """Give the worker time to start."""
+        heartbeat = self.process.descriptors[1]
+        os.ftruncate(heartbeat, 0)
+        allowed = time.monotonic() + (_START_TIMEOUTS - 1) * self.process.hang_seconds
+        os.utime(heartbeat, (allowed, allowed))
+
+    @property
+    def is_ready(self) -> bool:
+        """True if the worker has accepted connections."""
+        return os.fstat(self.process.descriptors[1]).st_size > 0
+
+    def hangs(self, now: float) -> bool:
+        """Return whether the worker has shown no sign of life for too long."""
+        return now - os.fstat(self.process.descriptors[1]).st_mtime > self.process.hang_seconds
 
     def send(self, number: int) -> None:
         """Send a signal to the process and to what it started."""
@@ -116,9 +151,13 @@ class Supervisor:
         self._is_colored = sys.stdout.isatty()
         self._selector = selectors.DefaultSelector()
         self._signals = self._heard_signals()
+        self._restarts: dict[int, float] = {}
+        """By index of a process: when its next worker starts."""
+        self._were_ready: set[int] = set()
+        self._checked_at = self._lenient_until = time.monotonic()
         self._children: list[Child] = []
         for index, process in enumerate(processes):
-            self._start(process, index)
+            self._children.append(self._start(process, index))
 
     def _heard_signals(self) -> socket.socket:
         """Return a socket from which the numbers of arriving signals are read.
@@ -136,26 +175,35 @@ class Supervisor:
         self._selector.register(reading, selectors.EVENT_READ)
         return reading
 
-    def _start(self, process: Process, index: int) -> None:
+    def _start(self, process: Process, index: int) -> Child:
         child = Child(process, _COLORS[index % len(_COLORS)], is_read=index > 0)
-        self._children.append(child)
+        if process.descriptors:
+            child.expect_life()
         self._selector.register(child.pipe, selectors.EVENT_READ, child)
         if index:
             self._say(f"{child.name} started (pid={child.pid})")
+        return child
 
     def run(self) -> int:
         """Pass on output until all processes have ended; return the exit code."""
         while self._wait():
             self._bury()
+            if self._stopped_at is None:
+                self._tend(time.monotonic())
+        for child in self._children:
+            if path := child.process.socket_path:
+                with suppress(OSError):
+                    os.unlink(path)  # noqa: PTH108 - without pathlib
         if self.trouble:
             print(f"Stopped everything: {self.trouble}.", file=sys.stderr, flush=True)  # noqa: T201 - a person reads it
         return 1 if self.trouble else 0
 
     def _wait(self) -> bool:
         """Handle what happens next. Return False when all processes have ended and their output was passed on."""
-        is_over = all(child.code is not None for child in self._children)
+        is_over = not self._restarts and all(child.code is not None for child in self._children)
         left = None if self._stopped_at is None else max(0.0, self._stopped_at + _STOP_SECONDS - time.monotonic())
-        ready = self._selector.select(0 if is_over else left)
+        pause = _CHECK_SECONDS if any(child.process.descriptors for child in self._children) else None
+        ready = self._selector.select(0 if is_over else pause if left is None else left)
         for key, _ in ready:
             if isinstance(key.data, Child):
                 self._pass_on(key.data)
@@ -182,9 +230,27 @@ class Supervisor:
             for line in lines:
                 self._print(child.name, line, child.color)
 
+    def _tend(self, now: float) -> None:
+        """Start workers that are due, and kill those that hang."""
+        if now - self._checked_at > _HALT_SECONDS:
+            self._lenient_until = now + _HALT_SECONDS
+        self._checked_at = now
+        for index, at in list(self._restarts.items()):
+            if now >= at:
+                del self._restarts[index]
+                self._children[index] = self._start(self._children[index].process, index)
+        for index, child in enumerate(self._children):
+            if not child.process.descriptors or child.code is not None:
+                continue
+            if child.is_ready:
+                self._were_ready.add(index)
+            if now >= self._lenient_until and child.hangs(now):
+                self._say(f"{child.name} shows no sign of life: killing it (pid {child.pid})")
+                child.send(signal.SIGKILL)
+
     def _bury(self) -> None:
         """Note which processes ended. The first that ends unasked ends all; the one that waits may end with 0."""
-        for child in self._children:
+        for index, child in enumerate(self._children):
             if not child.has_ended():
                 continue
             trouble = f"{child.name} ended (code {child.code})"
@@ -194,6 +260,10 @@ class Supervisor:
                 trouble = " ".join(self._words + (child.read() or [])) or trouble
             else:
                 self._say(f"{child.name} stopped (rc={child.code})")
+            if self._stopped_at is None and child.process.descriptors and (index in self._were_ready or child.is_ready):
+                self._were_ready.add(index)
+                self._restarts[index] = child.started_at + _RESTART_SECONDS
+                continue
             if self._stopped_at is None:
                 self.trouble = trouble
                 self._stop()
@@ -202,6 +272,7 @@ class Supervisor:
         if self._stopped_at is not None:
             return
         self._stopped_at = time.monotonic()
+        self._restarts.clear()
         for child in self._children:
             if child.code is None and child is not self._children[0]:
                 self._say(f"sending SIGTERM to {child.name} (pid {child.pid})")

@@ -29,6 +29,15 @@ def python(name, code):
     return [name, [sys.executable, "-c", code], {}]
 
 
+def worker(name, code, hang_seconds=60.0, path=""):
+    """A plane's only worker: `beat` is its heartbeat file."""
+    listening, heartbeat = (os.memfd_create(each) for each in ("listening", "heartbeat"))
+    for each in (listening, heartbeat):
+        os.set_inheritable(each, True)
+    prepared = f"import os, sys, time; beat = {heartbeat}; {code}"
+    return [*python(name, prepared), [listening, heartbeat], hang_seconds, str(path)]
+
+
 def supervise(readiness, *rows):
     """Start the supervisor with a readiness process and others, each a line of Python."""
     table = [python("readiness", readiness), *rows]
@@ -37,6 +46,7 @@ def supervise(readiness, *rows):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        close_fds=False,
     )
 
 
@@ -138,3 +148,37 @@ def test_signal_that_arrives_before_it_has_handlers_is_not_lost():
     )
 
     assert (run.returncode, "SIGTERM received" in run.stdout) == (0, True)
+
+
+IS_READY = "os.ftruncate(beat, 1); os.utime(beat, (time.monotonic(),) * 2)"
+
+
+def test_a_worker_that_was_ready_is_started_again_and_its_socket_removed_at_the_end(tmp_path):
+    socket_path = tmp_path / "socket"
+    socket_path.touch()
+    process = supervise(READY, worker("auth", f"{IS_READY}; os._exit(7)", path=socket_path), python("other", WAITS))
+    assert process.stdout is not None
+    wait_until(lambda: "auth started" in process.stdout.readline(), what="a first worker")
+
+    wait_until(lambda: "auth started" in process.stdout.readline(), what="another worker")
+    process.send_signal(signal.SIGTERM)
+    code, _, err = finished(process)
+
+    assert (code, err, socket_path.exists()) == (0, "", False)
+
+
+def test_a_worker_that_never_was_ready_ends_everything():
+    code, _, err = finished(supervise(READY, worker("auth", "sys.exit(3)"), python("other", WAITS)))
+
+    assert (code, err) == (1, "Stopped everything: auth ended (code 3).\n")
+
+
+def test_a_worker_that_shows_no_sign_of_life_is_killed():
+    process = supervise(READY, worker("auth", f"{IS_READY}; time.sleep(600)", hang_seconds=0.5))
+    assert process.stdout is not None
+    wait_until(lambda: "auth shows no sign of life" in process.stdout.readline(), what="the killing")
+
+    wait_until(lambda: "auth started" in process.stdout.readline(), what="another worker")
+    process.send_signal(signal.SIGTERM)
+
+    assert finished(process)[0] == 0

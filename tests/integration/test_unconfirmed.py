@@ -2,6 +2,7 @@
 
 import time
 from datetime import timedelta
+from unittest.mock import Mock
 
 import pytest
 import time_machine
@@ -73,10 +74,7 @@ def host(monkeypatch):
 @pytest.fixture
 def outage():
     """A function that takes the database from the agent, and one that gives it back."""
-
-    def away():
-        raise OperationalError("away")
-
+    away = Mock(side_effect=OperationalError("away"))
     with pytest.MonkeyPatch.context() as patch:
 
         def take():

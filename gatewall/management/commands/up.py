@@ -1,5 +1,6 @@
 """`gatewall up`: run everything in the foreground, for a first look and for development."""
 
+import os
 import signal
 import sys
 from argparse import ArgumentParser
@@ -13,7 +14,8 @@ from django.db import connections
 from gatewall.agent import in_control_plane
 from gatewall.health import health
 from gatewall.install import demo, ports, supervisor
-from gatewall.install.plane_start import PLANES
+from gatewall.install.plane_start import PLANES, lone_worker
+from gatewall.kernel import env
 
 
 class Command(BaseCommand):
@@ -42,7 +44,7 @@ class Command(BaseCommand):
 
         here = demo.reachable(settings.GATEWALL_BIND)
         control = f"http://{demo.authority(here, settings.GATEWALL_PORT)}"
-        processes = own_processes(settings.CONFIG.workers)
+        processes = own_processes(settings.CONFIG)
         urls = [f"{control}{settings.ROOT_PATH}/health/ready"]
         if settings.GATEWALL_AUTH_SOCKET is None:
             urls.append(f"http://{demo.authority(here, settings.GATEWALL_AUTH_PORT)}{settings.ROOT_PATH}/health/ready")
@@ -104,10 +106,18 @@ class Command(BaseCommand):
         return [demo_site(site), supervisor.Process("nginx", demo.nginx_command(binary, folder), {})]
 
 
-def own_processes(workers: int) -> list[supervisor.Process]:
-    """Return the planes and the agent; with one worker of each plane the control plane runs the agent."""
-    if workers == 1:
-        return [own("control", "control_plane", {in_control_plane.VARIABLE: "1"}), own("auth", "data_plane")]
+def own_processes(config: env.Config) -> list[supervisor.Process]:
+    """Return the planes and the agent.
+
+    With one worker of each plane the control plane runs the agent, and workers have no masters.
+    """
+    if config.workers == 1:
+        os.chdir(settings.BASE_DIR)
+        os.umask(0o077)
+        return [
+            lone_worker("control", "control_plane", config, {in_control_plane.VARIABLE: "1"}),
+            lone_worker("auth", "data_plane", config),
+        ]
     return [own("agent", "agent"), own("control", "control_plane"), own("auth", "data_plane")]
 
 
