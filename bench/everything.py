@@ -44,6 +44,7 @@ BENCHES = {
     each.name: each
     for each in (
         Bench("auth", 4, ("/proc", "nginx", "hyperscan")),
+        Bench("footprint", 6, ("/proc", "hyperscan")),
         Bench("latency", 4, ("/proc", "nginx", "hyperscan")),
         Bench("slow_clients", 5, ()),
         Bench("scale", 12, ("/proc", "hyperscan"), gibibytes=5),

@@ -159,9 +159,19 @@ def _backtest(result: dict[str, Any]) -> Iterator[Row]:
     )
 
 
+def _footprint(result: dict[str, Any]) -> Iterator[Row]:
+    *processes, together = result["rows"]
+    memory, cpu = together["pss_mib"], together["cpu_percent"]
+    yield Row("processes at rest, one worker each", str(len(processes)), "<= 3", len(processes) <= 3, "one run")
+    yield Row("memory of everything at rest (PSS)", f"{memory:.0f} MiB", "<= 160", memory <= 160, "one run")
+    reached = cpu["median"] <= 0.5
+    yield Row("CPU of everything at rest", f"{cpu['median']:.2f} % of a core", "<= 0.5", reached, _spread(cpu))
+
+
 _ROWS: dict[str, Callable[[dict[str, Any]], Iterator[Row]]] = {
     "auth": _auth,
     "peers": _peers,
+    "footprint": _footprint,
     "latency": _latency,
     "slow_clients": _slow_clients,
     "scale": _scale,

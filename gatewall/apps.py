@@ -5,6 +5,11 @@ import gc
 from django.apps import AppConfig
 from django.conf import settings
 
+from gatewall.kernel.optional_imports import left_out
+
+with left_out("django.contrib.postgres", "requests"):
+    import rest_framework.compat  # noqa: F401 - for fields of PostgreSQL, which no model has, it loads psycopg: 6 MiB
+
 
 class GatewallConfig(AppConfig):
     name = "gatewall"

@@ -1,4 +1,4 @@
-"""Build date, age and content of the geo database, for the control plane. The only adapter of geoip2."""
+"""Build date, age and content of the geo database, for the control plane."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,10 +6,8 @@ from datetime import UTC, datetime
 from ipaddress import IPv4Address
 from pathlib import Path
 
-import geoip2.database
 import maxminddb
 from django.conf import settings
-from geoip2.database import MODE_FILE
 
 from gatewall.engine.ports import CountryLookup
 from gatewall.kernel import geo_file
@@ -44,7 +42,7 @@ def describe(path: Path | None) -> GeoDatabase | None:
     if path is None:
         return None
     try:
-        with geoip2.database.Reader(path, mode=MODE_FILE) as reader:
+        with maxminddb.open_database(path, mode=maxminddb.MODE_FILE) as reader:
             metadata = reader.metadata()
     except (OSError, ValueError, maxminddb.InvalidDatabaseError):
         return None

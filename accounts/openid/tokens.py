@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeGuard
 
-from accounts.openid import signatures
 from accounts.openid.documents import documents
 from accounts.openid.errors import TokenRefused
 from accounts.openid.settings import ProviderSettings
@@ -87,6 +86,8 @@ def is_plain(value: object) -> TypeGuard[str]:
 
 
 def _signed(provider: ProviderSettings, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    from accounts.openid import signatures  # noqa: PLC0415 - its library takes a MiB, where no provider is used
+
     header = signatures.header_of(text)
     keys = documents.keys(provider, kid=header.get("kid"))
     return header, signatures.verified(text, header, keys)

@@ -16,7 +16,6 @@ from accounts.sign_in import (
     events,
     methods,
     passkey,
-    passkey_ceremonies,
     passkey_challenges,
     recovery_codes,
     second_factor,
@@ -60,6 +59,8 @@ def begin(user: User, page: PasskeyPage, session: str, *, username: str = "", at
 
     ``username``: the name in the authenticator, if the user is about to have another one.
     """
+    from accounts.sign_in import passkey_ceremonies  # noqa: PLC0415 - 5 MiB
+
     _refuse_too_many(user)
     challenge = passkey_challenges.begin(_purpose(user, session), page.browser_secret, at=at)
     known = passkey.known_passkeys(user, page.party)
@@ -83,6 +84,8 @@ def verified(
     user: User, answer: object, *, name: str, page: PasskeyPage, session: str, visitor: Visitor, at: datetime
 ) -> Passkey:
     """Return the passkey that an authenticator made, not yet saved. Raises PasskeyRefused."""
+    from accounts.sign_in import passkey_ceremonies  # noqa: PLC0415 - as above
+
     try:
         challenge = passkey_ceremonies.challenge_of_registration(answer)
         passkey_challenges.use_up(challenge, _purpose(user, session), page.browser_secret, at=at)

@@ -8,9 +8,9 @@ from django.db.models import Q
 
 from accounts import selectors
 from accounts.models import Passkey, User
-from accounts.sign_in import events, passkey_ceremonies, passkey_challenges
-from accounts.sign_in.passkey_ceremonies import Assertion, KnownPasskey, Verified
+from accounts.sign_in import events, passkey_challenges
 from accounts.sign_in.passkey_refusals import PasskeyRefused, Why
+from accounts.sign_in.passkey_values import Assertion, KnownPasskey, Verified
 from accounts.sign_in.relying_party import RelyingParty, relying_party_of
 from accounts.visitor import Visitor
 from gatewall.engine.auth_methods import HARDWARE_KEY, MULTI_FACTOR, PHISHING_RESISTANT, SOFTWARE_KEY
@@ -39,6 +39,8 @@ def is_offered(host: str) -> bool:
 
 def begin(page: PasskeyPage, purpose: str, *, user: User | None = None, at: datetime) -> dict[str, Any]:
     """Return the options of ``navigator.credentials.get()``; without a user the browser asks which passkey to use."""
+    from accounts.sign_in import passkey_ceremonies  # noqa: PLC0415 - 5 MiB
+
     challenge = passkey_challenges.begin(purpose, page.browser_secret, at=at)
     known = known_passkeys(user, page.party) if user is not None else ()
     return passkey_ceremonies.sign_in_options(page.party, challenge, known=known)
@@ -65,6 +67,8 @@ def prove(
     Failures count for the network and the passkey, not for an account, which a stranger could lock otherwise. Raises
     PasskeyRefused, TooManyAttempts.
     """
+    from accounts.sign_in import passkey_ceremonies  # noqa: PLC0415 - as above
+
     owner = user
     assertion = _parsed(answer, owner, visitor, at, flow=flow)
     attempt = events.attempt(f"passkey {assertion.credential_id}", visitor, at, flow=flow)
@@ -95,6 +99,8 @@ def remove_all(user: User) -> None:
 
 
 def _parsed(answer: object, user: User | None, visitor: Visitor, at: datetime, *, flow: str) -> Assertion:
+    from accounts.sign_in import passkey_ceremonies  # noqa: PLC0415 - as above
+
     try:
         return passkey_ceremonies.parse_assertion(answer)
     except PasskeyRefused as refusal:

@@ -1,14 +1,14 @@
 """Passkey ceremonies: options for browsers, and verified answers of authenticators. Adapter of py_webauthn.
 
 WebAuthn level 2, sections 7.1 and 7.2. The library verifies everything; what is refused with a reason of its own is
-checked before it, on its parsed values. User verification is required, attestation is not asked for.
+checked before it, on its parsed values. User verification is required, attestation is not asked for. Its callers import
+it when they need it, because the library takes 5 MiB.
 """
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from webauthn import (
@@ -41,10 +41,9 @@ from webauthn.helpers.structs import (
 
 from accounts.sign_in.passkey_challenges import LIFETIME
 from accounts.sign_in.passkey_refusals import PasskeyRefused, Why
+from accounts.sign_in.passkey_values import Assertion, KnownPasskey, NewPasskey, Verified
 from accounts.sign_in.relying_party import RelyingParty
 
-MAX_LENGTH = 16_384
-"""Longest answer in JSON, in characters; one without attestation has about 1,500."""
 _NAME = "Gatewall"
 _TIMEOUT = int(LIFETIME.total_seconds() * 1000)
 _ALGORITHMS = [
@@ -54,44 +53,6 @@ _ALGORITHMS = [
 ]
 _UNCOUNTED = -1
 """Counter for the library that every answer exceeds: the caller compares it, once the signature is verified."""
-
-
-@dataclass(frozen=True, slots=True)
-class KnownPasskey:
-    """A registered passkey, for options: its id in base64url and how the browser reaches it."""
-
-    credential_id: str
-    transports: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
-class NewPasskey:
-    """A verified registration. Id and key in base64url."""
-
-    credential_id: str
-    public_key: str
-    sign_count: int
-    transports: list[str]
-    backup_eligible: bool
-    backed_up: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Assertion:
-    """The answer to a sign-in, parsed and not yet verified. Id and user handle in base64url."""
-
-    credential: Any
-    credential_id: str
-    user_handle: str | None
-    challenge: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """A verified sign-in: the authenticator's counter, and whether the passkey is backed up."""
-
-    sign_count: int
-    backed_up: bool
 
 
 def registration_options(

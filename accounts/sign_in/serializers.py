@@ -8,7 +8,7 @@ from rest_framework import serializers
 from accounts.sign_in.challenges import Challenged
 from accounts.sign_in.login import SignedIn
 from accounts.sign_in.methods import second_factors_of
-from accounts.sign_in.passkey_ceremonies import MAX_LENGTH
+from accounts.sign_in.passkey_values import MAX_LENGTH
 from gatewall.api.serializers import ShapedField, StrictInput, TextField
 
 

@@ -9,7 +9,7 @@ from accounts import browser, services
 from accounts.models import Passkey, User
 from accounts.passkeys import services as passkeys
 from accounts.sign_in import login, methods, passkey, passkey_browser, reauthentication
-from accounts.sign_in.passkey_ceremonies import MAX_LENGTH
+from accounts.sign_in.passkey_values import MAX_LENGTH
 from gatewall.kernel.refusals import Gone
 from gatewall.portal import pages
 from gatewall.portal.pages import Caller, Form, OwnForm

@@ -28,7 +28,7 @@ BASE = Path(__file__).resolve().parents[2]
 _LIBRARIES = (
     *("cryptography.x509", "django.contrib.admin", "django.contrib.postgres.fields", "django.contrib.postgres.forms"),
     *("django.core.management", "django.db.backends.sqlite3.base", "django.db.migrations", "django.test", "jwt"),
-    *("psycopg", "qrcode.image.svg", "requests", "yaml", "prometheus_client", "pygments.formatters", "geoip2.database"),
+    *("psycopg", "qrcode.image.svg", "requests", "yaml", "prometheus_client", "pygments.formatters"),
     *("gunicorn.app.wsgiapp", "gunicorn.arbiter", "gatewall.data_plane", "gatewall.gate.worker"),
     *("gatewall.install.plane_start", "gatewall.server.threads"),
 )
