@@ -50,8 +50,9 @@ PLANES = {
         lambda config: ports.listen(config.bind, config.port),
         60.0,
         # Checking a password takes 19 MiB. glibc would then raise its mmap threshold and keep that much in the heap
-        # of each thread; a fixed threshold returns the memory to the system.
-        {"MALLOC_MMAP_THRESHOLD_": str(1024 * 1024)},
+        # of each thread; a fixed threshold returns the memory to the system. Two arenas are enough for threads that
+        # mostly wait: each has free memory of its own.
+        {"MALLOC_MMAP_THRESHOLD_": str(1024 * 1024), "MALLOC_ARENA_MAX": "2"},
     ),
     "data_plane": Plane(
         "data_plane.conf.py",

@@ -24,7 +24,7 @@ def a_plane(clock, *, free_at):
         if clock.now < free_at:
             raise PortTakenError("taken")
 
-    return plane_start.Plane("", "", lambda *_: None, require_free, {})
+    return plane_start.Plane("", "", lambda *_: None, require_free, lambda _: None, 1.0, {})
 
 
 @pytest.fixture
