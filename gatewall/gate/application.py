@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from gatewall import __version__
 from gatewall.gate import bodies, headers, routes
 from gatewall.gate.gate import Gate, Policies
+from gatewall.gate.heads import Heads
 from gatewall.gate.responses import not_allowed, plain
 from gatewall.gate.shadow import CallLater
 from gatewall.gate.subrequest import Subrequest
@@ -30,6 +31,7 @@ class AuthApplication:
         self._policies = policies
         self._root_path = root_path
         self._trusted = trusted
+        self._heads = Heads()
 
     def __call__(
         self, method: str, target: bytes, lines: Iterable[Line], peer: str, scheme: str, body: Body | None
@@ -43,18 +45,25 @@ class AuthApplication:
             return self._health(raw_target.partition("?")[0], peer, lines)
         if not route.allows(method):
             return not_allowed()
-        fields = headers.from_lines(lines)
-        shown = None
-        if route.dialect.shows_body and bodies.is_sent(fields):
+        dialect, shown, head = route.dialect, None, None
+        if dialect.varies_in_headers:
+            fields, head = self._heads.read(lines, dialect.parse, peer, scheme)
+        else:
+            fields = headers.from_lines(lines)
+        if dialect.shows_body and bodies.is_sent(fields):
             read = body or _NO_BODY
             shown = bodies.of_read(read.data, fields, ended=read.ended)
-        subrequest = Subrequest(peer, scheme, fields, method, route.target, shown)
-        return self._gate.check(route.dialect, subrequest)
+        subrequest = Subrequest(peer, scheme, fields, method, route.target, shown, head)
+        return self._gate.check(dialect, subrequest)
 
     def work_after_answers(self, call_later: CallLater) -> None:
         """Evaluate the shadow policy in calls that ``call_later`` makes after the answers."""
         if self._gate.shadow is not None:
             self._gate.shadow.work_by(call_later)
+
+    def forget_heads_regularly(self) -> None:
+        """Drop what is remembered of header lines some minutes after its last use, in a thread."""
+        self._heads.forget_regularly()
 
     def close(self) -> None:
         """Flush the records of this worker to disk. Call once, after the last request."""

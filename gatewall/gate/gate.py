@@ -34,6 +34,8 @@ class Dialect:
     answers_browsers: bool = False
     shows_body: bool = False
     cuts_credentials: bool = False
+    varies_in_headers: bool = False
+    """The visitor's URI is in a header, so that parts of a page have all other lines in common."""
 
 
 class Policies(Protocol):

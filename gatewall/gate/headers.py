@@ -18,6 +18,7 @@ Cookies = tuple[tuple[str, str], ...]
 LINE = "\n"
 _CONTROLS = frozenset(map(chr, [*range(32), 127]))
 _MAX_COOKIES = 256
+_MAX_URI = 16_384
 _SPECIAL = {"CONTENT_TYPE": "content-type", "CONTENT_LENGTH": "content-length"}
 
 
@@ -85,6 +86,15 @@ def one_value(headers: Headers, name: str) -> str | None:
 def is_printable(text: str) -> bool:
     """True if the text has no control byte (0x00 to 0x1F, 0x7F)."""
     return (text.isascii() and text.isprintable()) or _CONTROLS.isdisjoint(text)
+
+
+def checked_uri(text: str) -> str:
+    """Return the visitor's URI as sent. Raises Refused if it is none."""
+    if "#" in text:  # parsers disagree on whether the path ends there
+        raise Refused(_("the URI has a fragment"))
+    if len(text) > _MAX_URI or not (text.startswith("/") or text == "*"):
+        raise Refused(_("x-forwarded-uri is not a path"))
+    return text
 
 
 def cookies(headers: Headers) -> Cookies:

@@ -23,8 +23,12 @@ class Route:
 
 
 _EXACT = {
-    "/auth": Route(Dialect(subrequest.auth)),
-    "/auth/forward": Route(Dialect(subrequest.forward, answers_browsers=True, shows_body=True, cuts_credentials=True)),
+    "/auth": Route(Dialect(subrequest.auth, varies_in_headers=True)),
+    "/auth/forward": Route(
+        Dialect(
+            subrequest.forward, answers_browsers=True, shows_body=True, cuts_credentials=True, varies_in_headers=True
+        )
+    ),
     "/auth/original-url": Route(Dialect(subrequest.original_url, cuts_credentials=True)),
 }
 _ENVOY_DIALECT = Dialect(subrequest.envoy, answers_browsers=True, shows_body=True, cuts_credentials=True)

@@ -19,9 +19,9 @@ from gatewall.gate import headers as wire
 from gatewall.gate.bodies import Body
 from gatewall.gate.credentials import COOKIE_NAME, credentials_of, holds_app_token, site_credentials
 from gatewall.gate.headers import Headers
+from gatewall.gate.heads import Head
 from gatewall.kernel.clientip import ForwardedForMalformed, TrustedProxies, client_address, peer_or_unknown
 
-_MAX_URI = 16_384
 _UNSHOWN_HEADERS = frozenset(
     {"service-authorization", "service-git-token", "service-license", "authorization", "cookie", "proxy-authorization"}
 )
@@ -50,6 +50,8 @@ class Subrequest:
     method: str = "GET"
     target: str = field(default="/", repr=False)
     body: Body | None = None
+    head: Head | None = field(default=None, repr=False)
+    """What is known of the header lines, if they were seen before."""
 
 
 def auth(subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessRequest:
@@ -88,6 +90,9 @@ Reading = Callable[[Subrequest], _Target]
 
 
 def _parsed(reading: Reading, subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessRequest:
+    head = subrequest.head
+    if head is not None and subrequest.body is None and (known := head.again(subrequest.headers, at)) is not None:
+        return known
     headers, cookies = subrequest.headers, wire.cookies(subrequest.headers)
     foreign = _foreign(cookies)
     shown = _shown(headers, foreign)
@@ -111,6 +116,8 @@ def _parsed(reading: Reading, subrequest: Subrequest, trusted: TrustedProxies, a
             visible=target.visible | {"headers"},
             site_credentials=site_credentials(headers),
         )
+        if head is not None:
+            head.keep(request)
         return request if subrequest.body is None else _with_body(request, subrequest.body, headers)
     except ForwardedForMalformed as error:
         fault = f"X-Forwarded-For: {error}"
@@ -163,7 +170,7 @@ def _forwarded(subrequest: Subrequest) -> _Target:
         authority=authority,
         scheme=_scheme(proto) if proto is not None else subrequest.scheme,
         method=_method(method) if method is not None else "GET",
-        uri=_uri(uri) if uri is not None else "/",
+        uri=wire.checked_uri(uri) if uri is not None else "/",
         visible=_visible(shown),
     )
 
@@ -190,7 +197,7 @@ def _original(subrequest: Subrequest) -> _Target:
         authority=_authority(authority),
         scheme=_scheme(scheme),
         method=_method(_single(headers, "x-original-method") or ""),
-        uri=_uri(f"/{path}"),
+        uri=wire.checked_uri(f"/{path}"),
         visible=frozenset({"for", "host", "proto", "method", "uri"}),
     )
 
@@ -205,7 +212,7 @@ def _request_line(subrequest: Subrequest) -> _Target:
         authority=_authority(_single(headers, "host")),
         scheme=_scheme(proto) if proto is not None else subrequest.scheme,
         method=_method(subrequest.method),
-        uri=_uri(subrequest.target),
+        uri=wire.checked_uri(subrequest.target),
         visible=frozenset({"for", "host", "method", "uri"} | ({"proto"} if proto is not None else set())),
     )
 
@@ -275,12 +282,4 @@ def _method(text: str) -> str:
     letters = text.replace("-", "")
     if not (len(text) <= 32 and letters.isascii() and letters.isalpha() and letters.isupper()):
         raise Refused(_("x-forwarded-method is not a method in capital letters"))
-    return text
-
-
-def _uri(text: str) -> str:
-    if "#" in text:  # parsers disagree on whether the path ends there
-        raise Refused(_("the URI has a fragment"))
-    if len(text) > _MAX_URI or not (text.startswith("/") or text == "*"):
-        raise Refused(_("x-forwarded-uri is not a path"))
     return text
