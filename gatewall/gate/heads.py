@@ -2,7 +2,7 @@
 
 A page load is one visitor asking for dozens of parts with the same lines. What is kept is the result of parsing them,
 which depends on their bytes alone: no policy, no time, no verdict about a credential. So nothing that an edit, a
-revocation or a rotation changes is in it (docs/adr/0105-memo-of-heads.md).
+revocation or a rotation changes is in it (docs/adr/0106-memo-of-heads.md).
 
     admitted   on the second sight, so that requests that never come again cost a hash
     bounded    MOST heads of at most LONGEST bytes in each of two generations

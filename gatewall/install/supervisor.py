@@ -3,7 +3,7 @@
 `gatewall up` replaces itself by this file, run alone and with modules of the standard library only: a process that
 waits as long as the others run is not to hold Django in memory (docs/adr/0098-a-supervisor-of-our-own.md).
 
-A plane's only worker has no master (docs/adr/0104-lone-workers.md): this process holds its listening socket, and
+A plane's only worker has no master (docs/adr/0105-lone-workers.md): this process holds its listening socket, and
 starts another worker when one ends or hangs that was ready once. If any other process ends, all end.
 """
 

@@ -1,7 +1,7 @@
 """The only worker of a plane, without a master: ``python -m gatewall.server.lone LISTENING HEARTBEAT -c CONFIG APP``.
 
 The supervisor of ``gatewall up`` does the master's work. It holds the listening socket and the heartbeat file, both
-given as descriptors, and starts another worker when this one ends or hangs (docs/adr/0104-lone-workers.md).
+given as descriptors, and starts another worker when this one ends or hangs (docs/adr/0105-lone-workers.md).
 """
 
 import os
