@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from heapq import nsmallest
 
 
 @dataclass(slots=True)
@@ -41,8 +42,8 @@ class Summary:
 
     def top(self, number: int | None = None) -> list[tuple[str, int]]:
         """Return the most frequent keys; ties by name."""
-        ordered = sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))
-        return ordered[:number]
+        items, order = self.counts.items(), _most_first
+        return sorted(items, key=order) if number is None else nsmallest(number, items, key=order)
 
     def to_text(self) -> str:
         """Return the counts as ASCII JSON, as keys may be invalid text in a database."""
@@ -64,3 +65,7 @@ class Summary:
         else:
             dict.update(mine, counts)
         self.error += error
+
+
+def _most_first(item: tuple[str, int]) -> tuple[int, str]:
+    return -item[1], item[0]

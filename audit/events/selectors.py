@@ -1,5 +1,6 @@
 """Queries of the security events: pages, those of a network, failed sign-ins. Read-only."""
 
+from collections.abc import Collection
 from datetime import datetime
 
 from django.db.models import Q, QuerySet
@@ -41,6 +42,12 @@ def was_let_in(network: IPNetwork, since: datetime) -> bool:
 def events_of_network(kind: EventKind, network: IPNetwork, since: datetime) -> QuerySet[SecurityEvent]:
     """Return the events of a kind about clients of the network since then."""
     return SecurityEvent.objects.filter(_clients_of(network), kind=kind, at__gte=since)
+
+
+def newest_of(kinds: Collection[EventKind], start: datetime, end: datetime, number: int) -> list[SecurityEvent]:
+    """Return the newest events of these kinds in a window."""
+    rows = SecurityEvent.objects.filter(kind__in=kinds, at__gte=start, at__lt=end)
+    return list(rows.order_by("-at", "-id")[:number])
 
 
 def failed_sign_ins(since: datetime) -> list[SecurityEvent]:

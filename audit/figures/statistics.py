@@ -90,8 +90,8 @@ def require_timeline(window: Window, interval: timedelta) -> None:
         raise FilterRefused("interval", f"so long a window would have more than {MAX_BARS} bars")
 
 
-def timeline(window: Window, interval: timedelta) -> list[Bar]:
-    """Return the outcomes by interval, including empty ones. Raises FilterRefused.
+def timeline(window: Window, interval: timedelta, kinds: Collection[str] = ("outcome", "would-refuse")) -> list[Bar]:
+    """Return the outcomes by interval, including empty ones; of these ``kinds`` alone. Raises FilterRefused.
 
     Bars start at multiples of the interval (since 1970, UTC), the first one with the window.
     """
@@ -102,7 +102,7 @@ def timeline(window: Window, interval: timedelta) -> list[Bar]:
         Bar(max(start, _moment((first + number) * seconds)), Summary(), Summary())
         for number in range(number_of_bars(window, seconds))
     ]
-    spans = _spans(window, ["outcome", "would-refuse"], _widest_in(seconds))
+    spans = _spans(window, kinds, _widest_in(seconds))
     for kind, moment, text in spans.values_list("kind", "start", "counts"):
         bar = bars[int(moment.timestamp()) // seconds - first]
         (bar.outcomes if kind == "outcome" else bar.would_refuse).add_text(text, 0)

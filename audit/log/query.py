@@ -16,6 +16,7 @@ QUICK_BUDGET = 2_000
 RULE_BUDGET = 10_000
 """For pages of a rule: looking up its rows one by one is slower than a scan."""
 FEW = 10_000
+OUTCOME_SCAN, MOST_OUTCOMES = 20_000, 5_000
 _RULE_CHUNK = 500
 _NEWEST_FIRST = ("-at", "-decision_id")
 
@@ -42,6 +43,22 @@ def number_of(filters: Filters, *, budget: int = COUNT_BUDGET) -> int | None:
         starts = range(0, len(marks), _RULE_CHUNK)
         return sum(len(_rows_of(marks[start : start + _RULE_CHUNK], rest)) for start in starts)
     return keyset.number_of(*_candidates(filters), budget)
+
+
+def outcomes_of(filters: Filters) -> tuple[list[tuple[datetime, str]], datetime | None]:
+    """Return time and outcome of the newest matching rows, and since when these are all; None for the whole log.
+
+    Scans at most ``OUTCOME_SCAN`` rows and returns at most ``MOST_OUTCOMES``.
+    """
+    if filters.rule is None:
+        rows, rest = _candidates(filters)
+        columns = ("at", "outcome")
+        return keyset.newest_values(rows, rest, columns, budget=OUTCOME_SCAN, most=MOST_OUTCOMES)
+    marks = list(_marks(filters, filters.rule, None)[: QUICK_BUDGET + 1])
+    rest, kept = _row_condition(filters), marks[:QUICK_BUDGET]
+    starts = range(0, len(kept), _RULE_CHUNK)
+    matching = [row for start in starts for row in _rows_of(kept[start : start + _RULE_CHUNK], rest)]
+    return [(row.at, row.outcome) for row in matching], marks[-1][0] if len(marks) > len(kept) else None
 
 
 def _candidates(filters: Filters) -> tuple[QuerySet[AccessLog], Q]:

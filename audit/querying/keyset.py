@@ -6,7 +6,7 @@ outlives its page, so that a slow reader blocks nothing.
 
 import struct
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar
@@ -89,6 +89,22 @@ def number_of(rows: QuerySet[Row], rest: Q, budget: int) -> int | None:
     if _end_of_budget(rows.order_by(*NEWEST_FIRST), budget):
         return None
     return rows.filter(rest).count()
+
+
+def newest_values(
+    rows: QuerySet[Row], rest: Q, columns: Collection[str], *, budget: int, most: int
+) -> tuple[list[Any], datetime | None]:
+    """Return columns (time first) of the newest matching rows, and since when these are all; None for the whole log.
+
+    Scans at most ``budget`` rows and returns at most ``most``.
+    """
+    ordered = rows.order_by(*NEWEST_FIRST)
+    end = _end_of_budget(ordered, budget)
+    scanned = ordered.filter(not_behind(end)) if end else ordered
+    found = list(scanned.filter(rest).values_list(*columns)[: most + 1])
+    if len(found) > most:
+        return found[:most], found[most][0]
+    return found, end.at if end else None
 
 
 def everything(page_of: Callable[[Cursor | None, int], Page[Row]], after: Cursor | None) -> Iterator[Row]:

@@ -25,6 +25,7 @@ urlpatterns: list[URLPattern] = [
     path("search/", search_page.SearchPage.as_view(), name="search"),
     path("dashboard/", dashboard_page.Dashboard.as_view(), name="dashboard"),
     path("log/", log_page.Log.as_view(), name="log"),
+    path("log/rows/", log_page.NewRows.as_view(), name="log-rows"),
     path("log/find/", log_page.Find.as_view(), name="find"),
     path("log/views/", saved_views.KeepView.as_view(), name="keep-view"),
     path("log/views/<int:view_id>/", saved_views.ChangeView.as_view(), name="change-view"),

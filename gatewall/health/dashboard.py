@@ -32,13 +32,14 @@ from policies.models import AuthorizedDomain, BlocklistEntry
 
 TOP = 10
 SPANS: Mapping[str, tuple[timedelta, timedelta]] = {
+    "1h": (timedelta(hours=1), timedelta(minutes=1)),
     "24h": (timedelta(hours=24), timedelta(minutes=30)),
     "7d": (timedelta(days=7), timedelta(hours=3)),
     "30d": (timedelta(days=30), timedelta(hours=12)),
 }
 """Windows by name: length and width of a bar of the chart."""
 FAILED_SIGN_INS = (EventKind.LOGIN_FAILED, EventKind.LOGIN_LOCKED, EventKind.TWO_FACTOR_FAILED)
-_KINDS = ("outcome", "reason", "client", "denied-client", "host", "rule", "country", "latency")
+_KINDS = ("outcome", "reason", "deny-reason", "client", "denied-client", "host", "rule", "country", "latency")
 _API_WINDOW = timedelta(hours=24)
 _API_BAR = timedelta(hours=1)
 _RATE_OVER = timedelta(minutes=5)
@@ -68,7 +69,10 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """All figures of a window. ``error``: maximum undercount of clients and hosts, by kind."""
+    """All figures of a window. ``error``: maximum undercount of clients and hosts, by kind.
+
+    ``world``: requests of every known country; ``countries``: the most frequent ones.
+    """
 
     window: Window
     interval: timedelta
@@ -78,13 +82,16 @@ class Board:
     bars_before: Sequence[Bar]
     bans: int
     reasons: Sequence[tuple[str, int]]
+    refusals: Sequence[tuple[str, int]]
     clients: Sequence[Client]
     refused_clients: Sequence[Client]
     hosts: Sequence[tuple[str, int]]
     rules: Sequence[Mapping[str, Any]]
     countries: Sequence[tuple[str, int]]
+    world: Mapping[str, int]
     error: Mapping[str, int]
     untrusted: int
+    attacks: int
 
 
 def board(at: datetime, name: str) -> Board:
@@ -101,17 +108,20 @@ def board(at: datetime, name: str) -> Board:
         before=_totals(
             statistics.summaries(earlier, ("outcome", "latency")), dict(event_statistics.counts_by(earlier, "kind"))
         ),
-        bars=statistics.timeline(window, interval),
-        bars_before=statistics.timeline(earlier, interval),
+        bars=statistics.timeline(window, interval, ["outcome"]),
+        bars_before=statistics.timeline(earlier, interval, ["outcome"]),
         bans=policies.number_of_bans(at),
         reasons=found["reason"].top(),
+        refusals=found["deny-reason"].top(),
         clients=_clients(found["client"]),
         refused_clients=_clients(found["denied-client"]),
         hosts=found["host"].top(TOP),
         rules=rules_of(found["rule"])[:TOP],
         countries=found["country"].top(TOP),
+        world={code: number for code, number in found["country"].counts.items() if code},
         error={kind: found[kind].error for kind in ("client", "denied-client", "host")},
         untrusted=events.get(EventKind.PROXY_UNTRUSTED, 0),
+        attacks=events.get(EventKind.ATTACK_DETECTED, 0),
     )
 
 

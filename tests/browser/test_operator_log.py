@@ -14,6 +14,7 @@ PAGES = {
     "index": "/",
     "dashboard": "/dashboard/",
     "month": "/dashboard/?window=30d&refresh=60",
+    "hour": "/dashboard/?window=1h",
     "log": "/log/?page_size=10",
     "filtered": "/log/?outcome=deny&exclude_country_code=DE&refresh=30&page_size=10",
     "refused": "/log/?client_ip=nonsense&colour=red&status=7",
@@ -25,6 +26,7 @@ PAGES = {
     "form": "/policies/accessrule/add/",
     "settings": "/gatewall/systemsettings/1/change/",
 }
+VISIBLE = "[...document.querySelectorAll('.entry')].filter(e => e.getBoundingClientRect().bottom <= innerHeight).length"
 DJANGO = {"list", "form", "settings"}
 """Pages with small boxes of Django's."""
 
@@ -48,28 +50,35 @@ def test_from_the_dashboard_to_a_ban_without_a_script(wall, visit):
 
     def shipped():
         page.goto(wall.page(f"/admin/log/?path={path}"))
-        return page.locator(".log tbody tr").count() == 2
+        return page.locator(".entry").count() == 2
 
     wait_until(shipped, what="two rows")
     page.click("#sidebar >> text=Overview")
     assert number_in(page) >= 2
     page.click(".tiles >> text=Requests")
     assert "start_time=" in page.url
+    page.click("text=Filters")
     page.fill("#f-path", path)
     page.click(".find [type=submit]")
-    assert page.locator(".log tbody tr").count() == 2
-    page.locator(".log tr", has_text=NEIGHBOUR).locator(".not", has_text=f"client {NEIGHBOUR}").click()
-    assert page.locator(".log tbody tr").count() == 1
+    page.wait_for_selector(f".chips >> text={path}")
+    assert page.locator(".entry").count() == 2
+    page.locator(".entry .client .value", has_text=NEIGHBOUR).hover()
+    page.locator(".not:visible", has_text=f"client {NEIGHBOUR}").click()
+    page.wait_for_selector(f".chips >> text={NEIGHBOUR}")
+    assert page.locator(".entry").count() == 1
     assert f"exclude_client_ip={NEIGHBOUR}" in page.url
 
     page.click(".views summary")
+    page.click("text=Keep these filters")
     page.fill("#view-name", f"view {path[1:9]}")
     page.click(".views [type=submit]")
     page.click("text=Remove all")
     page.click(f"text=view {path[1:9]}")
-    assert page.locator(".log tbody tr").count() == 1
+    page.wait_for_selector(f".chips >> text={NEIGHBOUR}")
+    assert page.locator(".entry").count() == 1
 
-    page.click(".log tr >> text=Ban")
+    page.click(".entry .menu summary")
+    page.click(".menu >> text=Ban")
     assert page.input_value("#id_network") == ATTACKER
     assert re.search(r"decision [0-9a-f-]{36}", page.input_value("#id_remark"))
     page.check("text=for an hour")
@@ -78,6 +87,51 @@ def test_from_the_dashboard_to_a_ban_without_a_script(wall, visit):
     assert f"exclude_client_ip={NEIGHBOUR}" in page.url
     wait_until(lambda: visit_from(wall, ATTACKER, path) == 403, what="the attacker is refused")
     assert visit_from(wall, NEIGHBOUR, path) == 401
+
+
+def test_twenty_rows_are_seen_and_a_row_opens_in_place(busy, visit):
+    page = visit(viewport={"width": 1200, "height": 900})
+    enter(busy, page)
+    wait_until(lambda: page.goto(busy.page("/admin/log/")) and page.locator(".entry").count() == 50, what="a busy log")
+
+    assert page.evaluate(VISIBLE) >= 20
+    assert not page.locator(".more").first.is_visible()
+    page.click(".entry >> nth=3 >> css=time")
+    page.locator(".entry .toggle").nth(4).press("Space")
+    assert page.locator(".more:visible dl").count() == 2
+    page.locator(".entry .menu summary").first.press("Enter")
+    page.keyboard.press("Escape")
+    assert page.locator(".menu[open]").count() == 0
+
+    bars = page.locator("#bars a").all()
+    for number, move in ((-20, page.mouse.down), (-10, page.mouse.up)):
+        box = bars[number].bounding_box()
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 40)
+        move()
+    page.wait_for_url("**/log/?start_time=*")
+    assert page.locator(".chips li").count() == 3
+    page.click("text=As a table")
+    page.locator(".histogram tbody a").nth(1).click()
+    page.wait_for_selector(".histogram details:not([open])")
+    assert page.locator(".chips li").count() == 3
+
+
+def test_the_log_is_followed_until_one_scrolls(busy, visit):
+    path = f"/{uuid.uuid4()}"
+    page = visit(viewport={"width": 1200, "height": 500})
+    enter(busy, page, "/log/")
+    page.click("#live")
+    visit_from(busy, NEIGHBOUR, path)
+    page.wait_for_selector(f'.entry >> text="{path}"')
+    page.mouse.wheel(0, 300)
+    page.wait_for_selector("#live-state:has-text('Paused')")
+    first = page.locator(".entry").first.get_attribute("id")
+    visit_from(busy, NEIGHBOUR, f"{path}/later")
+    page.wait_for_timeout(3_000)
+    assert page.locator(".entry").first.get_attribute("id") == first
+    page.mouse.wheel(0, -300)
+    page.wait_for_selector(f'.entry >> text="{path}/later"')
+    assert page.locator(f"#{first}").count() == 1
 
 
 def test_who_would_ban_themselves_is_asked_twice(wall, visit):
@@ -99,6 +153,7 @@ def test_every_page_is_for_everybody(busy, visit, look):
     for name, path in PAGES.items():
         page.goto(busy.page(f"/admin{path}"))
         page.evaluate("document.querySelectorAll('#content details').forEach(each => { each.open = true })")
+        page.evaluate("document.querySelectorAll('.toggle').forEach(each => { each.checked = true })")
         wrong += [each for each in checked(page, name) if "too small" not in each or name not in DJANGO]
 
     assert wrong == []
@@ -115,6 +170,7 @@ def test_typing_the_name_of_a_country_picks_it(wall, visit):
     assert "DE" in page.locator("#result_list").inner_text()
 
     page.goto(wall.page("/admin/log/"))
+    page.click("text=Filters")
     page.focus("#f-country_code")
     page.keyboard.type("Georgia")
     page.click("input[value=Apply]")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewall.console.site.charts import HEIGHT, WIDTH, Series, share, steps, trend
+from gatewall.console.site.charts import HEIGHT, STRIP_HEIGHT, WIDTH, Series, share, steps, strip, trend
 
 
 @pytest.mark.parametrize(
@@ -89,3 +89,14 @@ def test_labels_leave_each_other_room():
 def test_series_of_unequal_length_are_refused():
     with pytest.raises(ValueError, match="shorter"):
         trend(["a", "b"], [Series("allow", [1, 2]), Series("deny", [1])], [])
+
+
+@given(COUNTS, COUNTS)
+def test_a_strip_holds_every_bar(allowed, denied):
+    number = min(len(allowed), len(denied))
+    chart = strip(["x"] * number, [Series("allow", allowed[:number]), Series("deny", denied[:number])])
+
+    assert len(chart.columns) == number
+    assert all(0 <= column.x < column.x + column.width <= WIDTH for column in chart.columns)
+    for column in chart.columns:
+        assert all(box.y >= -2 and box.y + box.height <= STRIP_HEIGHT for box in column.boxes)

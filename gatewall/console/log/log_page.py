@@ -1,13 +1,19 @@
 """Log explorer: the access log with the API's filters in the URL, and saved views."""
 
+from dataclasses import replace
+from datetime import datetime, timedelta
 from enum import StrEnum
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
 
 from django.core.exceptions import BadRequest
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext, gettext_lazy
 
 from accounts.authentication import signed_in_user
@@ -16,8 +22,10 @@ from audit.log.filters import FILTERS
 from audit.querying import export
 from audit.querying.field_filters import EXCLUDE
 from audit.querying.keyset import COUNT_BUDGET
+from gatewall.api.content_policy import content_security_policy
 from gatewall.console.log import log_query as queries
 from gatewall.console.log import saved_views
+from gatewall.console.log.histogram_view import shown_histogram
 from gatewall.console.log.log_query import MAX_PAGE_SIZE, MOMENTS, LogQuery, read_query
 from gatewall.console.log.log_rows import LABELS, chips, log_rows
 from gatewall.console.site.pages import REFRESH_CHOICES, OperatorPage, refresh_labels, refreshed
@@ -34,6 +42,8 @@ VERBS = {
 }
 _COUNTED = 10_000
 """Limit of the count that every page makes."""
+_LATE = timedelta(seconds=5)
+"""Records of several hosts reach the log out of order by about this time."""
 _SIZES = (25, 50, 100, MAX_PAGE_SIZE)
 _ADDED = ("add_field", "add_verb", "add_value")
 
@@ -58,9 +68,36 @@ class Log(OperatorPage):
             "number": query.number_of(log_query.filters, budget=budget),
             "budget": budget,
             "count_all": None if log_query.wants_count else log_query.changed(count="true"),
+            "histogram": shown_histogram(log_query, timezone.now()),
+            "live": _live(log_query),
+            "opened": log_query.value("decision_id"),
             "exports": [(kind.upper(), _export(log_query, kind)) for kind in export.FORMATS],
         }
-        return refreshed(self.render(request, **_frame(request, log_query), **context), log_query.refresh)
+        response = refreshed(self.render(request, **_frame(request, log_query), **context), log_query.refresh)
+        response["Content-Security-Policy"] = content_security_policy(scripts_call_us=True)
+        return response
+
+
+class NewRows(OperatorPage):
+    """Rows of the first page of a query since a moment, as HTML: for the script that follows the log."""
+
+    http_method_names = ["get", "head"]
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        log_query, since = read_query(request.GET.get("query", "")), _since(request.GET.get("since", ""))
+        if log_query.errors or since is None:
+            raise BadRequest("query and since are those of a page of the log")
+        filters = replace(log_query.filters, moments=log_query.filters.moments & Q(at__gte=since))
+        page = query.page_of(filters, None, log_query.page_size)
+        return render(request, "console/log_rows.html", {"rows": log_rows(page.rows, log_query)})
+
+
+def _since(text: str) -> datetime | None:
+    try:
+        at = parse_datetime(text)
+        return at - _LATE if at and at.tzinfo else None
+    except (ValueError, OverflowError):
+        return None
 
 
 class Find(OperatorPage):
@@ -156,6 +193,13 @@ def _field(log_query: LogQuery, name: str) -> dict[str, Any]:
 
 def _refresh(log_query: LogQuery, seconds: str) -> str:
     return log_query.changed(refresh=None if seconds == REFRESH_CHOICES[0] else seconds)
+
+
+def _live(log_query: LogQuery) -> str:
+    """Return the URL of rows to come, empty where none can."""
+    if log_query.after or log_query.end or any(name == "decision_id" for name, _value in log_query.pairs):
+        return ""
+    return f"{reverse('console:log-rows')}?{urlencode({'query': log_query.query})}"
 
 
 def _export(log_query: LogQuery, kind: str) -> str:

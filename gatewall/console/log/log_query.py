@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from urllib.parse import parse_qsl, urlencode
 
 from django.http import HttpRequest, QueryDict
@@ -16,6 +17,7 @@ from audit.views import ACCESS_LOG
 from gatewall.api.pagination import PAGE_SIZE
 from gatewall.api.queries import (
     choice_in,
+    moment_in,
     refuse_ambiguous_query,
     refuse_unknown_parameters,
     refused_parameter,
@@ -47,6 +49,8 @@ class LogQuery:
     pairs: Pairs
     errors: dict[str, list[str]] = field(default_factory=dict)
     filters: Filters = field(default_factory=Filters)
+    start: datetime | None = None
+    end: datetime | None = None
     after: Cursor | None = None
     trail: list[str] = field(default_factory=list)
     page_size: int = PAGE_SIZE
@@ -139,6 +143,7 @@ def _read_filters(query_read: LogQuery, request: Request) -> None:
     if wrong:
         raise ValidationError(wrong)
     query_read.filters = filters_in(request, ACCESS_LOG)
+    query_read.start, query_read.end = (moment_in(request, name) for name in MOMENTS)
 
 
 def _refused(pairs: Pairs) -> Iterator[tuple[str, list[str]]]:

@@ -1,6 +1,6 @@
 """Rows of the log explorer: each value with queries that select or exclude it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from audit.models import AccessLog
 from audit.querying.field_filters import EXCLUDE
-from audit.spool.records import FIELDS
+from audit.spool.records import FIELDS, Field, Kind
 from gatewall.console.log.log_query import MOMENTS, LogQuery
 from gatewall.console.site import links
 
@@ -37,6 +37,9 @@ class LogRow:
     row: AccessLog
     cells: Mapping[str, Cell]
     rules: list[Cell]
+    facts: list[tuple[str, list[Cell]]]
+    """Label and values of each field that has one."""
+    link: str
     explain: str
     ban: str
     allow: str
@@ -59,6 +62,8 @@ MAX_BACK = 2_000
 _ONLY = '<a href="?{}"><span class="visually-hidden">{} </span><bdi>{}</bdi></a>'
 _NOT = '<a class="not" href="?{}"><span aria-hidden="true">≠</span><span class="visually-hidden">{}</span></a>'
 _SHOWN = ("outcome", "reason", "client_ip", "country_code", "method", "host", "path", "query", "user_agent", "status")
+_NOT_FACTS = frozenset({"decision_id", "at", "rules", "would_refuse"})
+"""Fields that the row shows in its own way."""
 
 
 def log_rows(rows: Iterable[AccessLog], log_query: LogQuery) -> list[LogRow]:
@@ -86,7 +91,7 @@ class _Cells:
     def __init__(self, log_query: LogQuery) -> None:
         self._log_query = log_query
         self._made: dict[tuple[str, str, str], Cell] = {}
-        self._labels = {name: str(label) for name, label in LABELS.items()}
+        self.labels = {name: str(label) for name, label in LABELS.items()}
 
     def of(self, name: str, value: Any, text: str = "") -> Cell:
         """Return the cell of a value, rendered as ``text`` if given."""
@@ -98,7 +103,7 @@ class _Cells:
 
     def _cell(self, name: str, value: str, text: str) -> Cell:
         only, exclude = self._log_query.narrowed(name, value), self._log_query.excluded(name, value)
-        label, label_text = self._labels[name], text or "-"
+        label, label_text = self.labels[name], text or "-"
         inner = format_html("<bdi>{}</bdi>", label_text)
         if only:
             inner = format_html(_ONLY, only, gettext("only %(label)s") % {"label": label}, label_text)
@@ -117,13 +122,49 @@ def _log_row(row: AccessLog, log_query: LogQuery, cell_cache: _Cells) -> LogRow:
         cells["waf_score"] = cell_cache.of("waf_score_min", row.waf_score, str(row.waf_score))
     if row.subject_kind is not None:
         cells["subject"] = cell_cache.of("subject", f"{row.subject_kind}:{row.subject_id}", row.subject_name or "")
+    rules = [cell_cache.of("rule_id", rule["id"], str(rule.get("name") or "")) for rule in row.rules]
     back = log_query.query if len(log_query.query) <= MAX_BACK else ""
     more = {"decision_id": str(row.decision_id), **({"back": back} if back else {})}
     return LogRow(
         row,
         cells,
-        [cell_cache.of("rule_id", rule["id"], str(rule.get("name") or "")) for rule in row.rules],
+        rules,
+        list(_facts(row, cell_cache)),
+        link=links.log(decision_id=row.decision_id),
         explain=links.explain(row.decision_id),
         ban=links.ban(row.client_ip, **more),
         allow=links.allow(row.client_ip, host=row.host or "", **more),
     )
+
+
+def _facts(row: AccessLog, cell_cache: _Cells) -> Iterator[tuple[str, list[Cell]]]:
+    """Yield label and cells of each field with a value."""
+    for field in FIELDS:
+        if field.name in _NOT_FACTS:
+            continue
+        cells = [cell_cache.of(*values) for values in _values(field, row)]
+        if cells:
+            yield cell_cache.labels[next(iter(field.words))], cells
+
+
+def _values(field: Field, row: AccessLog) -> Iterator[tuple[str, Any, str]]:
+    """Yield filter, value and text of each value of a field."""
+    if field.kind is Kind.ROW:
+        kind, number = getattr(row, f"{field.name}_kind"), getattr(row, f"{field.name}_id")
+        if kind is not None:
+            yield field.name, f"{kind}:{number}", " ".join(filter(None, (kind, _name_of(row, field) or str(number))))
+        return
+    value = getattr(row, field.name)
+    if isinstance(value, dict):  # credential and shadow, whose filters are of their parts
+        parts = ((name, value.get(name.removeprefix(f"{field.name}_"))) for name in field.words)
+        yield from ((name, part, str(part)) for name, each in parts for part in _several(each))
+    else:
+        yield from ((field.name, part, str(part)) for part in _several(value))
+
+
+def _several(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value] if value not in (None, "") else []
+
+
+def _name_of(row: AccessLog, field: Field) -> str:
+    return (getattr(row, f"{field.name}_name") or "") if "name" in field.parts else ""

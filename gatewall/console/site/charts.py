@@ -7,6 +7,7 @@ from itertools import count
 WIDTH, HEIGHT = 1040, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 8, 12, 28
 _ROOM = WIDTH - _LEFT - _RIGHT
+STRIP_HEIGHT = 64
 _MOST_LINES = 4
 _LEAST_SPACE = 84
 """Minimum distance of labels of the x axis, in units of the chart."""
@@ -75,18 +76,21 @@ def trend(labels: Sequence[str], series: Sequence[Series], before: Sequence[int]
 
     ``labels`` name the bars; as many as fit are drawn on the axis.
     """
-    totals = [sum(values) for values in zip(*(each.values for each in series), strict=True)]
-    values = steps(max([0, *totals, *before[: len(labels)]]))
-    scale = (HEIGHT - _BOTTOM - _TOP) / values[-1]
-    edges = [_LEFT + round(_ROOM * each / max(1, len(labels))) for each in range(len(labels) + 1)]
-    columns = [
-        Column(edges[number], max(1, edges[number + 1] - edges[number] - 2), label, _boxes(series, number, scale))
-        for number, label in enumerate(labels)
-    ]
+    values = steps(max([0, *_totals(series), *before[: len(labels)]]))
+    ground = HEIGHT - _BOTTOM
+    scale = (ground - _TOP) / values[-1]
+    columns = _columns(labels, series, scale, range(_LEFT, WIDTH - _RIGHT), ground)
     middles = [column.x + column.width // 2 for column in columns]
-    line = " ".join(f"{x},{_y(value, scale)}" for x, value in zip(middles, before, strict=False))
-    rows = [Mark(_y(value, scale), f"{value:,}") for value in values]
+    line = " ".join(f"{x},{ground - round(value * scale)}" for x, value in zip(middles, before, strict=False))
+    rows = [Mark(ground - round(value * scale), f"{value:,}") for value in values]
     return Chart(columns, line, rows, _marks(middles, labels))
+
+
+def strip(labels: Sequence[str], series: Sequence[Series]) -> Chart:
+    """Return low bars over the whole width, without axes."""
+    scale = (STRIP_HEIGHT - 2) / max([1, *_totals(series)])
+    columns = _columns(labels, series, scale, range(WIDTH), STRIP_HEIGHT)
+    return Chart(columns, "", [], [], height=STRIP_HEIGHT, left=0, right=WIDTH, bottom=STRIP_HEIGHT)
 
 
 def share(part: int, most: int) -> int:
@@ -94,19 +98,29 @@ def share(part: int, most: int) -> int:
     return max(1, round(100 * part / most)) if part > 0 and most > 0 else 0
 
 
-def _boxes(series: Sequence[Series], number: int, scale: float) -> list[Box]:
+def _totals(series: Sequence[Series]) -> list[int]:
+    return [sum(values) for values in zip(*(each.values for each in series), strict=True)]
+
+
+def _columns(labels: Sequence[str], series: Sequence[Series], scale: float, room: range, ground: int) -> list[Column]:
+    edges = [room.start + round(len(room) * each / max(1, len(labels))) for each in range(len(labels) + 1)]
+    return [
+        Column(
+            edges[number], max(1, edges[number + 1] - edges[number] - 2), label, _boxes(series, number, scale, ground)
+        )
+        for number, label in enumerate(labels)
+    ]
+
+
+def _boxes(series: Sequence[Series], number: int, scale: float, ground: int) -> list[Box]:
     boxes, below = [], 0
     for each in series:
         value = each.values[number]
-        bottom, top = _y(below, scale), _y(below + value, scale)
+        bottom, top = ground - round(below * scale), ground - round((below + value) * scale)
         below += value
         if value:
             boxes.append(Box(each.kind, min(top, bottom - 1), max(1, bottom - top)))
     return boxes
-
-
-def _y(value: int, scale: float) -> int:
-    return HEIGHT - _BOTTOM - round(value * scale)
 
 
 def _marks(middles: Sequence[int], labels: Sequence[str]) -> list[Mark]:

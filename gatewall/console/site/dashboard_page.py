@@ -12,16 +12,25 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from audit.event_kinds import EventKind
+from audit.events.selectors import newest_of
 from audit.figures.statistics import Bar, Window
 from gatewall.console.site import charts, links
 from gatewall.console.site.charts import Chart, Series
 from gatewall.console.site.pages import REFRESH_CHOICES, OperatorPage, refresh_labels, refreshed
+from gatewall.console.site.verdict import verdict
+from gatewall.console.site.world import world
 from gatewall.health import dashboard as figures
 from gatewall.health.dashboard import SPANS, Board, Client
+from gatewall.health.health import checks
 from gatewall.health.indicators import signs
+from policies.countries import COUNTRY_NAMES
+from policies.models import pending
 from policies.selectors import domains_warning
 
 _OUTCOMES = ("allow", "challenge", "deny", "error")
+_DEVICES = (EventKind.DEVICE_REMEMBERED, EventKind.PASSKEY_ADDED, EventKind.TOTP_DEVICE_ADDED)
+_NEWEST = 5
+"""Rows of a short list."""
 
 
 class Dashboard(OperatorPage):
@@ -37,6 +46,7 @@ class Dashboard(OperatorPage):
         name, seconds = request.GET.get("window", "24h"), request.GET.get("refresh", REFRESH_CHOICES[0])
         at = timezone.now()
         board = figures.board(at, name)
+        health = signs(at, board.window)
         context = {
             "at": at,
             "window_name": name,
@@ -48,8 +58,10 @@ class Dashboard(OperatorPage):
             "rows": _rows(board),
             "lists": _lists(board),
             "clients": _clients(board),
-            "signs": signs(at, board.window),
-            "domains_warning": domains_warning(),
+            "world": world(board.world),
+            "people": _people(board),
+            "signs": health,
+            "verdict": verdict(board, health, checks(), domains_warning()),
             "untrusted_link": links.events(board.window, [EventKind.PROXY_UNTRUSTED]),
             "shortened_link": links.events(board.window, [EventKind.LOG_SHORTENED]),
             "mail_link": links.events(board.window, [EventKind.MAIL_FAILED]),
@@ -71,7 +83,7 @@ def _wrong(request: HttpRequest) -> list[str]:
 
 def _choices(window: str, seconds: str) -> dict[str, Any]:
     """Return the links of the two switches: text, query, and whether it is active."""
-    words = {"24h": _("24 hours"), "7d": _("7 days"), "30d": _("30 days")}
+    words = {"1h": _("1 hour"), "24h": _("24 hours"), "7d": _("7 days"), "30d": _("30 days")}
     return {
         "windows": [(words[each], _query(each, seconds), each == window) for each in SPANS],
         "refreshes": [(label, _query(window, each), each == seconds) for each, label in refresh_labels().items()],
@@ -137,18 +149,40 @@ def _rows(board: Board) -> list[dict[str, Any]]:
     ]
 
 
-def _lists(board: Board) -> list[dict[str, Any]]:
+def _lists(board: Board) -> dict[str, dict[str, Any]]:
+    """Return the lists by name: title, items with their links, and by how much counts may be too low."""
     window = board.window
     rules = [(each["name"], each["count"], links.log(window, rule_id=each["id"])) for each in board.rules]
+    refusals = [(key, number, links.log(window, outcome="deny", reason=key)) for key, number in board.refusals]
     reasons = [(key, number, links.log(window, reason=key)) for key, number in board.reasons]
     hosts = [(key, number, links.log(window, host=key)) for key, number in board.hosts]
-    countries = [(key or _("unknown"), number, links.log(window, country_code=key)) for key, number in board.countries]
-    return [
-        {"name": "reasons", "title": _("Decisions by reason"), "items": _items(reasons), "error": 0},
-        {"name": "hosts", "title": _("Hosts"), "items": _items(hosts), "error": board.error["host"]},
-        {"name": "rules", "title": _("WAF rules that matched"), "items": _items(rules), "error": 0},
-        {"name": "countries", "title": _("Countries"), "items": _items(countries), "error": 0},
-    ]
+    countries = [(_country(key), number, links.log(window, country_code=key)) for key, number in board.countries]
+    return {
+        "refusals": _list(_("Why they were refused"), refusals),
+        "rules": _list(_("WAF rules that matched"), rules),
+        "reasons": _list(_("Decisions by reason"), reasons),
+        "hosts": _list(_("Top sites"), hosts, board.error["host"]),
+        "countries": _list(_("Countries"), countries),
+    }
+
+
+def _list(title: str, items: list[tuple[str, int, str]], error: int = 0) -> dict[str, Any]:
+    return {"title": title, "items": _items(items), "error": error}
+
+
+def _country(code: str) -> str:
+    return f"{_(COUNTRY_NAMES[code])} ({code})" if code in COUNTRY_NAMES else code or _("unknown")
+
+
+def _people(board: Board) -> dict[str, Any]:
+    """Return what is new of people: requests for access that wait, and devices that were added in the window."""
+    window, waiting = board.window, pending()
+    return {
+        "waiting": waiting[:_NEWEST],
+        "number": waiting.count(),
+        "devices": newest_of(_DEVICES, window.start, window.end, _NEWEST),
+        "devices_link": links.events(window, _DEVICES),
+    }
 
 
 def _items(items: list[tuple[str, int, str]]) -> list[dict[str, Any]]:
@@ -159,13 +193,13 @@ def _items(items: list[tuple[str, int, str]]) -> list[dict[str, Any]]:
     ]
 
 
-def _clients(board: Board) -> list[dict[str, Any]]:
+def _clients(board: Board) -> dict[str, dict[str, Any]]:
     window, error = board.window, board.error
     refused, everyone = _client_rows(window, board.refused_clients, outcome="deny"), _client_rows(window, board.clients)
-    return [
-        {"name": "refused-clients", "title": _("Refused clients"), "rows": refused, "error": error["denied-client"]},
-        {"name": "clients", "title": _("All clients"), "rows": everyone, "error": error["client"]},
-    ]
+    return {
+        "refused": {"title": _("Who was refused"), "rows": refused, "error": error["denied-client"]},
+        "everyone": {"title": _("All clients"), "rows": everyone, "error": error["client"]},
+    }
 
 
 def _client_rows(window: Window, clients: Sequence[Client], **filters: str) -> list[dict[str, Any]]:
