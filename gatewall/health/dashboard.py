@@ -35,7 +35,7 @@ SPANS: Mapping[str, tuple[timedelta, timedelta]] = {
     "1h": (timedelta(hours=1), timedelta(minutes=1)),
     "24h": (timedelta(hours=24), timedelta(minutes=30)),
     "7d": (timedelta(days=7), timedelta(hours=3)),
-    "30d": (timedelta(days=30), timedelta(hours=12)),
+    "30d": (timedelta(days=30), timedelta(days=1)),
 }
 """Windows by name: length and width of a bar of the chart."""
 FAILED_SIGN_INS = (EventKind.LOGIN_FAILED, EventKind.LOGIN_LOCKED, EventKind.TWO_FACTOR_FAILED)

@@ -141,7 +141,7 @@ def test_a_window_holds_what_is_in_it_and_knows_the_one_before(pages, log, name,
     assert page.context["board"].before.outcomes.total == {"1h": 1, "24h": 0, "7d": 0, "30d": 1}[name]
     bars = page.context["rows"]
     assert sum(row["total"] for row in bars) == total
-    assert 48 <= len(bars) <= 61
+    assert 30 <= len(bars) <= 61
 
 
 @pytest.mark.parametrize("query", ["window=2h", "refresh=5", "window=", "colour=red", "window=24h&window=7d"])

@@ -6,6 +6,7 @@ section of its app, so a new admin page is in the sidebar without a change here.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -140,3 +141,89 @@ _MODEL_OF_PAGE = {"waf-report": "policies.authorizeddomain", "site": "policies.a
 """Operator pages about one row of a model."""
 NOT_PAGES = frozenset({"search", "site-of-host", "log-rows"})
 """Views that are no pages of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An item as shown to one user."""
+
+    label: str
+    url: str
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSection:
+    """A section as shown to one user; ``label`` is empty for the items above the sections."""
+
+    label: str
+    links: Sequence[Link]
+
+    @property
+    def is_current(self) -> bool:
+        return any(link.is_current for link in self.links)
+
+
+def sidebar(request: HttpRequest) -> list[ShownSection]:
+    """Return the sections and items that the user may see."""
+    current = current_item(request)
+    pages = registered()
+    shown = [ShownSection("", list(_links(request, ALONE, pages, current)))]
+    for section in SECTIONS:
+        links = list(_links(request, items_of(section), pages, current))
+        shown += [ShownSection(str(section.label), links)] if links else []
+    return shown
+
+
+def items_of(section: Section) -> tuple[Item, ...]:
+    """Return the items of a section, with the models of its apps that no section names."""
+    named = {item for each in (ALONE, *(each.items for each in SECTIONS)) for item in each}
+    others = [label for label in registered() if label not in named and label.partition(".")[0] in section.apps]
+    return (*section.items, *others)
+
+
+def current_item(request: HttpRequest) -> str:
+    """Return the URL of the shortcut, the view name or the label of the model that the page belongs to, or ""."""
+    match = request.resolver_match
+    if match is None or match.url_name is None:
+        return ""
+    shortcuts = (item for item in _all_items() if isinstance(item, Shortcut))
+    if shortcut := next((each for each in shortcuts if each.is_shown(request)), None):
+        return shortcut.url
+    if match.namespace == "console":
+        pages = (item for item in _all_items() if isinstance(item, Page))
+        found = next((page.view for page in pages if match.url_name in page.views), "")
+        return found or _MODEL_OF_PAGE.get(match.url_name, "")
+    app, _separator, rest = match.url_name.partition("_")
+    label = f"{app}.{rest.partition('_')[0]}"
+    return label if label in registered() else ""
+
+
+def _all_items() -> Iterator[Item]:
+    yield from ALONE
+    for section in SECTIONS:
+        yield from items_of(section)
+
+
+@cache
+def registered() -> "dict[str, admin.ModelAdmin[Any]]":
+    """Return the admin page of each registered model by the model's label; read once: all are registered at start."""
+    models = [model for model in apps.get_models() if admin.site.is_registered(model)]
+    return {model._meta.label_lower: admin.site.get_model_admin(model) for model in models}  # noqa: SLF001 - Django's documented API
+
+
+def _links(
+    request: HttpRequest,
+    items: Sequence[Item],
+    pages: "dict[str, admin.ModelAdmin[Any]]",
+    current: str,
+) -> Iterator[Link]:
+    for item in items:
+        if isinstance(item, Page):
+            yield Link(str(item.label), reverse(f"console:{item.view}"), item.view == current)
+        elif isinstance(item, Shortcut):
+            yield Link(str(item.label), item.url, item.url == current)
+        elif item in pages and pages[item].has_view_or_change_permission(request):
+            options = pages[item].opts
+            url = reverse(f"admin:{options.app_label}_{options.model_name}_changelist")
+            yield Link(capfirst(str(options.verbose_name_plural)), url, item == current)
