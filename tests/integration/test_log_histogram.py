@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from audit.figures.histogram import histogram
 from audit.log import query
 from audit.log.filters import filters_of
-from audit.log.histogram import histogram
 from tests.support.cast import NOW
 from tests.support.records import a_record
 from tests.support.spool_shipping import shipped

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from django.utils.translation import gettext as _
 
-from audit.log.histogram import Histogram, HistogramBar, histogram
+from audit.figures.histogram import Histogram, HistogramBar, histogram
 from gatewall.console.log.log_query import MOMENTS, LogQuery
 from gatewall.console.site import charts, links
 from gatewall.console.site.charts import Chart, Column, Series
