@@ -72,7 +72,9 @@ class UserForm(ServiceForm):
         "Your own password, to give a user a password or rights, or to change your own password or second factor, "
         "unless you have just signed in."
     )
-    current_code = code_field("Or a code of your second factor, except to change your own password.")
+    current_code = code_field(
+        "If you use a second factor: a code of it, in place of the password, or besides it to change your own password."
+    )
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -246,7 +248,7 @@ def _reauthenticate_for_another(request: HttpRequest) -> None:
 def _reauthenticate(request: HttpRequest, user: User) -> None:
     """Re-authenticate the owner before their password or second factor changes, unless the sign-in is fresh.
 
-    Raises ReauthenticationRequired, ReauthenticationFailed, TooManyAttempts.
+    Raises as ``reauthentication.require_own_password()`` does.
     """
     new_password = request.POST.get("new_password")
     if not (new_password or any(request.POST.get(name) for name in _SECOND_FACTOR_FIELDS)):
@@ -254,9 +256,10 @@ def _reauthenticate(request: HttpRequest, user: User) -> None:
     now, visitor = timezone.now(), browser.visitor(request)
     if not fresh_sign_in.is_fresh(request):
         password, code = (request.POST.get(name) or None for name in CREDENTIALS)
-        if new_password or code is None:
-            reauthentication.require_password(user, password, visitor=visitor, at=now)
+        proof = {"password": password, "code": code[:LONGEST_CODE] if code else None}
+        if new_password:
+            sign_in = fresh_sign_in.sign_in_of(request)
+            reauthentication.require_own_password(user, sign_in, **proof, visitor=visitor, at=now)
         else:
-            short = code[:LONGEST_CODE]
-            reauthentication.require_password_or_code(user, password=password, code=short, visitor=visitor, at=now)
+            reauthentication.require_password_or_code(user, **proof, visitor=visitor, at=now)
     _REAUTHENTICATED.set(request, value=True)

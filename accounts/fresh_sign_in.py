@@ -12,27 +12,32 @@ from django.utils import timezone
 from rest_framework.request import Request
 
 from accounts import admin_session, browser
-from accounts.authentication import signed_in_user
+from accounts.authentication import amr_of, signed_in_user
 from accounts.sign_in import reauthentication
+from accounts.sign_in.reauthentication import SignIn
 from gatewall.api.scopes import ScopedAccess
 
 
 def is_fresh(request: HttpRequest | Request) -> bool:
-    """Return whether the caller signed in within the last ten minutes, or sent an API token."""
-    return _has_api_token(request) or reauthentication.is_fresh(_signed_in_at(request), timezone.now())
+    """Return whether the caller signed in within the last ten minutes, or sent an API token.
+
+    With their second factor, if they have one.
+    """
+    return _has_api_token(request) or reauthentication.is_fresh(
+        signed_in_user(request), sign_in_of(request), timezone.now()
+    )
 
 
 def require(request: HttpRequest | Request, *, password: str | None, code: str | None) -> None:
     """Raise unless the sign-in is fresh, or the password or code is correct.
 
-    Raises ReauthenticationRequired, ReauthenticationFailed, TooManyAttempts, CodeEntryLocked.
+    Raises CodeRequired, ReauthenticationRequired, ReauthenticationFailed, TooManyAttempts, CodeEntryLocked.
     """
     if _has_api_token(request):
         return
     visitor, at = browser.visitor(request), timezone.now()
-    began = _signed_in_at(request)
-    user = signed_in_user(request)
-    reauthentication.require_fresh(user, began, password=password, code=code, visitor=visitor, at=at)
+    user, sign_in = signed_in_user(request), sign_in_of(request)
+    reauthentication.require_fresh(user, sign_in, password=password, code=code, visitor=visitor, at=at)
 
 
 def gives_access(values: Mapping[str, Any]) -> bool:
@@ -44,9 +49,10 @@ def _has_api_token(request: HttpRequest | Request) -> bool:
     return isinstance(getattr(request, "auth", None), ScopedAccess)
 
 
-def _signed_in_at(request: HttpRequest | Request) -> datetime | None:
+def sign_in_of(request: HttpRequest | Request) -> SignIn:
+    """Return when and how the caller's session was opened."""
     token = getattr(request, "auth", None)
     if token:
-        return datetime.fromtimestamp(token["iat"], tz=UTC)
+        return SignIn(datetime.fromtimestamp(token["iat"], tz=UTC), amr_of(request))
     session = admin_session.row_of(getattr(request, "_request", request), signed_in_user(request))
-    return session.issued_at if session is not None else None
+    return SignIn(session.issued_at, session.amr) if session is not None else SignIn(None)

@@ -99,10 +99,12 @@ class SessionOutput(serializers.ModelSerializer[Session]):
 class PasswordInput(StrictInput):
     """A new password and the caller's current one. Tokens are kept by default.
 
-    For another account, the caller's password is required unless their sign-in is fresh.
+    For another account, the caller's password is required unless their sign-in is fresh. Callers with a second factor
+    send a code too, unless they have just signed in with it.
     """
 
     current_password = password_field(required=False)
+    code = TextField(max_length=64, write_only=True, required=False)
     new_password = password_field()
     revoke_git_tokens = FlagField(default=False)
     revoke_app_tokens = FlagField(default=False)

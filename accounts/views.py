@@ -28,7 +28,6 @@ from accounts.sign_in.serializers import (
     ReauthenticationInput,
     RecoveryCodesOutput,
     SignedInOutput,
-    SwitchOffInput,
     TotpSetupInput,
     TotpSetupOutput,
     signed_in,
@@ -127,9 +126,6 @@ class _UserView(ApiView):
     def is_own(self) -> bool:
         return int(self.kwargs["user_id"]) == self.request.user.pk
 
-    def require_password(self, user: User, password: str | None) -> None:
-        reauthentication.require_password(user, password, visitor=browser.visitor(self.request), at=timezone.now())
-
     def require_fresh(self, body: Mapping[str, Any]) -> None:
         """Re-authenticate the caller by their own password or, where the body may have one, a code. Raises a Refusal.
 
@@ -170,9 +166,9 @@ class Totp(_UserView):
 
     http_method_names = ["delete", "options"]
 
-    @operation(body=SwitchOffInput)
+    @operation(body=ReauthenticationInput)
     def delete(self, request: Request, user_id: str) -> Response:
-        body, user, visitor = self.body(SwitchOffInput), self.user, browser.visitor(request)
+        body, user, visitor = self.body(ReauthenticationInput), self.user, browser.visitor(request)
         self.require_fresh(body)
         second_factor.switch_off_app(user, actor=str(request.user), client_ip=visitor.client_ip)
         return Response(status=status.HTTP_204_NO_CONTENT)
@@ -183,7 +179,7 @@ class TotpDisable(Totp):
 
     http_method_names = ["post", "options"]
 
-    @operation(body=SwitchOffInput)
+    @operation(body=ReauthenticationInput)
     def post(self, request: Request, user_id: str) -> Response:
         return self.delete(request, user_id)
 
@@ -204,6 +200,8 @@ class TotpUnlock(_UserView):
 class Password(_UserView):
     """Change a password; end all sessions of the user, and return a new one to the owner.
 
+    Owners with a second factor send a code too, unless they signed in with it within the last ten minutes.
+
     Tokens are kept unless ``revoke_git_tokens``, ``revoke_app_tokens`` or ``revoke_api_tokens`` is true.
     """
 
@@ -211,10 +209,12 @@ class Password(_UserView):
     def put(self, request: Request, user_id: str) -> Response:
         body, user = self.body(PasswordInput), self.user
         visitor, now = browser.visitor(request), timezone.now()
+        sent = {"password": body.get("current_password"), "code": body.get("code")}
         if self.is_own:
-            self.require_password(user, body.get("current_password"))
+            sign_in = fresh_sign_in.sign_in_of(request)
+            reauthentication.require_own_password(user, sign_in, **sent, visitor=visitor, at=now)
         else:
-            fresh_sign_in.require(request, password=body.get("current_password"), code=None)
+            fresh_sign_in.require(request, **sent)
         changed = {"password": body["new_password"], "revoke_tokens": kinds_to_revoke(body)}
         user = services.change_user(user, actor=str(request.user), client_ip=visitor.client_ip, **changed)
         if not self.is_own:

@@ -18,12 +18,12 @@ from accounts.links import requests
 from accounts.links.requests import Offer
 from accounts.models import LinkPurpose, User
 from gatewall.api.fresh_sign_in import is_fresh, require_fresh_sign_in
-from gatewall.api.service_admin import CREDENTIALS, ShownOnceAdmin, actor, code_field, password_field
+from gatewall.api.service_admin import CREDENTIALS, ProofFields, ShownOnceAdmin, actor
 from gatewall.api.translation import messages_of
 from gatewall.kernel.refusals import Refusal
 
 
-class LinkForm(forms.Form):
+class LinkForm(ProofFields):
     """Which link a user gets, and how."""
 
     purpose = forms.ChoiceField(
@@ -44,8 +44,6 @@ class LinkForm(forms.Form):
         label=_("Show the link, and send no mail"),
         help_text=_("Hand it over yourself. Whoever has it can set the password."),
     )
-    current_password = password_field("Your own: you signed in more than ten minutes ago.")
-    current_code = code_field("Or a code of your second factor.")
 
     def __init__(self, *args: Any, fresh: bool, mailed: bool, **options: Any) -> None:
         super().__init__(*args, **options)

@@ -4,11 +4,11 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounts.sign_in.serializers import SwitchOffInput
+from accounts.sign_in.serializers import ReauthenticationInput
 from gatewall.api.serializers import FlagField, StrictInput, TextField
 
 
-class ResetLinkInput(SwitchOffInput):
+class ResetLinkInput(ReauthenticationInput):
     """Whether the link is returned though mail could be sent; password or code, unless the sign-in is fresh."""
 
     hand_over = FlagField(default=False)

@@ -8,13 +8,14 @@ from django.http import HttpRequest
 from accounts import browser
 from accounts.models import Passkey
 from accounts.passkeys import services
-from gatewall.api.service_admin import ServiceAdmin, actor
+from gatewall.api.fresh_deletion import FreshDeletionAdmin
+from gatewall.api.service_admin import actor
 
 _RECORD = ("user", "rp_id", "transports", "backed_up", "created_at", "created_by", "last_used_at")
 
 
 @admin.register(Passkey)
-class PasskeyAdmin(ServiceAdmin):
+class PasskeyAdmin(FreshDeletionAdmin):
     list_display = ("name", "user", "rp_id", "backed_up", "created_at", "last_used_at")
     list_select_related = ("user",)
     search_fields = ("name", "user__username")

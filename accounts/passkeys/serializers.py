@@ -4,12 +4,7 @@ from rest_framework import serializers
 
 from accounts.models import Passkey
 from accounts.sign_in.serializers import CredentialField
-from gatewall.api.fresh_sign_in import FreshInput
 from gatewall.api.serializers import ShapedField, StrictInput, TextField
-
-
-class BeginInput(FreshInput):
-    """The user's password or a code, unless the sign-in is fresh."""
 
 
 class PasskeyInput(StrictInput):

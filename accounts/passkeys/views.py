@@ -18,14 +18,13 @@ from accounts.models import Passkey, User
 from accounts.passkeys import services
 from accounts.passkeys.filters import PasskeyFilters
 from accounts.passkeys.serializers import (
-    BeginInput,
     PasskeyInput,
     PasskeyOutput,
     RegisteredOutput,
     RegistrationInput,
 )
 from accounts.sign_in import passkey_browser
-from accounts.sign_in.serializers import PasskeyOptionsOutput
+from accounts.sign_in.serializers import PasskeyOptionsOutput, ReauthenticationInput
 from gatewall.api.caller import django_request
 from gatewall.api.operations import operation
 from gatewall.api.permissions import IsAdminOrSelf
@@ -57,7 +56,7 @@ class Passkeys(Resource):
         return services.rename(row, values.get("name", row.name))
 
     def delete_row(self, row: Passkey) -> None:
-        body = BeginInput(data=self.request.data or {})
+        body = ReauthenticationInput(data=self.request.data or {})
         body.is_valid(raise_exception=True)
         sent = {name: body.validated_data.get(name) for name in ("password", "code")}
         fresh_sign_in.require(self.request, **sent)
@@ -88,9 +87,9 @@ class _RegistrationView(ApiView):
 class PasskeyBegin(_RegistrationView):
     """Begin the registration of a passkey: options for ``navigator.credentials.create()``, valid for five minutes."""
 
-    @operation(body=BeginInput, answer=PasskeyOptionsOutput, refuses=(401, 409))
+    @operation(body=ReauthenticationInput, answer=PasskeyOptionsOutput, refuses=(401, 409))
     def post(self, request: Request, user_id: str) -> Response:
-        body, user = self.body(BeginInput), self.user
+        body, user = self.body(ReauthenticationInput), self.user
         fresh_sign_in.require(request, password=body.get("password"), code=body.get("code"))
         page = passkey_browser.new_page(request)
         response = Response({"public_key": services.begin(user, page, self.session, at=timezone.now())})

@@ -1,12 +1,16 @@
 """Re-authenticate signed-in users before sensitive actions (sudo mode)."""
 
+from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from accounts import selectors
 from accounts.models import User
 from accounts.sign_in import code_entry, events, methods, totp
 from accounts.sign_in import password as passwords
 from accounts.sign_in.totp import WrongSetupCode
 from accounts.visitor import Visitor
+from gatewall.engine.auth_methods import PASSWORD, SECOND_FACTORS
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.refusals import Conflict, Forbidden, Gone
 
@@ -21,23 +25,62 @@ class ReauthenticationRequired(Forbidden):
     code = "reauthentication-required"
 
 
+class CodeRequired(ReauthenticationRequired):
+    """The user has a second factor, which the session has not proved within ten minutes: send a code along."""
+
+    code = "code-required"
+
+
 class ReauthenticationFailed(Forbidden):
     """The password or code is wrong."""
 
     code = "reauthentication-failed"
 
 
-def is_fresh(signed_in_at: datetime | None, at: datetime) -> bool:
-    """Return whether the session began within ten minutes of now, before or after: its host's clock may be ahead."""
-    return signed_in_at is not None and abs(at - signed_in_at) < FRESH
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """When a session was opened, None if unknown, and what it has proved (``amr``)."""
+
+    at: datetime | None
+    amr: Collection[str] = ()
+
+
+def is_fresh(user: User, sign_in: SignIn, at: datetime) -> bool:
+    """Return whether the session began within ten minutes of now, with the second factor if the user has one.
+
+    Before or after now: the clock of its host may be ahead.
+    """
+    if sign_in.at is None or abs(at - sign_in.at) >= FRESH:
+        return False
+    return not SECOND_FACTORS.isdisjoint(sign_in.amr) or not selectors.has_second_factor(user)
+
+
+def asked_for(user: User, sign_in: SignIn, at: datetime) -> str:
+    """Return what a form asks for besides a session: ``password``, ``code``, or nothing if the sign-in is fresh."""
+    if is_fresh(user, sign_in, at):
+        return ""
+    return "code" if selectors.has_second_factor(user) else "password"
 
 
 def require_fresh(
-    user: User, signed_in_at: datetime | None, *, password: str | None, code: str | None, visitor: Visitor, at: datetime
+    user: User, sign_in: SignIn, *, password: str | None, code: str | None, visitor: Visitor, at: datetime
+) -> tuple[str, ...]:
+    """Return what was proved in addition (``amr``): nothing if the sign-in is fresh.
+
+    Raises as ``require_password_or_code()`` does.
+    """
+    if is_fresh(user, sign_in, at):
+        return ()
+    return require_password_or_code(user, password=password, code=code, visitor=visitor, at=at)
+
+
+def require_own_password(
+    user: User, sign_in: SignIn, *, password: str | None, code: str | None, visitor: Visitor, at: datetime
 ) -> None:
-    """Raise as ``require_password_or_code()`` does, unless the sign-in is fresh."""
-    if not is_fresh(signed_in_at, at):
-        require_password_or_code(user, password=password, code=code, visitor=visitor, at=at)
+    """Raise unless the password is correct and the second factor, if there is one, was proved within ten minutes."""
+    require_password(user, password, visitor=visitor, at=at)
+    if selectors.has_second_factor(user):
+        require_fresh(user, sign_in, password=None, code=code, visitor=visitor, at=at)
 
 
 def require_password(user: User, password: str | None, *, visitor: Visitor, at: datetime) -> None:
@@ -55,15 +98,19 @@ def require_password(user: User, password: str | None, *, visitor: Visitor, at: 
 
 def require_password_or_code(
     user: User, *, password: str | None, code: str | None, visitor: Visitor, at: datetime
-) -> None:
-    """Raise unless the code or the password is correct. Uses up the code."""
-    if code is None:
-        if password is None:
-            raise ReauthenticationRequired("send your password or a code along")
-        require_password(user, password, visitor=visitor, at=at)
-        return
-    if not prove_code(user, code, visitor=visitor, at=at):
-        raise ReauthenticationFailed(_("the code is wrong, or was used already"))
+) -> tuple[str, ...]:
+    """Use up a correct code, or verify the password of a user without a second factor; return what was proved.
+
+    Raises CodeRequired, ReauthenticationRequired, ReauthenticationFailed, TooManyAttempts, CodeEntryLocked.
+    """
+    if code is not None:
+        if not (proved := prove_code(user, code, visitor=visitor, at=at)):
+            raise ReauthenticationFailed(_("the code is wrong, or was used already"))
+        return proved
+    if selectors.has_second_factor(user):  # a password that was guessed or seen must not take it away
+        raise CodeRequired("send a code of your second factor along, or sign in again with it")
+    require_password(user, password, visitor=visitor, at=at)
+    return (PASSWORD,)
 
 
 def prove_code(user: User, code: str, *, visitor: Visitor, at: datetime) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from accounts.sign_in.challenges import Challenged
 from accounts.sign_in.login import SignedIn
 from accounts.sign_in.methods import second_factors_of
 from accounts.sign_in.passkey_values import MAX_LENGTH
+from gatewall.api.fresh_sign_in import FreshInput
 from gatewall.api.serializers import ShapedField, StrictInput, TextField
 
 
@@ -69,22 +70,14 @@ class ConfirmInput(StrictInput):
     code = TextField(max_length=64)
 
 
-class ReauthenticationInput(StrictInput):
-    """The user's password, unless the sign-in is fresh."""
-
-    password = password_field(required=False)
+class ReauthenticationInput(FreshInput):
+    """The caller's password or, with a second factor, a code, unless the sign-in is fresh."""
 
 
 class TotpSetupInput(ReauthenticationInput):
-    """The name of the app, required for another one; the user's password, unless the sign-in is fresh."""
+    """The name of the app, required for another one; the caller's password or code, unless the sign-in is fresh."""
 
     name = TextField(max_length=100, required=False)
-
-
-class SwitchOffInput(ReauthenticationInput):
-    """The user's password or a code, unless the sign-in is fresh."""
-
-    code = TextField(max_length=64, required=False)
 
 
 class WhoOutput(serializers.Serializer[Any]):

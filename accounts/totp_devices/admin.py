@@ -9,11 +9,12 @@ from django.http import HttpRequest
 from accounts import browser
 from accounts.models import TotpDevice
 from accounts.totp_devices import services
-from gatewall.api.service_admin import ServiceAdmin, actor
+from gatewall.api.fresh_deletion import FreshDeletionAdmin
+from gatewall.api.service_admin import actor
 
 
 @admin.register(TotpDevice)
-class TotpDeviceAdmin(ServiceAdmin):
+class TotpDeviceAdmin(FreshDeletionAdmin):
     list_display = ("__str__", "user", "created_at", "last_used_at")
     list_select_related = ("user",)
     search_fields = ("name", "user__username")

@@ -7,7 +7,7 @@ from django.http import Http404
 
 from accounts import browser, fresh_sign_in, selectors
 from accounts.models import TotpDevice, User
-from accounts.sign_in.serializers import SwitchOffInput
+from accounts.sign_in.serializers import ReauthenticationInput
 from accounts.totp_devices import services
 from accounts.totp_devices.filters import TotpDeviceFilters
 from accounts.totp_devices.serializers import TotpDeviceInput, TotpDeviceOutput
@@ -38,7 +38,7 @@ class TotpDevices(Resource):
         return services.rename(row, values.get("name", row.name))
 
     def delete_row(self, row: TotpDevice) -> None:
-        body = SwitchOffInput(data=self.request.data or {})
+        body = ReauthenticationInput(data=self.request.data or {})
         body.is_valid(raise_exception=True)
         sent = {name: body.validated_data.get(name) for name in ("password", "code")}
         fresh_sign_in.require(self.request, **sent)

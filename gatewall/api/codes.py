@@ -21,7 +21,8 @@ CODES = {
 REFUSAL_CODES = frozenset({
     "admin-exists", "admin-required", "already-decided", "backtest-not-finished", "backtest-saved", "backtest-stale",
     "builtin-rule",
-    "cannot-restore", "code-entry-locked", "cross-site", "doctor-busy", "document-refused", "domain-removed",
+    "cannot-restore", "code-entry-locked", "code-required", "cross-site", "doctor-busy", "document-refused",
+    "domain-removed",
     "duplicate", "expectation-failed", "grant-overruled", "group-in-use", "group-removed", "identity-refused",
     "identity-taken",
     "invalid-challenge", "invalid-code", "invalid-credentials", "invalid-hand-off", "last-admin", "last-way-in",

@@ -30,14 +30,14 @@ def register_check(check: SignInCheck) -> None:
 
 
 def is_fresh(request: HttpRequest | Request) -> bool:
-    """Return whether the caller signed in within the last ten minutes."""
+    """Return whether the caller signed in within the last ten minutes, with their second factor if they have one."""
     return _check[0].is_fresh(request)
 
 
 def require_fresh_sign_in(
     request: HttpRequest | Request, *, password: str | None = None, code: str | None = None
 ) -> None:
-    """Raise a Refusal unless the sign-in is fresh, or the caller's password or second-factor code is correct."""
+    """Raise a Refusal unless the sign-in is fresh, or the code or, without a second factor, the password is correct."""
     _check[0].require(request, password=password, code=code)
 
 

@@ -64,11 +64,15 @@ def code_field(help_text: str) -> forms.CharField:
     return forms.CharField(required=False, max_length=LONGEST_CODE, widget=widget, help_text=help_text)
 
 
-class FreshForm(ServiceForm):
-    """Form that creates a credential: asks for password or code unless the sign-in is fresh."""
+class ProofFields(forms.Form):
+    """Fields in which callers prove who they are, unless their sign-in is fresh."""
 
     current_password = password_field("Your own: you signed in more than ten minutes ago.")
-    current_code = code_field("Or a code of your second factor.")
+    current_code = code_field("If you use a second factor: a code of it, in place of the password.")
+
+
+class FreshForm(ProofFields, ServiceForm):
+    """Form that creates a credential: asks for password or code unless the sign-in is fresh."""
 
 
 class RowsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]  # not generic at run time
@@ -194,7 +198,7 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
         try:
             return super().delete_view(request, object_id, extra_context)
         except (Refusal, ValidationError) as error:
-            return self._redirect_refused(request, error, "change", object_id)
+            return self.redirect_refused(request, error, "change", object_id)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         if request.method != "POST":
@@ -203,9 +207,9 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
             with transaction.atomic():  # all selected rows are deleted, or none
                 return super().changelist_view(request, extra_context)
         except (Refusal, ValidationError) as error:
-            return self._redirect_refused(request, error, "changelist")
+            return self.redirect_refused(request, error, "changelist")
 
-    def _redirect_refused(
+    def redirect_refused(
         self, request: HttpRequest, error: Refusal | ValidationError, page: str, *arguments: str
     ) -> HttpResponse:
         for words in messages_of(error):

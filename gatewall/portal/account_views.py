@@ -50,12 +50,6 @@ class AccountForm(OwnForm):
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
         return overview(request, self.caller, status, error=error)
 
-    def reauthenticate(self, request: HttpRequest) -> None:
-        """Raise a Refusal unless the sign-in is fresh, or the form has the visitor's password or a code."""
-        proof = {each: pages.text_of(request, each) for each in ("password", "code")}
-        began, visitor = self.caller.signed_in_at, browser.visitor(request)
-        reauthentication.require_fresh(self.caller.user, began, **proof, visitor=visitor, at=pages.now())
-
 
 class Account(AccountForm):
     """Account page."""
@@ -74,7 +68,8 @@ class ChangePassword(AccountForm):
 
     def send(self, request: HttpRequest) -> HttpResponse:
         user, visitor, at = self.caller.user, browser.visitor(request), pages.now()
-        reauthentication.require_password(user, pages.text_of(request, "current"), visitor=visitor, at=at)
+        proof = {"password": pages.text_of(request, "current"), "code": pages.text_of(request, "code")}
+        reauthentication.require_own_password(user, self.caller.sign_in, **proof, visitor=visitor, at=at)
         revoked = kinds_to_revoke({name: value == "on" for name, value in request.POST.items()})
         new = request.POST.get("new", "")
         user = services.change_user(
@@ -88,12 +83,11 @@ class ChangePassword(AccountForm):
 
 
 class SwitchOff(AccountForm):
-    """Disable the second factor, with the password or a code."""
+    """Disable the second factor, after a fresh sign-in with it or with a code."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
         user = self.caller.user
-        sent = {name: pages.text_of(request, name) for name in ("password", "code")}
-        reauthentication.require_password_or_code(user, **sent, visitor=browser.visitor(request), at=pages.now())
+        self.reauthenticate(request)
         second_factor.switch_off_app(user, actor=user.username, client_ip=browser.visitor(request).client_ip)
         return see_other(pages.account_url(done="second-factor-off"))
 
@@ -107,7 +101,7 @@ class RenameApp(AccountForm):
 
 
 class RemoveApp(AccountForm):
-    """Remove one of the visitor's authenticator apps, with a fresh sign-in, the password or a code."""
+    """Remove one of the visitor's authenticator apps, after a fresh sign-in or with a code."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
         self.reauthenticate(request)
@@ -133,12 +127,11 @@ class RenamePasskey(AccountForm):
 
 
 class RemovePasskey(AccountForm):
-    """Remove one of the visitor's passkeys, with a fresh sign-in or the password."""
+    """Remove one of the visitor's passkeys, after a fresh sign-in or with a code."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
-        user, began, visitor = self.caller.user, self.caller.signed_in_at, browser.visitor(request)
-        password = pages.text_of(request, "password")
-        reauthentication.require_fresh(user, began, password=password, code=None, visitor=visitor, at=pages.now())
+        user, visitor = self.caller.user, browser.visitor(request)
+        self.reauthenticate(request)
         row = passkey_views.own_passkey(request, user)
         passkeys.remove(row, actor=user.username, client_ip=visitor.client_ip)
         return see_other(pages.account_url(done="passkey-removed"))
@@ -200,7 +193,9 @@ def overview(request: HttpRequest, caller: Caller, status: int = 200, **words: o
         **token_lists.lists_of(request, user),
         **_identities(user),
         "has_password": user.has_usable_password(),
-        "ask_password": not reauthentication.is_fresh(caller.signed_in_at, at),
+        "ask": caller.asked_for,
+        **passkey_views.proof_fields(request, user, begin="step-up/passkey/begin", action="step-up/passkey"),
+        "account": f"{browser.origin(request)}{pages.account_url()}",
         **words,
     }
     return pages.page(request, "account", context, status=status, scripts_call_us=party is not None)

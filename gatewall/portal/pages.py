@@ -20,7 +20,7 @@ from rest_framework.exceptions import Throttled
 from accounts import browser
 from accounts.authentication import holders
 from accounts.models import User
-from accounts.sign_in import login
+from accounts.sign_in import login, reauthentication
 from accounts.tokens import IssuedToken, SessionToken
 from gatewall.api import errors
 from gatewall.api.content_policy import content_security_policy
@@ -53,8 +53,14 @@ class Caller:
         return not SECOND_FACTORS.isdisjoint(self.token["amr"])
 
     @property
-    def signed_in_at(self) -> datetime:
-        return datetime.fromtimestamp(self.token["iat"], tz=UTC)
+    def sign_in(self) -> reauthentication.SignIn:
+        """When and how the session was opened."""
+        return reauthentication.SignIn(datetime.fromtimestamp(self.token["iat"], tz=UTC), self.token["amr"])
+
+    @property
+    def asked_for(self) -> str:
+        """What a form that changes how they sign in asks for: ``password``, ``code`` or nothing."""
+        return reauthentication.asked_for(self.user, self.sign_in, now())
 
 
 def caller(request: HttpRequest) -> Caller | None:
@@ -251,6 +257,11 @@ class OwnForm(Form):
             return see_other(guard_url(return_url_of(request)))
         self.caller = found
         return super().post(request)
+
+    def reauthenticate(self, request: HttpRequest) -> tuple[str, ...]:
+        """Return what the form proves: nothing if the sign-in is fresh, else a code or password. Raises a Refusal."""
+        proof, visitor = {each: text_of(request, each) for each in ("password", "code")}, browser.visitor(request)
+        return reauthentication.require_fresh(self.caller.user, self.caller.sign_in, **proof, visitor=visitor, at=now())
 
 
 def text_of(request: HttpRequest, name: str) -> str | None:

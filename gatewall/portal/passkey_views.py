@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from accounts import browser, services
 from accounts.models import Passkey, User
 from accounts.passkeys import services as passkeys
-from accounts.sign_in import login, methods, passkey, passkey_browser, reauthentication
+from accounts.sign_in import login, methods, passkey, passkey_browser
 from accounts.sign_in.passkey_values import MAX_LENGTH
 from gatewall.kernel.refusals import Gone
 from gatewall.portal import pages
@@ -43,16 +43,14 @@ class BeginStepUp(OwnForm):
 
 
 class BeginRegistration(OwnForm):
-    """Begin to add a passkey, after a fresh sign-in or the password, for the script of our pages."""
+    """Begin to add a passkey, after a fresh sign-in, the password or a code, for the script of our pages."""
 
     http_method_names = ["post"]
 
     def send(self, request: HttpRequest) -> HttpResponse:
-        user, at, visitor = self.caller.user, pages.now(), browser.visitor(request)
-        began, password = self.caller.signed_in_at, pages.text_of(request, "password")
-        reauthentication.require_fresh(user, began, password=password, code=None, visitor=visitor, at=at)
-        page = passkey_browser.new_page(request)
-        return options_response(request, page, passkeys.begin(user, page, self.caller.token["jti"], at=at))
+        self.reauthenticate(request)
+        page, user = passkey_browser.new_page(request), self.caller.user
+        return options_response(request, page, passkeys.begin(user, page, self.caller.token["jti"], at=pages.now()))
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
         return told(error, status)

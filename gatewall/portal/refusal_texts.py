@@ -12,6 +12,7 @@ _KNOWN = {
     "code-entry-locked": gettext_lazy(
         "Too many wrong codes. Use one of your recovery codes, or ask an administrator to unlock code entry."
     ),
+    "code-required": gettext_lazy("Please enter a code of your second factor, or sign in again with it."),
     "cross-site": gettext_lazy("Another site sent this form. Please start here."),
     "duplicate": gettext_lazy("There is one of this name already."),
     "invalid-challenge": gettext_lazy("This took too long, or too many tries. Please sign in again."),

@@ -62,14 +62,11 @@ class Enrol(OwnForm):
 
     def send(self, request: HttpRequest) -> HttpResponse:
         user, at, name = self.caller.user, pages.now(), account_views.name_of_form(request)
-        if reauthentication.is_fresh(self.caller.signed_in_at, at):
-            return _setup_page(request, totp.begin_setup(user, name=name, at=at))
-        reauthentication.require_password(
-            user, pages.text_of(request, "password"), visitor=browser.visitor(request), at=at
-        )
-        setup = totp.begin_setup(user, name=name, at=at)
-        token = pages.replace_session(request, self.caller, amr=tuple(self.caller.token["amr"]))
-        response = _setup_page(request, setup)
+        proved = self.reauthenticate(request)
+        response = _setup_page(request, totp.begin_setup(user, name=name, at=at))
+        if not proved:
+            return response
+        token = pages.replace_session(request, self.caller, amr=union(self.caller.token["amr"], proved))
         browser.set_session(response, request, token.text, expires_at=token.expires_at)
         return response
 
@@ -85,7 +82,7 @@ class ConfirmEnrolment(OwnForm):
 
     def send(self, request: HttpRequest) -> HttpResponse:
         user, at = self.caller.user, pages.now()
-        if not reauthentication.is_fresh(self.caller.signed_in_at, at):
+        if self.caller.asked_for:
             raise reauthentication.ReauthenticationRequired("begin again, with your password")
         code = request.POST.get("code", "")
         codes = reauthentication.confirm_second_factor(user, code, visitor=browser.visitor(request), at=at)
@@ -106,8 +103,7 @@ class ConfirmEnrolment(OwnForm):
         return pages.page(request, "recovery_codes", words, return_url=pages.return_url_of(request))
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
-        fresh = reauthentication.is_fresh(self.caller.signed_in_at, pages.now())
-        setup = totp.pending_setup(self.caller.user) if fresh else None
+        setup = None if self.caller.asked_for else totp.pending_setup(self.caller.user)
         if setup is not None:
             return _setup_page(request, setup, error, status)
         return _offer(request, self.caller, pages.return_url_of(request), error, status)
@@ -126,8 +122,7 @@ def _offer(
 ) -> HttpResponse:
     if selectors.has_second_factor(caller.user):
         return account_views.overview(request, caller, status, error=error)
-    fresh = reauthentication.is_fresh(caller.signed_in_at, pages.now())
-    asked = {"ask_password": not fresh, "error": error, "username": caller.user.username}
+    asked = {"ask": caller.asked_for, "error": error, "user": caller.user}
     return pages.page(request, "enrol", asked, return_url=return_url, status=status)
 
 

@@ -73,9 +73,9 @@ class Pages:
                 sent[name] = list(map(str, value)) if isinstance(value, list) else [str(value)]
         return self.client.post(f"{ADMIN}{path}", {**sent, "_save": ["Save"]})
 
-    def delete(self, path):
+    def delete(self, path, **values):
         token = Fields(self.get(path).content.decode()).values["csrfmiddlewaretoken"]
-        return self.client.post(f"{ADMIN}{path}", {"csrfmiddlewaretoken": token, "post": "yes"})
+        return self.client.post(f"{ADMIN}{path}", {"csrfmiddlewaretoken": token, "post": "yes", **values})
 
     def delete_chosen(self, path, *rows):
         return self.choose(path, "delete_selected", *rows)

@@ -6,10 +6,11 @@ import pytest
 from django.utils import timezone
 
 from accounts import services
-from accounts.models import ApiToken, Session, User
+from accounts.models import ApiToken, Passkey, Session, User
 from licensing.models import GitToken, License
 from tests.admin.test_webhooks import act
 from tests.support.proxies import PASSWORD, a_git_token, an_api_token
+from tests.support.second_factor import an_app
 from webhooks.models import Webhook
 
 PAGES = pytest.mark.parametrize(
@@ -37,7 +38,7 @@ def test_page_asks_for_the_password_when_the_session_is_ten_minutes_old(pages, b
 
     answers = [pages.submit(path, **values), pages.submit(path, current_password="wrong", **values)]
 
-    assert ["send your password or a code along" in answers[0].content.decode(), model.objects.count()] == [True, 0]
+    assert ["send your password along" in answers[0].content.decode(), model.objects.count()] == [True, 0]
     assert "the password is wrong" in answers[1].content.decode()
     assert pages.submit(path, current_password=PASSWORD, **values).status_code == 200
     assert model.objects.count() == 1
@@ -52,7 +53,7 @@ def test_a_page_asks_for_the_password_before_it_gives_a_user_access(pages, bob):
     tries = [("/accounts/user/add/", NEW), (own, {"new_password": PASSWORD + "!"}), (own, {"is_auditor": "on"})]
     for path, values in tries:
         before = list(User.objects.order_by("pk").values_list("password", "is_auditor"))
-        assert "send your password or a code along" in pages.submit(path, **values).content.decode(), path
+        assert "send your password along" in pages.submit(path, **values).content.decode(), path
         assert "the password is wrong" in pages.submit(path, current_password="wrong", **values).content.decode()
         assert list(User.objects.order_by("pk").values_list("password", "is_auditor")) == before
         assert pages.submit(path, current_password=PASSWORD, **values).status_code == 302
@@ -137,3 +138,24 @@ def test_box_alone_revokes_nothing(pages, bob):
     pages.submit(f"/accounts/user/{bob.pk}/change/", remark="tall", revoke_git_tokens="on")
 
     assert GitToken.objects.count() == 1
+
+
+@pytest.mark.parametrize("kind", ["passkey", "totpdevice"])
+def test_a_second_factor_is_deleted_one_at_a_time_with_a_proof(pages, alice, bob, kind):
+    app = an_app(alice)
+    an_app(bob)
+    Passkey.objects.create(user=bob, name="phone", credential_id="the id", public_key="k", rp_id="a.example")
+    Session.objects.update(amr=["pwd", "otp"])
+    row = Passkey.objects.get() if kind == "passkey" else bob.totp_devices.get()
+    path = f"/accounts/{kind}/{row.pk}/delete/"
+    assert "current_code" not in pages.get(path).text
+    pages.delete_chosen(f"/accounts/{kind}/", row)
+    assert type(row).objects.filter(pk=row.pk).exists()
+    get_older()
+
+    assert "current_code" in pages.get(path).text
+    assert "Send a code of your second factor along" in pages.words(pages.delete(path, current_password=PASSWORD))
+    assert "The code is wrong" in pages.words(pages.delete(path, current_code=app.wrong))
+    assert type(row).objects.filter(pk=row.pk).exists()
+    assert pages.delete(path, current_code=app.code()).status_code == 302
+    assert not type(row).objects.filter(pk=row.pk).exists()

@@ -39,8 +39,8 @@ def other(wall):
 
 @pytest.fixture
 def fresh(clock, wall, bob):
-    """Return a client that is signed in as Bob, for a second less than too long."""
-    return wall.Api(wall.a_token(bob, at=MOMENT - OLD + timedelta(seconds=1)))
+    """Return a client that is signed in as Bob, with a code, for a second less than too long."""
+    return wall.Api(wall.a_token(bob, amr=("pwd", "otp"), at=MOMENT - OLD + timedelta(seconds=1)))
 
 
 @pytest.fixture

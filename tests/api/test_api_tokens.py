@@ -102,12 +102,13 @@ def test_names_are_unique_per_maker_and_their_number_is_limited(admin, alice, ot
 
 
 def test_only_a_fresh_sign_in_makes_a_token(alice):
-    stale, app = Api(a_token(alice, at=timezone.now() - OLD)), an_app(alice)
+    stale = Api(a_token(alice, at=timezone.now() - OLD))
 
     assert code_of(stale.post("/api-tokens", BODY)) == (403, "reauthentication-required")
     assert code_of(stale.post("/api-tokens", {**BODY, "password": "wrong"})) == (403, "reauthentication-failed")
     assert ApiToken.objects.count() == 0
     assert stale.post("/api-tokens", {**BODY, "password": PASSWORD}).status_code == 201
+    app = an_app(alice)
     assert stale.post("/api-tokens", {**BODY, "name": "other", "code": app.code()}).status_code == 201
 
 

@@ -13,6 +13,8 @@ from tests.support.proxies import PASSWORD, Api, a_token, code_of
 from tests.support.second_factor import an_app
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("passkey_home")]
+PROVED = ("mfa", "hwk", "phr")
+"""What a session proved that was opened with a passkey."""
 
 
 def test_the_first_second_factor_brings_recovery_codes_and_ends_other_sessions(bob):
@@ -25,7 +27,8 @@ def test_the_first_second_factor_brings_recovery_codes_and_ends_other_sessions(b
     assert len(made.json()["recovery_codes"]) == 10
     assert Api(own).get("/session").status_code == 200
     assert Api(other).get("/session").status_code == 401
-    assert "recovery_codes" not in register(Api(own), bob, Authenticator(ORIGIN), "key").json()
+    more = register(Api(a_token(bob, amr=PROVED)), bob, Authenticator(ORIGIN), "key")
+    assert (more.status_code, "recovery_codes" in more.json()) == (201, False)
 
     challenge = Api().post("/login", {"username": "bob", "password": PASSWORD}).json()["challenge_token"]
     code = made.json()["recovery_codes"][0]
@@ -33,7 +36,7 @@ def test_the_first_second_factor_brings_recovery_codes_and_ends_other_sessions(b
 
 
 def test_passkeys_are_listed_renamed_and_removed(bob, key):
-    client = Api(a_token(bob))
+    client = Api(a_token(bob, amr=PROVED))
     [shown] = client.get(f"/users/{bob.pk}/passkeys").json()["results"]
     assert {name: shown[name] for name in ("name", "transports", "backed_up", "rp_id", "last_used_at")} == {
         "name": "phone",
@@ -58,7 +61,7 @@ def test_passkeys_are_listed_renamed_and_removed(bob, key):
 def test_recovery_codes_stay_while_the_app_is_there(bob, key):
     an_app(bob)
 
-    Api(a_token(bob)).delete(f"/users/{bob.pk}/passkeys/{Passkey.objects.get().pk}")
+    Api(a_token(bob, amr=PROVED)).delete(f"/users/{bob.pk}/passkeys/{Passkey.objects.get().pk}")
 
     assert RecoveryCode.objects.filter(user=bob).count() == 10
 
@@ -68,25 +71,26 @@ def test_the_last_way_in_stays(bob, key):
     bob.save()
     path = f"/users/{bob.pk}/passkeys/{Passkey.objects.get().pk}"
 
-    assert code_of(Api(a_token(bob)).delete(path)) == (409, "last-way-in")
+    client = Api(a_token(bob, amr=PROVED))
+    assert code_of(client.delete(path)) == (409, "last-way-in")
 
-    register(Api(a_token(bob)), bob, Authenticator(ORIGIN), "key")
-    assert Api(a_token(bob)).delete(path).status_code == 204
+    register(client, bob, Authenticator(ORIGIN), "key")
+    assert client.delete(path).status_code == 204
 
 
 def test_an_older_session_proves_itself_before_it_adds_or_removes(bob, key):
-    old = Api(a_token(bob, at=timezone.now() - timedelta(minutes=11)))
+    old, app = Api(a_token(bob, amr=PROVED, at=timezone.now() - timedelta(minutes=11))), an_app(bob)
     path = f"/users/{bob.pk}/passkeys/{Passkey.objects.get().pk}"
 
-    assert code_of(register(old, bob, Authenticator(ORIGIN))) == (403, "reauthentication-required")
-    assert code_of(old.delete(path)) == (403, "reauthentication-required")
-    assert code_of(old.delete(path, data={"password": "wrong"})) == (403, "reauthentication-failed")
-    assert register(old, bob, Authenticator(ORIGIN), password=PASSWORD).status_code == 201
-    assert old.delete(path, data={"password": PASSWORD}).status_code == 204
+    for proof, code in (({"password": PASSWORD}, "code-required"), ({"code": "wrong"}, "reauthentication-failed")):
+        assert code_of(register(old, bob, Authenticator(ORIGIN), **proof)) == (403, code)
+        assert code_of(old.delete(path, data=proof)) == (403, code)
+    assert register(old, bob, Authenticator(ORIGIN), code=app.code()).status_code == 201
+    assert old.delete(path, data={"code": app.recovery_codes[0]}).status_code == 204
 
 
 def test_registration_is_bound_to_the_session(bob, key):
-    client = Api(a_token(bob))
+    client = Api(a_token(bob, amr=PROVED))
     begun = client.post(f"/users/{bob.pk}/passkeys/register/begin", {}).json()["public_key"]
     answer = Authenticator(ORIGIN).create(begun)
     other = Api(a_token(bob))
@@ -115,7 +119,8 @@ def test_a_user_has_at_most_twenty(bob, key):
     for number in range(19):
         Passkey.objects.create(user=bob, name=f"{number}", credential_id=f"{number}", rp_id="example.com")
 
-    assert code_of(register(Api(a_token(bob)), bob, Authenticator(ORIGIN))) == (409, "too-many-passkeys")
+    client = Api(a_token(bob, amr=PROVED))
+    assert code_of(register(client, bob, Authenticator(ORIGIN))) == (409, "too-many-passkeys")
     assert known.user_handle
 
 

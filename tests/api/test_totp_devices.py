@@ -161,15 +161,15 @@ def test_guesses_are_counted_over_all_apps(first, second, bob, fresh, clock):
     assert statuses == [401] * 6 + [429]
 
 
-def test_a_stale_session_adds_and_removes_none_without_the_password(second, bob, first, clock):
-    stale = Api(a_token(bob, at=MOMENT - OLD))
+def test_a_stale_session_adds_and_removes_none_without_a_code(second, bob, first, clock):
+    stale = Api(a_token(bob, amr=("pwd", "otp"), at=MOMENT - OLD))
     path = f"{of(bob, 'totp-devices')}/{row_of(bob, 'tablet').pk}"
 
-    for proof, code in (({}, "reauthentication-required"), ({"password": "wrong"}, "reauthentication-failed")):
+    for proof, code in (({"password": PASSWORD}, "code-required"), ({"code": "wrong"}, "reauthentication-failed")):
         assert code_of(stale.post(of(bob, "totp/setup"), {"name": "mine", **proof})) == (403, code)
         assert code_of(stale.delete(path, data=proof)) == (403, code)
     assert bob.totp_devices.count() == 2
-    assert stale.delete(path, data={"password": PASSWORD}).status_code == 204
+    assert stale.delete(path, data={"code": first.code()}).status_code == 204
 
 
 def test_nobody_reaches_the_app_of_another_or_one_that_waits(second, fresh, bob, alice, admin):

@@ -214,7 +214,7 @@ def test_codes_of_a_setup_count_as_well(alice, clock):
 
 
 def test_a_new_second_factor_begins_with_no_wrong_codes(locked, alice):
-    token = a_token(alice)
+    token = a_token(alice, amr=("pwd", "otp"))
     assert Api(token).delete(f"/users/{alice.pk}/totp").status_code == 204
 
     assert number() == 0
@@ -230,13 +230,13 @@ def test_delays_of_a_clock_that_was_put_back_end_within_an_hour(app, alice):
     assert caught.value.retry_after_seconds == 3600
 
 
-def test_the_own_lock_is_ended_by_whoever_knows_the_password(locked, alice):
+def test_the_own_lock_is_ended_by_a_recovery_code_and_not_by_the_password(locked, app, alice):
     path = f"/users/{alice.pk}/totp/unlock"
     client = Api(a_token(alice, at=timezone.now() - timedelta(hours=1)))
-    assert client.post(path, {}).json()["code"] == "reauthentication-required"
-    assert client.post(path, {"password": "wrong"}).json()["code"] == "reauthentication-failed"
+    assert client.post(path, {"password": PASSWORD}).json()["code"] == "code-required"
+    assert client.post(path, {"code": app.code()}).json()["code"] == "code-entry-locked"
     assert number() == 100
 
-    assert client.post(path, {"password": PASSWORD}).status_code == 204
+    assert client.post(path, {"code": app.recovery_codes[0]}).status_code == 204
 
     assert number() == 0

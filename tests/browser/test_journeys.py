@@ -5,7 +5,7 @@ import pytest
 from gatewall.install.ports import free_port
 from tests.browser.gallery import enrol
 from tests.browser.installation import sign_in
-from tests.support.processes import PASSWORD, control_plane, nginx
+from tests.support.processes import control_plane, nginx
 from tests.support.upstream import Upstream
 
 SCRIPTS = pytest.mark.parametrize(
@@ -182,7 +182,6 @@ def test_the_second_factor_is_set_up_and_taken_away_by_oneself(wall, page):
     enrol(page)
     page.click("text=I have kept them")
     page.click("summary:has-text('Switch it off')")
-    page.fill("#off-password", PASSWORD)
     page.click("button:has-text('Switch off')")
 
     assert page.locator("[role=status]").inner_text() == "The second factor is off."

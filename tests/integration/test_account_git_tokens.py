@@ -102,7 +102,7 @@ def test_the_form_is_the_one_that_browsers_send(visitor):
 def test_a_page_that_was_opened_long_ago_asks_for_the_password(bob):
     visitor = Visitor()
     visitor.token = a_token(bob, audiences=["gate"], at=timezone.now() - timedelta(minutes=10))
-    assert 'id="token-password"' in visitor.get("/account").text
+    assert 'name="password"' in visitor.get("/account").text
 
     refused = visitor.send("/account/git-tokens", name="laptop", days="30")
     assert (refused.status_code, "Please enter your password." in words(refused)) == (403, True)

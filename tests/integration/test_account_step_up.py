@@ -1,0 +1,51 @@
+"""The account page asks visitors with a second factor for it, also where they have just entered their password."""
+
+import pytest
+
+from licensing.models import GitToken
+from tests.support.proxies import PASSWORD, a_token
+from tests.support.second_factor import App, an_app, secret_of
+from tests.support.visitor import Visitor, secret
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def remembered(bob):
+    """Return a browser whose session proved the password alone, though Bob has an app, and the app."""
+    app, visitor = an_app(bob), Visitor()
+    visitor.token = a_token(bob, audiences=["gate"])
+    return visitor, app
+
+
+CHANGES = {
+    "/enrol": {"name": "tablet"},
+    "/account/second-factor/off": {},
+    "/account/passkeys/begin": {},
+    "/account/git-tokens": {"name": "laptop", "days": "30"},
+    "/account/app-tokens": {"name": "calendar", "days": "30"},
+    "/account/password": {"current": PASSWORD, "new": "another battery staple"},
+}
+
+
+@pytest.mark.parametrize("path", CHANGES)
+def test_a_fresh_password_alone_changes_nothing_of_a_user_with_a_second_factor(remembered, bob, path):
+    visitor, app = remembered
+    assert 'name="code"' in visitor.get("/account").text
+
+    assert visitor.send(path, **CHANGES[path]).status_code == 403
+    assert visitor.send(path, **CHANGES[path], password=PASSWORD).status_code == 403
+    bob.refresh_from_db()
+    assert (bob.check_password(PASSWORD), bob.totp_devices.count(), GitToken.objects.count()) == (True, 1, 0)
+    if path != "/account/passkeys/begin":  # this address has no passkeys
+        assert visitor.send(path, **CHANGES[path], code=app.code()).status_code in {200, 201, 303}
+
+
+def test_a_code_that_begins_a_set_up_is_not_asked_for_again(remembered, bob):
+    visitor, app = remembered
+    tablet = App(secret_of(secret(visitor.send("/enrol", name="tablet", code=app.code()))))
+
+    answer = visitor.send("/enrol/confirm", code=tablet.code())
+
+    assert answer.headers["Location"] == "/wall/account?done=app"
+    assert bob.totp_devices.filter(confirmed_at__isnull=False).count() == 2
