@@ -60,7 +60,7 @@ METHODS = (
     Method(
         name=passkey.NAME,
         is_set_up=passkey.is_set_up,
-        offers=lambda host: [Offer(passkey.PAGE)] if passkey.is_offered(host) else [],
+        offers=lambda _host: [Offer(passkey.PAGE)],
         is_second_factor=True,
     ),
     Method(
@@ -89,7 +89,7 @@ METHODS = (
 
 
 def offers(host: str) -> Iterator[Offer]:
-    """Yield what the guard page on this host shows to sign in with."""
+    """Yield what the guard page shows to sign in with to a site; passkeys also where the page can have none."""
     for method in METHODS:
         yield from method.offers(host) if method.offers else ()
 

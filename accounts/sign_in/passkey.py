@@ -11,7 +11,7 @@ from accounts.models import Passkey, User
 from accounts.sign_in import events, passkey_challenges
 from accounts.sign_in.passkey_refusals import PasskeyRefused, Why
 from accounts.sign_in.passkey_values import Assertion, KnownPasskey, Verified
-from accounts.sign_in.relying_party import RelyingParty, relying_party_of
+from accounts.sign_in.relying_party import RelyingParty
 from accounts.visitor import Visitor
 from gatewall.engine.auth_methods import HARDWARE_KEY, MULTI_FACTOR, PHISHING_RESISTANT, SOFTWARE_KEY
 
@@ -30,11 +30,6 @@ class PasskeyPage:
 def is_set_up(user: User) -> bool:
     """Return whether the user has a passkey."""
     return selectors.has_passkey(user)
-
-
-def is_offered(host: str) -> bool:
-    """Return whether passkeys can be used on the guard page under this host."""
-    return relying_party_of(host) is not None
 
 
 def begin(page: PasskeyPage, purpose: str, *, user: User | None = None, at: datetime) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """The browser side of passkeys: which page a request is for, and the cookie that binds challenges to the browser."""
 
+from urllib.parse import urlsplit
+
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from rest_framework.request import Request
@@ -9,7 +11,10 @@ from accounts.sign_in.passkey import PasskeyPage
 from accounts.sign_in.passkey_challenges import LIFETIME, new_browser_secret
 from accounts.sign_in.passkey_refusals import PasskeysUnavailable
 from accounts.sign_in.relying_party import RelyingParty, relying_party_of
+from gatewall.api.own_origins import public_urls
+from gatewall.engine.hosts import Authority, DomainTable
 from gatewall.engine.messages import gettext_noop as _
+from policies import policy_source
 
 COOKIE = "gatewall.passkey"
 
@@ -38,8 +43,17 @@ def bind(response: HttpResponse, request: HttpRequest | Request, page: PasskeyPa
 
 
 def party_of(request: HttpRequest | Request) -> RelyingParty | None:
-    """Return the relying party of our pages for this request, None if they can have no passkeys."""
-    return relying_party_of(str(request.META.get("HTTP_HOST", "")))
+    """Return the relying party of our pages for this request, None if they can have no passkeys.
+
+    With a public URL, a page under the host of a protected site has the origin of that site, which may use none of
+    ours. A host that is neither is one that a proxy put in place of the public one.
+    """
+    text = str(request.META.get("HTTP_HOST", ""))
+    authority, urls = Authority.parse(text), public_urls()
+    is_ours = not urls or text in {urlsplit(url).netloc for url in urls}
+    if not is_ours and authority is not None and DomainTable(policy_source.domains()).match(authority.host):
+        return None
+    return relying_party_of(text)
 
 
 def _party(request: HttpRequest | Request) -> RelyingParty:

@@ -18,6 +18,7 @@ from accounts.remembered_devices import services as remembered_devices
 from accounts.sign_in import challenges, login, methods, passkey, passkey_browser, password
 from accounts.sign_in.challenges import Challenged, InvalidChallenge
 from accounts.sign_in.login import SignedIn
+from accounts.sign_in.relying_party import RelyingParty
 from gatewall.api.own_origins import public_urls
 from gatewall.engine.auth_methods import PASSWORD
 from gatewall.engine.model import Reason
@@ -147,8 +148,12 @@ def _signed_out(request: HttpRequest, elsewhere: dict[str, str]) -> HttpResponse
 
 
 def _sign_in(request: HttpRequest, error: str = "", status: int = 200) -> HttpResponse:
-    return_url = pages.return_url_of(request)
-    offers = list(methods.offers(provider_links.site_host(request, return_url)))
+    return_url, party = pages.shown_url(pages.return_url_of(request)), passkey_browser.party_of(request)
+    offers = [
+        offer
+        for offer in methods.offers(provider_links.site_host(request, return_url))
+        if party is not None or offer.page != passkey.PAGE
+    ]
     words = {
         "error": error,
         "username": request.POST.get("username", "")[:64],
@@ -156,17 +161,17 @@ def _sign_in(request: HttpRequest, error: str = "", status: int = 200) -> HttpRe
         "notice": notices.for_stranger(request, return_url),
         "probe": probe_cookies.FIELD,
         "carried_url": provider_links.carried_url(return_url, sum(1 for offer in offers if offer.key)),
-        **_arranged(request, offers),
+        **_arranged(party, offers),
     }
-    calls_us = any(offer.page == passkey.PAGE for offer in offers)
-    response = pages.page(request, "guard", words, return_url=return_url, status=status, scripts_call_us=calls_us)
+    response = pages.page(
+        request, "guard", words, return_url=return_url, status=status, scripts_call_us=party is not None
+    )
     probe_cookies.expect_cookies(response, request)
     return response
 
 
-def _arranged(request: HttpRequest, offers: list[methods.Offer]) -> dict[str, object]:
+def _arranged(party: RelyingParty | None, offers: list[methods.Offer]) -> dict[str, object]:
     """Return the ways to sign in for the page: the password folded up behind the rest where everybody has a passkey."""
-    party = passkey_browser.party_of(request)
     is_aside = party is not None and selectors.all_have_passkeys(party.id)
     if is_aside:
         offers = sorted(offers, key=lambda offer: offer.page == password.PAGE)

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.decorators import method_decorator
+from django.utils.html import escape
 from django.utils.translation import gettext as _
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
@@ -39,6 +40,8 @@ from gatewall.portal.return_url import origin_of, parse_return_url, unregistered
 from policies import cookie_reach, policy_source
 
 _FORM = "application/x-www-form-urlencoded"
+_MAX_SHOWN = 4096
+"""Characters of a return URL in the HTML of a page, which has it up to three times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,7 @@ def page(
     scripts_call_us: bool = False,
 ) -> HttpResponse:
     """Render a page; its CSP allows forms to lead to the return URL, and scripts to call us if they are to."""
+    return_url = shown_url(return_url)
     shared = {
         "return_url": return_url,
         "site": urlsplit(return_url).netloc if return_url else "",
@@ -98,6 +102,13 @@ def page(
 def return_url_of(request: HttpRequest) -> str | None:
     """Return the return URL of the request (``rd``), or None if it is not safe."""
     return safe_return_url(request, _rd(request))
+
+
+def shown_url(return_url: str | None) -> str | None:
+    """Return the return URL for the forms of a page: the front page of the site if it is too long (each & is five)."""
+    if return_url and len(escape(return_url)) > _MAX_SHOWN:
+        return f"{origin_of(return_url)}/"
+    return return_url
 
 
 def _rd(request: HttpRequest) -> str:

@@ -4,6 +4,7 @@ from urllib.parse import quote, urlsplit
 
 from django.core import signing
 from django.http import HttpRequest
+from django.utils.html import escape
 
 from accounts import browser
 from accounts.models import ProviderSession
@@ -11,8 +12,8 @@ from gatewall.engine.hosts import Authority
 from gatewall.portal import pages
 from gatewall.portal.return_url import origin_of
 
-_MOST_CARRIED = 6000
-"""Characters of all links to providers on a page."""
+_MOST_CARRIED = 9000
+"""Characters of the return URL on a page: in two forms, and in all links to providers."""
 SIGN_OUT_SALT = "gatewall.portal.sign-out-at-provider"
 
 
@@ -34,7 +35,7 @@ def carried_url(return_url: str | None, number: int) -> str | None:
 
     A form could carry it once, but browsers apply ``form-action`` to the redirect to the provider.
     """
-    if return_url and number * len(quote(return_url, safe="")) > _MOST_CARRIED:
+    if return_url and 2 * len(escape(return_url)) + number * len(quote(return_url, safe="")) > _MOST_CARRIED:
         return f"{origin_of(return_url)}/"
     return return_url
 

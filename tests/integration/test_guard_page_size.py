@@ -5,10 +5,10 @@ from html import unescape
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from django.test import Client
 
 from accounts.identity_providers import services
 from accounts.identity_providers.services import MAX_PROVIDERS
+from accounts.models import IdentityProvider
 from tests.support.cast import OFFICE
 from tests.support.proxies import PASSWORD
 from tests.support.second_factor import an_app
@@ -56,11 +56,32 @@ def test_a_long_way_back_is_kept_by_the_forms_and_shortened_in_the_links():
     assert field(page, "rd") == there
 
 
-def test_the_longest_way_back_makes_no_large_page():
-    page = Client(headers={"Host": "wall.example.com"}).get("/wall/", {"rd": f"{SITE}?{'&' * 4000}"})
+@pytest.mark.parametrize("providers", [0, 1, MAX_PROVIDERS])
+@pytest.mark.parametrize("character", ["x", "&", "'"])
+@pytest.mark.parametrize("length", [800, 4000, 15_000])
+def test_no_way_back_makes_a_large_page(providers, character, length):
+    IdentityProvider.objects.filter(pk__gt=IdentityProvider.objects.earliest("pk").pk + providers - 1).delete()
 
-    assert page.status_code == 200
-    assert len(page.content) < 60_000  # two forms, in which each & has five letters
+    page = Visitor("wall.example.com").get("/", {"rd": f"{SITE}?{character * length}"})  # checks the size
+
+    assert field(page, "rd") in {"", SITE, f"{SITE}?{character * length}"}
+
+
+def test_a_second_factor_page_stays_small_too(bob):
+    an_app(bob)
+
+    asked = Visitor("wall.example.com").sign_in(rd=f"{SITE}?{'&' * 4000}")
+
+    assert field(asked, "rd") == SITE
+
+
+def test_a_page_under_the_host_of_a_site_has_no_button_for_passkeys(settings):
+    """Browsers bind them to the origin of the page, and that is the site's."""
+    page = Visitor(OFFICE).get("/", {"rd": SITE})
+
+    assert 'action="/wall/passkey"' not in page.text
+    assert 'name="password"' in page.text
+    assert 'action="/wall/passkey"' in Visitor("gatewall:8000").get("/", {"rd": SITE}).text  # a rewritten Host
 
 
 def test_password_and_code_sign_in_without_script(bob, settings):
