@@ -153,8 +153,12 @@ class AccessRuleFilters(ListFilters):
     expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
 
 
-def _decision_id(text: str) -> uuid.UUID:
-    """Return a decision id. Raises ValidationError."""
+def decision_id(column: str) -> ValueFilter:
+    """Return a filter by a decision id."""
+    return ValueFilter(column, parse=_uuid, openapi={"type": "string", "format": "uuid"})
+
+
+def _uuid(text: str) -> uuid.UUID:
     try:
         return uuid.UUID(text)
     except ValueError:
@@ -167,7 +171,7 @@ class GrantFilters(ListFilters):
     user = text("user__username", max_length=64, lookup="iexact")
     domain = text("domain__name", max_length=255, parse=canonical_domain)
     path_prefix = text("path_prefix", max_length=500)
-    decision_id = ValueFilter("decision_id", parse=_decision_id, openapi={"type": "string", "format": "uuid"})
+    decision_id = decision_id("decision_id")
     expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
 
 

@@ -148,6 +148,9 @@ class MailKind(models.TextChoices):
     DEVICE_REMEMBERED = "device-remembered", "device remembered"
     IDENTITY_LINKED = "identity-linked", "identity linked"
     IDENTITY_UNLINKED = "identity-unlinked", "identity unlinked"
+    ACCESS_REQUESTED = "access-requested", "access requested"
+    ACCESS_GRANTED = "access-granted", "access granted"
+    ACCESS_REFUSED = "access-refused", "access refused"
 
 
 class Mail(Queued):

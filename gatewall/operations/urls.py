@@ -9,6 +9,7 @@ from gatewall.operations.revisions_view import PolicyRevisions
 from gatewall.publication import reload_view
 from gatewall.whatif import (
     access_log_view,
+    access_requests_view,
     document_view,
     explain_view,
     rule_suggestions_view,
@@ -19,6 +20,7 @@ from gatewall.whatif import (
 
 _REVISION = rf"^policy/revisions/(?P<pk>{PolicyRevisions.lookup_value_regex})"
 
+_REQUESTS = access_requests_view.AccessRequests
 urlpatterns = [
     path("health", health.Ready.as_view(), name="health"),
     path("health/live", health.Live.as_view(), name="health-live"),
@@ -26,6 +28,10 @@ urlpatterns = [
     path("metrics", metrics_view.Metrics.as_view(), name="metrics"),
     path("dashboard/stats", dashboard_view.DashboardStats.as_view(), name="dashboard-stats"),
     path("access-logs/<uuid:decision_id>", access_log_view.AccessLogEntry.as_view(), name="access-log"),
+    path("access-requests", _REQUESTS.as_view({"get": "list"}), name="access-requests-list"),
+    path("access-requests/<int:pk>", _REQUESTS.as_view({"get": "retrieve"}), name="access-requests-detail"),
+    path("access-requests/<int:pk>/grant", _REQUESTS.as_view({"post": "grant"}), name="access-requests-grant"),
+    path("access-requests/<int:pk>/refuse", _REQUESTS.as_view({"post": "refuse"}), name="access-requests-refuse"),
     path("policy/explain", explain_view.Explain.as_view(), name="policy-explain"),
     path("policy/document", document_view.PolicyDocument.as_view(), name="policy-document"),
     path("policy/document/compare", document_view.CompareDocument.as_view(), name="policy-document-compare"),

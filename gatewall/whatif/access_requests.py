@@ -93,12 +93,16 @@ def ask(user: Any, record: AccessRecord, reason: str, *, client_ip: str | None) 
 
 
 @revisions.one_at_a_time
-def grant(request: RequestForAccess, key: str, lifetime: Lifetime, *, actor: str) -> RequestForAccess:
-    """Give what was asked for: the offer with this key, for this time. Raises AlreadyDecided, NotOffered and more."""
+def grant(request: RequestForAccess, key: str | None, lifetime: Lifetime, *, actor: str) -> RequestForAccess:
+    """Give what was asked for: the offer with this key, or the narrowest, for this time.
+
+    Raises AlreadyDecided, NotOffered and the errors of ``create_grant``.
+    """
     request, now = _waiting(request), timezone.now()
     record = refusal_of(request.user, request.decision_id)
     until = lifetime.end(now) if lifetime in LIFETIMES else None
-    offer = next((each for each in offers(record) if each.key == key), None) if record else None
+    possible = offers(record) if record else []
+    offer = next((each for each in possible if key in {None, each.key}), None)
     if record is None or offer is None or until is None:
         raise NotOffered(_("what refused this request has changed; look at it again"))
     request.grant = give(offer, record, until, actor=actor, reason=request.reason)

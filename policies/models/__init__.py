@@ -1,6 +1,6 @@
 """The rows of the policy, by subject: domains, groups, rules, IP lists, countries, subscriptions, expectations."""
 
-from policies.models.access_requests import RequestForAccess, RequestState, pending
+from policies.models.access_requests import WAITS, RequestForAccess, RequestState, pending
 from policies.models.access_rules import AccessRule
 from policies.models.countries import GeoBlockRule
 from policies.models.domains import AuthorizedDomain
@@ -15,6 +15,7 @@ __all__ = [
     "AUTO_BAN",
     "MANUAL",
     "RESTORABLE",
+    "WAITS",
     "AccessRule",
     "AllowlistEntry",
     "AuthorizedDomain",

@@ -78,6 +78,8 @@ WHO = {
     **{(f"{name}-detail", "PUT"): ADMIN for name in MANAGED if name not in NO_PUT},
     **{("api-tokens-list", verb): ADMIN for verb in ("GET", "POST")},
     **{("api-tokens-detail", verb): ADMIN for verb in ("GET", "DELETE")},
+    **{(f"access-requests-{part}", "GET"): ADMIN for part in ("list", "detail")},
+    **{(f"access-requests-{verb}", "POST"): ADMIN for verb in ("grant", "refuse")},
     ("webhooks-rotate", "POST"): ADMIN,
     ("webhooks-test", "POST"): ADMIN,
     ("webhook-deliveries-list", "GET"): ADMIN,
@@ -156,6 +158,6 @@ def path_of(name, user_id):
     }
     if name.startswith("webhook-deliveries"):
         arguments[name] = {"webhook_id": 999_999} if name.endswith("-list") else {"webhook_id": 999_999, "pk": 999_999}
-    by_id = ("-detail", "-waf-report", "-restore", "-confirm", "-rotate", "webhooks-test")
+    by_id = ("-detail", "-waf-report", "-restore", "-confirm", "-rotate", "-grant", "-refuse", "webhooks-test")
     usual = {"pk": 999_999} if name.endswith(by_id) else {}
     return reverse(name, kwargs=arguments.get(name, usual)).removeprefix("/wall")

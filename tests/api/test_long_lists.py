@@ -50,6 +50,7 @@ SHORT = {
     "/waf-rules": "some thousand",
     "/access-rules": "at most a thousand",
     "/grants": "at most a thousand",
+    "/access-requests": "typed by hand",
     "/authorized-domains": "typed by hand",
     "/groups": "typed by hand",
     "/api-tokens": "made by hand, by admins",

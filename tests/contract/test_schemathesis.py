@@ -6,6 +6,7 @@ credential. ``-m "not full"`` takes every sixth of the systematic cases and few 
 
 import json
 import math
+import uuid
 from collections import Counter
 from contextlib import contextmanager
 from datetime import timedelta
@@ -30,6 +31,7 @@ from accounts.visitor import Visitor
 from audit.storage.ingest import ship
 from gatewall.api import rate
 from gatewall.policy import system_settings
+from policies.models import Grant, RequestForAccess
 from tests.api.resources import KINDS, make
 from tests.support.records import a_record
 from tests.support.spool_shipping import spooled
@@ -139,6 +141,14 @@ HYPOTHESIS = settings(
 counted: Counter[str] = Counter()
 
 
+def requested_access(grant):
+    """Make a request for access by the user and to the domain of a grant."""
+    given = Grant.objects.get(pk=grant)
+    asked = {"host": given.domain.name, "path": "/", "reason": "x", "asked_at": timezone.now()}
+    made = RequestForAccess.objects.create(user=given.user, domain=given.domain, decision_id=uuid.uuid4(), **asked)
+    return made.pk
+
+
 @pytest.fixture
 def row(wall, admin, bob, monkeypatch, tmp_path):
     """Return a function that makes a row on first demand and returns what stands for it in a path."""
@@ -205,6 +215,7 @@ def row(wall, admin, bob, monkeypatch, tmp_path):
         "/policy/plan/{id}": plan,
         "/access-logs/{decision_id}": answer,
         "/grants/{id}": grant,
+        "/access-requests/{id}": lambda: requested_access(row("/grants/{id}")),
         "/app-profiles/{name}": lambda: "miniflux",
         "/webhooks/{webhook_id}": webhook,
         "/webhooks/{webhook_id}/deliveries/{id}": delivery,

@@ -11,11 +11,13 @@ from django.utils import timezone
 from accounts import services as accounts
 from audit.models import SecurityEvent
 from audit.storage import ingest
+from gatewall.policy import system_settings
 from gatewall.whatif import access_requests
 from policies import services
 from policies.models import Grant, RequestForAccess
 from tests.admin.conftest import Pages
 from tests.support.cast import OFFICE
+from tests.support.mail_server import PUBLIC_URL, send_due
 from tests.support.proxies import enter_admin_site
 from tests.support.receiver import a_webhook
 from tests.support.visitor import Visitor, words
@@ -237,3 +239,32 @@ def test_an_empty_reason_and_an_unknown_request_are_told(outside, entered, appro
     assert outside.send(f"/ask/{decision_id}", reason="  ").status_code == 400
     assert outside.send(f"/ask/{decision_id}", withdraw="1").status_code == 404
     assert approver.get("/access-requests/7/").status_code == 404
+
+
+def test_admins_read_that_somebody_asks_and_the_asker_how_it_was_decided(outside, entered, approver, mailbox, alice):
+    outside = Visitor("wall.office.example")
+    outside.sign_in()
+    send_due()
+    mailbox.mails.clear()
+    accounts.change_user(alice, actor="alice", email="alice@office.example")
+    for language, decide in (("en", {"lifetime": "hour"}), ("zh-hans", {"decide": "refuse", "answer": "no"})):
+        system_settings.change(actor="alice", mail_language=language, account_notices=language == "en")
+        Grant.objects.all().delete()
+        _verdict, decision_id = entered(outside)
+        outside.send(f"/ask/{decision_id}", reason="the secret wedding")
+        row = RequestForAccess.objects.latest("pk")
+        page = approver.get(f"/access-requests/{row.pk}/").content.decode()
+        approver.submit(f"/access-requests/{row.pk}/", offer=offers_on(page)[0], **decide)
+        send_due()
+
+        told, answered = mailbox.mails[-2:]
+        assert (told["To"], answered["To"]) == ("alice <alice@office.example>", "Bob <bob@office.example>")
+        assert f"{PUBLIC_URL}/wall/admin/access-requests/{row.pk}/" in mailbox.texts()[-2]
+        assert f"{PUBLIC_URL}/wall/ask/{decision_id}" in mailbox.texts()[-1]
+        assert not any("wedding" in text for text in mailbox.texts())
+    assert [mail["Subject"] for mail in mailbox.mails] == [
+        f"Bob asks for access to {OFFICE}",
+        f"You have access to {OFFICE}",
+        f"Bob 请求访问 {OFFICE}",
+        f"您对 {OFFICE} 的请求被拒绝",
+    ]

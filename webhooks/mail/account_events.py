@@ -1,8 +1,14 @@
-"""Add a mail to the queue for each security event that its user is told about, in the event's transaction."""
+"""Add a mail to the queue for each security event that its user is told about, in the event's transaction.
+
+Admins get the mail about a request for access.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.db.models import QuerySet
 
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, Tally
@@ -12,9 +18,12 @@ from webhooks.models import Mail, MailKind
 
 BY_HAND = "by_hand"
 """Field of an event's detail: an admin hands the link over."""
-_TOLD = frozenset({"actor", "choose_username", "user_agent", "wrong_codes", "provider", "days"})
+_TOLD = frozenset({"actor", "choose_username", "user_agent", "wrong_codes", "provider", "days", "host", "request"})
 """Fields of an event's detail that the mail uses."""
 _LINKS = frozenset({MailKind.INVITATION, MailKind.PASSWORD_RESET})
+_ANSWERS = frozenset({MailKind.ACCESS_GRANTED, MailKind.ACCESS_REFUSED})
+MAX_APPROVERS = 20
+"""Admins who get a mail about one request for access: those who have been there longest."""
 
 
 def _unless_by_hand(kind: MailKind) -> Callable[[Event], MailKind | None]:
@@ -50,6 +59,9 @@ KINDS: Mapping[EventKind, Callable[[Event], MailKind | None]] = {
     EventKind.IDENTITY_LINKED: lambda _: MailKind.IDENTITY_LINKED,
     EventKind.IDENTITY_UNLINKED: lambda _: MailKind.IDENTITY_UNLINKED,
     EventKind.CLIENT_SUSPECTED: _if_wrong_codes,
+    EventKind.ACCESS_REQUESTED: lambda _: MailKind.ACCESS_REQUESTED,
+    EventKind.ACCESS_GRANTED: lambda _: MailKind.ACCESS_GRANTED,
+    EventKind.ACCESS_REFUSED: lambda _: MailKind.ACCESS_REFUSED,
 }
 """The mail of each kind of event, by a function of the event; None for no mail."""
 
@@ -58,19 +70,32 @@ def witness(tallies: Sequence[Tally]) -> None:
     """Add the mails of security events to the queue; without a mail server there is none."""
     if settings.GATEWALL_MAIL_SERVER is None:
         return
-    if mails := [mail for tally in tallies if (mail := _mail(tally)) is not None]:
+    if mails := [mail for tally in tallies for mail in _mails(tally)]:
         queue.put(mails)
 
 
-def _mail(tally: Tally) -> Mail | None:
+def _mails(tally: Tally) -> list[Mail]:
     event = tally.event
     kind = KINDS[event.kind](event) if event.kind in KINDS else None
-    if kind is None or (kind not in _LINKS and not _wants_notice(event)):
-        return None
-    detail = {name: value for name, value in event.detail.items() if name in _TOLD}
-    user_id = event.user.pk if event.user else None
-    return Mail(kind=kind, user_id=user_id, at=tally.moment, detail={**detail, "client_ip": event.client_ip})
+    if kind is None:
+        return []
+    detail = {name: value for name, value in event.detail.items() if name in _TOLD} | {"client_ip": event.client_ip}
+    if event.decision_id is not None:
+        detail |= {"decision_id": str(event.decision_id), "asker": str(event.user or "")}
+    return [Mail(kind=kind, user_id=reader, at=tally.moment, detail=detail) for reader in _readers(kind, event)]
 
 
-def _wants_notice(event: Event) -> bool:
-    return bool(getattr(event.user, "email", "")) and system_settings.current().account_notices
+def _readers(kind: MailKind, event: Event) -> list[int | None]:
+    """Return the ids of the users who get the mail; None for one to nobody, which takes the same time."""
+    if kind == MailKind.ACCESS_REQUESTED:
+        return list(_approvers()[:MAX_APPROVERS])
+    if kind in _LINKS:
+        return [event.user.pk if event.user else None]
+    has_address = bool(getattr(event.user, "email", ""))
+    is_wanted = has_address and (kind in _ANSWERS or system_settings.current().account_notices)
+    return [event.user.pk] if event.user and is_wanted else []
+
+
+def _approvers() -> "QuerySet[Any, int | None]":
+    users = get_user_model()._default_manager  # noqa: SLF001 - public by its documentation
+    return users.filter(is_admin=True, is_active=True).exclude(email="").order_by("pk").values_list("pk", flat=True)

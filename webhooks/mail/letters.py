@@ -21,12 +21,13 @@ from webhooks.models import Mail, MailKind
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """Subject and paragraphs of a mail; ``button`` is the label of the link."""
+    """Subject and paragraphs of a mail; ``button`` is the label of the link, ``path`` where it leads below our root."""
 
     subject: str
     before: Sequence[str]
     button: str = ""
     after: Sequence[str] = ()
+    path: str = "/account"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,10 @@ class _Facts:
     may_choose_name: bool
     provider: str
     days: int
+    site: str
+    asker: str
+    request: int
+    decision: str
 
     @property
     def where(self) -> str:
@@ -53,17 +58,12 @@ class _Facts:
         return " ".join(parts)
 
 
-def account_url() -> str:
-    """Return the address of the account page."""
-    return f"{settings.GATEWALL_PUBLIC_URL}{settings.ROOT_PATH}/account"
-
-
 def write(mail: Mail, *, link: str = "") -> EmailMessage:
-    """Return the mail, with the link in it or that of the account page. Raises ValueError for an impossible address."""
+    """Return the mail, with the link in it or that of a page. Raises ValueError for an impossible address."""
     language, contact = system_settings.current().mail_language, system_settings.current().contact
     with translation.override(language):
         letter = _TEXTS[MailKind(mail.kind)](_facts(mail))
-        url = link or account_url()
+        url = link or f"{settings.GATEWALL_PUBLIC_URL}{settings.ROOT_PATH}{letter.path}"
         words = {"letter": letter, "url": url, "language": language, "contact": contact, "host": _host()}
         text = render_to_string("mail/letter.txt", words)
         page = render_to_string("mail/letter.html", words)
@@ -99,6 +99,10 @@ def _facts(mail: Mail) -> _Facts:
         may_choose_name=bool(detail.get("choose_username")),
         provider=str(detail.get("provider") or ""),
         days=int(detail.get("days") or 0),
+        site=str(detail.get("host") or ""),
+        asker=str(detail.get("asker") or ""),
+        request=int(detail.get("request") or 0),
+        decision=str(detail.get("decision_id") or ""),
     )
 
 
@@ -209,6 +213,39 @@ def _identity_unlinked(facts: _Facts) -> Letter:
     return _notice(_("Account unlinked"), what % values, facts)
 
 
+def _access_requested(facts: _Facts) -> Letter:
+    values = {"asker": facts.asker, "site": facts.site}
+    return Letter(
+        _("%(asker)s asks for access to %(site)s") % values,
+        (_("%(asker)s was refused at %(site)s and asks for access.") % values, facts.where),
+        _("Look at the request"),
+        (_("All administrators get this mail. The request waits for seven days."),),
+        f"/admin/access-requests/{facts.request}/",
+    )
+
+
+def _access_granted(facts: _Facts) -> Letter:
+    values = {"site": facts.site}
+    return Letter(
+        _("You have access to %(site)s") % values,
+        (_("An administrator gave you the access to %(site)s that you asked for.") % values,),
+        _("Open your request"),
+        (_("Access ends by itself."),),
+        f"/ask/{facts.decision}",
+    )
+
+
+def _access_refused(facts: _Facts) -> Letter:
+    values = {"site": facts.site}
+    return Letter(
+        _("Your request for %(site)s was refused") % values,
+        (_("An administrator refused you the access to %(site)s that you asked for.") % values,),
+        _("Open your request"),
+        (_("The page has the answer of the administrator, if they wrote one."),),
+        f"/ask/{facts.decision}",
+    )
+
+
 _TEXTS: Mapping[MailKind, Callable[[_Facts], Letter]] = {
     MailKind.INVITATION: _invitation,
     MailKind.PASSWORD_RESET: _password_reset,
@@ -220,4 +257,7 @@ _TEXTS: Mapping[MailKind, Callable[[_Facts], Letter]] = {
     MailKind.DEVICE_REMEMBERED: _device_remembered,
     MailKind.IDENTITY_LINKED: _identity_linked,
     MailKind.IDENTITY_UNLINKED: _identity_unlinked,
+    MailKind.ACCESS_REQUESTED: _access_requested,
+    MailKind.ACCESS_GRANTED: _access_granted,
+    MailKind.ACCESS_REFUSED: _access_refused,
 }

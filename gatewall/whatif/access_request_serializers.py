@@ -1,0 +1,74 @@
+"""Serializers of requests for access."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from gatewall.api.serializers import StrictInput, TextField
+from gatewall.whatif.access_requests import LIFETIMES
+from policies.models import RequestForAccess, RequestState
+
+
+class GrantAccessInput(StrictInput):
+    """What is given, and for how long; without an ``offer`` the narrowest grant."""
+
+    offer = TextField(max_length=64, required=False)
+    lifetime = serializers.ChoiceField([each.value for each in LIFETIMES])
+
+
+class RefuseAccessInput(StrictInput):
+    """An answer for the user."""
+
+    answer = TextField(max_length=500, allow_blank=True, required=False)
+
+
+class AccessRequestOutput(serializers.ModelSerializer[RequestForAccess]):
+    """A request for access."""
+
+    user = serializers.CharField(source="user.username")
+    domain = serializers.CharField(source="domain.name")
+    state = serializers.ChoiceField([state.value for state in RequestState])
+    grant = serializers.IntegerField(source="grant_id", allow_null=True)
+
+    class Meta:
+        model = RequestForAccess
+        fields = (
+            *("id", "user", "domain", "decision_id", "host", "path", "reason", "asked_at", "state", "decided_at"),
+            *("decided_by", "answer", "grant"),
+        )
+
+
+class AccessOfferOutput(serializers.Serializer[Any]):
+    """A grant that lets the refused request in, and what it would have opened in the last 30 days."""
+
+    key = serializers.CharField()
+    domain = serializers.CharField()
+    path_prefix = serializers.CharField(allow_null=True)
+    refused_requests = serializers.IntegerField()
+    paths = serializers.IntegerField()
+
+
+class NamedCountOutput(serializers.Serializer[Any]):
+    """How often something was there."""
+
+    name = serializers.CharField()
+    count = serializers.IntegerField()
+
+
+class AccessHistoryOutput(serializers.Serializer[Any]):
+    """The newest answers to the user in 30 days, at most 1,000: how many, with which reasons, and for which hosts."""
+
+    answers = serializers.IntegerField()
+    reasons = NamedCountOutput(many=True)
+    hosts = NamedCountOutput(many=True)
+
+
+class AccessRequestWithData(AccessRequestOutput):
+    """A request for access, the user's history and, while it waits, the grants that can be given, narrowest first."""
+
+    offers = AccessOfferOutput(many=True)
+    history = AccessHistoryOutput()
+
+    class Meta:
+        model = RequestForAccess
+        fields = (*AccessRequestOutput.Meta.fields, "offers", "history")
