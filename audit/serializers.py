@@ -9,7 +9,7 @@ from audit.counting.summaries import Summary
 from audit.event_kinds import EventKind, EventSeverity
 from audit.figures.statistics import Bar
 from audit.models import AccessLog, SecurityEvent
-from audit.spool.records import DECIDED_BY, FIELDS, SUBJECT
+from audit.spool.records import DECIDED_BY, FIELDS, GRANTS, SUBJECT
 from gatewall.api.serializers import ShapedField
 from gatewall.engine.model import Effect
 from gatewall.engine.waf.rules import Target
@@ -68,13 +68,18 @@ class AccessLogOutput(serializers.ModelSerializer[AccessLog]):
     visible = ShapedField(_TEXTS)
     shadow = ShapedField(_SHADOW, allow_null=True)
     would_refuse = serializers.SerializerMethodField()
+    grant = serializers.SerializerMethodField()
 
     class Meta:
         model = AccessLog
-        fields = tuple(field.name for field in FIELDS)
+        fields = (*(field.name for field in FIELDS), "grant")
 
     def get_would_refuse(self, row: AccessLog) -> bool:
         return row.would_refuse is True
+
+    def get_grant(self, row: AccessLog) -> int | None:
+        """Return the id of the grant or share link that let the request in."""
+        return row.decided_by_id if row.decided_by_kind == GRANTS else None
 
 
 class LogPage(serializers.Serializer[Any]):

@@ -31,7 +31,7 @@ from audit.querying.field_filters import (
     whole,
 )
 from audit.querying.lookups import ListHolds
-from audit.spool.records import FIELDS, MAX_SCORE, Field, Kind
+from audit.spool.records import FIELDS, GRANTS, MAX_SCORE, Field, Kind
 from gatewall.engine.auth_methods import AUTH_METHODS
 from gatewall.engine.hosts import Host
 from gatewall.engine.messages import Refused
@@ -146,7 +146,11 @@ def _filters_of(field: Field) -> Mapping[str, Filter]:
     return {name: text(name, empty=empty)}
 
 
-FILTERS = {name: each for field in FIELDS for name, each in _filters_of(field).items()}
+FILTERS = {name: each for field in FIELDS for name, each in _filters_of(field).items()} | {
+    "grant": replace(
+        number("", excludes=False), condition=lambda value: Q(decided_by_kind=GRANTS, decided_by_id=whole(value))
+    )
+}
 """The filter of each parameter."""
 
 PARAMETERS: Mapping[str, Mapping[str, Any]] = parameters_of(FILTERS)

@@ -17,7 +17,7 @@ import orjson
 from audit.spool.masking import masked_host, masked_path, masked_query, masked_text
 from gatewall.engine.model import Effect, Reason, SubjectKind
 from gatewall.engine.values import value
-from gatewall.kernel.changes import DECIDING
+from gatewall.kernel.changes import DECIDING, Resource
 
 
 class RecordRefused(ValueError):
@@ -139,6 +139,8 @@ HOST = Field("host", Kind.TEXT, 255, null=True, mask=masked_host)
 PATH = Field("path", Kind.TEXT, 2048, mask=masked_path)
 QUERY = Field("query", Kind.TEXT, 2048, blank=True, mask=masked_query)
 USER_AGENT = Field("user_agent", Kind.TEXT, 512, blank=True, mask=masked_text)
+GRANTS = Resource.GRANTS.value
+"""Kind of the row that decided where a grant let the request in."""
 DECIDED_BY = Field(
     "decided_by",
     Kind.ROW,
@@ -148,6 +150,7 @@ DECIDED_BY = Field(
         "decided_by": "decided by (kind:id)",
         "decided_by_kind": "kind of row that decided",
         "decided_by_id": "id of row that decided",
+        "grant": "grant (id)",
     },
 )
 SUBJECT = Field(

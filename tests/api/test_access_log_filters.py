@@ -167,3 +167,15 @@ def test_every_filter_with_an_exclusion_parts_the_rows_in_two(admin, log):
     differing, others = ({"shadow": "differs"}, {"exclude_shadow": ""}), ({"shadow": ""}, {"exclude_shadow": "differs"})
     assert [sorted(numbers(listed(admin, **each))) for each in differing] == [[1, 3]] * 2
     assert [numbers(listed(admin, **each)) for each in others] == [[2]] * 2
+
+
+def test_a_grant_is_named_and_found_in_the_log(admin, log):
+    log(*(a_record(n, decided_by={"kind": kind, "id": 7}) for n, kind in enumerate(("grants", "access-rules"), 1)))
+
+    assert [(row["grant"], row["decided_by"]["kind"]) for row in listed(admin)["results"]] == [
+        (None, "access-rules"),
+        (7, "grants"),
+    ]
+    assert numbers(listed(admin, grant="7")) == [1]
+    assert numbers(listed(admin, grant="8")) == []
+    assert admin.get("/access-logs", {"grant": "x"}).status_code == 400
