@@ -2,8 +2,9 @@
 
 import os
 import time
+from contextlib import contextmanager
 from itertools import count
-from threading import Thread
+from threading import Event, Thread
 from typing import NamedTuple
 
 import pytest
@@ -19,6 +20,7 @@ from tests.support.servers import OFFICE, Admin, ask, tell
 
 BOUND_SECONDS = 1.0
 REVOCATIONS = [*changes.REVOCATIONS, *provider_changes.REVOCATIONS]
+UNDER_LOAD = (changes.session_delete, changes.app_token_delete, changes.grant_deleted)
 TRIES = 3
 
 
@@ -121,3 +123,65 @@ def test_writers_next_request_to_the_control_plane_is_never_stale(seen):
 
 def test_every_worker_of_the_data_plane_enforces_within_a_second(seen):
     assert seen.data < BOUND_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("callers", "rounds"), [(2, 1), pytest.param(12, 15, marks=pytest.mark.full)], ids=["short", "full"]
+)
+def test_nobody_is_let_in_after_the_bound_while_requests_run(request, site, callers, rounds):
+    """A session, an app token and a grant are revoked while callers of both planes ask with them all the time.
+
+    Again where somebody was let in, for the same reason as above.
+    """
+    asked = 0
+    for _ in range(rounds):
+        for _ in range(TRIES):
+            late, number = late_answers(site, callers)
+            asked += number
+            if 200 not in late:
+                break
+        assert late
+        assert 200 not in late
+    told = f"{rounds * len(UNDER_LOAD)} revocations during {asked} requests: none let in after the bound"
+    tell(request.config, told)
+
+
+def late_answers(site, callers):
+    """Revoke one of each; return the statuses of what was asked after the bound, and how much was asked."""
+    revoked = [kind(site) for kind in UNDER_LOAD]
+    for change in revoked:
+        wait_until(lambda change=change: round_of_answers(site.auth, change) == {200}, what="the answer before")
+    with callers_of((site.control, site.auth), revoked, callers) as answers:
+        wait_until(lambda: len(answers) > 20 * callers, what="the first answers")
+        begun_at = time.monotonic()
+        written_at = [written(change) for change in revoked]
+        time.sleep(BOUND_SECONDS + 0.5)
+    assert {status for at, _, status in answers if at < begun_at} == {200}
+    return [status for at, which, status in answers if at - written_at[which] >= BOUND_SECONDS], len(answers)
+
+
+def written(change):
+    change.write()
+    return time.monotonic()
+
+
+@contextmanager
+def callers_of(ports, asked, number):
+    """Let so many callers of each plane ask these questions in turn; yields moment, question and status of each."""
+    answers, is_over = [], Event()
+
+    def call(port):
+        while not is_over.is_set():
+            for which, change in enumerate(asked):
+                asked_at = time.monotonic()
+                answers.append((asked_at, which, ask(port, change.question).status))
+
+    threads = [Thread(target=call, args=(port,)) for port in ports for _ in range(number)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield answers
+    finally:
+        is_over.set()
+        for thread in threads:
+            thread.join()
