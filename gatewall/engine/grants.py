@@ -7,8 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from gatewall.engine.access_rules.paths import covers
 from gatewall.engine.expiry import is_live
-from gatewall.engine.model import AccessRequest
+from gatewall.engine.model import AccessRequest, Reason
 from gatewall.engine.values import value
+
+LIFTED_BY_GRANTS = frozenset({Reason.HOST_NOT_IN_SCOPE, Reason.ACCESS_DENIED})
+"""Refusals of a signed-in user that a grant may lift: the user may ask for one."""
 
 
 @value

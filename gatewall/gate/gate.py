@@ -121,7 +121,7 @@ class Gate:
                 decision = evaluate(request, policy, self._ports if watch is None else watch.ports)
             given = answer(decision, request, policy, self._guard, decision_id)
             if dialect.answers_browsers:
-                given = for_browser(given, request, decision_id)
+                given = for_browser(given, decision, request, policy, self._guard, decision_id)
             signs = policy is not None and policy.settings.signed_identity is not SignedIdentity.OFF
             if (signs or dialect.cuts_credentials) and given.status == _LET_IN:
                 given = self._for_site(given, dialect, subrequest, request, decision, policy)
@@ -165,7 +165,8 @@ class Gate:
         given = answer(CANNOT_DECIDE, None, None, self._guard, decision_id)
         if not dialect.answers_browsers:
             return given
-        return for_browser(given, replace(request, headers=tuple(subrequest.headers.items())), decision_id)
+        asked = replace(request, headers=tuple(subrequest.headers.items()))
+        return for_browser(given, CANNOT_DECIDE, asked, None, self._guard, decision_id)
 
     def can_record(self) -> bool:
         """True unless records are required and cannot be written."""

@@ -2,10 +2,12 @@
 
 import uuid
 from dataclasses import dataclass, replace
+from html import escape
 from urllib.parse import quote_from_bytes
 
+from gatewall.engine.grants import LIFTED_BY_GRANTS
 from gatewall.engine.hosts import Host
-from gatewall.engine.model import AccessRequest, CredentialKind, Decision, Effect
+from gatewall.engine.model import AccessRequest, CredentialKind, Decision, Effect, SubjectKind
 from gatewall.engine.snapshot import PolicySnapshot
 from gatewall.gate.identity import identity_headers, renamed
 from gatewall.kernel.cookie_domain import guard_url
@@ -24,8 +26,9 @@ _MAX_WAY_BACK = 2_000
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark"><title>%(title)s</title></head>
-<body><main><h1>%(title)s</h1><p>%(words)s</p><p><code>%(decision_id)s</code></p></main></body></html>
+<body><main><h1>%(title)s</h1><p>%(words)s</p><p><code>%(decision_id)s</code></p>%(ask)s</main></body></html>
 """
+_ASK = '\n<p><a href="%s">Ask for access</a></p>'
 _DENIED = {
     "title": "Access denied",
     "words": "This site does not let your request in. If you think that is a mistake,\n"
@@ -118,11 +121,18 @@ def answer(
     return Answer(decision.effect.status, tuple(headers))
 
 
-def for_browser(given: Answer, request: AccessRequest, decision_id: str) -> Answer:
+def for_browser(
+    given: Answer,
+    decision: Decision,
+    request: AccessRequest,
+    policy: PolicySnapshot | None,
+    guard: GuardPage,
+    decision_id: str,
+) -> Answer:
     """Adapt a response that proxies pass on to a browser unchanged (Traefik, Caddy, HAProxy, Envoy).
 
-    A challenge becomes a redirect to the sign-in page; a refusal and "cannot decide" get an HTML page. Scripts, API
-    clients and WebSockets get the plain status.
+    A challenge becomes a redirect to the sign-in page; a refusal and "cannot decide" get an HTML page, with a link to
+    ask for access where a grant may lift the refusal. Scripts, API clients and WebSockets get the plain status.
     """
     if not is_navigation(request):
         return given
@@ -132,7 +142,12 @@ def for_browser(given: Answer, request: AccessRequest, decision_id: str) -> Answ
     words = {Effect.DENY.status: _DENIED, Effect.ERROR.status: _UNDECIDED}.get(given.status)
     if words is None:
         return given
-    page = (_PAGE % {**words, "decision_id": decision_id}).encode()
+    ask = ""
+    is_user = decision.subject is not None and decision.subject.kind is SubjectKind.USER
+    if is_user and policy is not None and decision.reason in LIFTED_BY_GRANTS:
+        home, mark, query = guard.location(request, policy).partition("?")
+        ask = _ASK % escape(f"{home}ask/{decision_id}{mark}{query}")
+    page = (_PAGE % {**words, "decision_id": decision_id, "ask": ask}).encode()
     kind = ("Content-Type", "text/html; charset=utf-8")
     return replace(given, headers=(*given.headers, kind, ("Content-Security-Policy", _PAGE_CSP)), body=page)
 

@@ -9,12 +9,12 @@ from django.utils.translation import gettext, gettext_noop
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
+from gatewall.engine.grants import LIFTED_BY_GRANTS
 from gatewall.engine.model import Reason
 from gatewall.portal import pages
 
 _DECISION_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 _WORDS = {reason.value: reason.visitor_words for reason in Reason if reason.visitor_words}
-_MAY_ASK = frozenset({Reason.HOST_NOT_IN_SCOPE.value, Reason.ACCESS_DENIED.value})
 _OTHERWISE = gettext_noop("You may not enter this site.")
 
 
@@ -36,5 +36,7 @@ class Denied(View):
         }
         return_url = pages.safe_return_url(request, target_url)
         home, mark, query = pages.guard_url(return_url).partition("?")
-        words["ask"] = f"{home}ask/{decision_id}{mark}{query}" if words["decision_id"] and reason in _MAY_ASK else ""
+        words["ask"] = (
+            f"{home}ask/{decision_id}{mark}{query}" if words["decision_id"] and reason in LIFTED_BY_GRANTS else ""
+        )
         return pages.page(request, "denied", words, return_url=return_url, status=403)

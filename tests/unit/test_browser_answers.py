@@ -14,13 +14,14 @@ BROWSER = {"accept": HTML}
 DENIED = a_decision(
     Reason.WAF_RULE, effect=Effect.DENY, rules=(RuleMatch(7, "secret-rule-name", "sqli", 5, enforced=True),)
 )
+GUARD = GuardPage("/wall")
 CHALLENGED = a_decision(Reason.CREDENTIAL_MISSING, effect=Effect.CHALLENGE)
 
 
 def given(decision, headers, **parts):
-    request = a_request(headers=headers, **parts)
-    plain = answer(decision, request, a_policy(domains={OFFICE: "authenticated"}), GuardPage("/wall"), "the-id")
-    return for_browser(plain, request, "the-id")
+    request, policy, guard = a_request(headers=headers, **parts), a_policy(domains={OFFICE: "authenticated"}), GUARD
+    plain = answer(decision, request, policy, guard, "the-id")
+    return for_browser(plain, decision, request, policy, guard, "the-id")
 
 
 NAVIGATIONS = {
@@ -174,3 +175,26 @@ def test_the_page_is_kept_by_no_cache():
 @EACH_NAVIGATION
 def test_a_navigation_is_known(headers):
     assert is_navigation(a_request(headers=headers))
+
+
+@pytest.mark.parametrize("reason", [Reason.HOST_NOT_IN_SCOPE, Reason.ACCESS_DENIED])
+def test_a_user_whom_a_grant_may_let_in_finds_the_way_to_ask(reason):
+    denied = a_decision(reason, effect=Effect.DENY, subject=BOB_SUBJECT)
+
+    page = given(denied, BROWSER, uri='/a?b="><script>').body.decode()
+
+    back = f"http%3A%2F%2F{OFFICE}%2Fa%3Fb%3D%22%3E%3Cscript%3E"
+    assert f'<a href="https://{OFFICE}/wall/ask/the-id?rd={back}">Ask for access</a>' in page
+
+
+@pytest.mark.parametrize(
+    "denied",
+    [
+        DENIED,
+        a_decision(Reason.ACCESS_DENIED, effect=Effect.DENY),
+        a_decision(Reason.CLIENT_BLOCKED, effect=Effect.DENY, subject=BOB_SUBJECT),
+        CANNOT_DECIDE,
+    ],
+)
+def test_nobody_else_is_shown_that_way(denied):
+    assert b"/ask/" not in given(denied, BROWSER).body
