@@ -9,6 +9,7 @@ from django.contrib.admin.utils import unquote
 from django.db.models import Exists, F, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts import admin_session, browser, fresh_sign_in, selectors, services
 from accounts.api_tokens.admin import ApiTokenAdmin
@@ -201,7 +202,8 @@ class UserAdmin(LinksAdmin):
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
         offer = _OFFER.get(request)
         if offer is not None and offer.link:
-            return self.show_once(request, obj, f"{obj} was created", offer.link)
+            title = gettext("%(row)s was created") % {"row": obj}
+            return self.show_once(request, obj, title, offer.link, label=gettext("The link"))
         if offer is not None:
             self.message_user(request, f"An invitation is on its way to {offer.sent_to}.")
         return ServiceAdmin.response_add(self, request, obj, post_url_continue)

@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from audit.figures.used_rows import UsedRowsAdmin, use_columns
@@ -20,14 +21,27 @@ _RECORD = ("prefix", "created_at", "created_by")
 class MachineCredentialAdmin(ShownOnceAdmin):
     def create_row(self, request: HttpRequest, **values: Any) -> Any:
         row, token = self.issue(request, **values)
-        self.keep_for_response(request, f"The token is {token.text}")
+        self.keep_for_response(request, token.text)
         return row
 
     def issue(self, request: HttpRequest, **values: Any) -> tuple[Any, MachineToken]:
         raise NotImplementedError
 
+    def use_lines(self, row: Any, secret: str) -> list[tuple[str | Promise, str]]:
+        return [(_("With curl"), f'curl -H "{self.header(secret)}" https://{_site_of(row)}/')]
+
+    def header(self, secret: str) -> str:
+        """Return the header in which a program sends the token."""
+        return f"Authorization: Bearer {secret}"
+
     def delete_row(self, request: HttpRequest, row: License | GitToken | AppToken) -> None:
         services.revoke(row, actor=actor(request))
+
+
+def _site_of(row: License | AppToken) -> str:
+    """Return a host that the token opens, for an example."""
+    domain = None if row.all_domains else row.authorized_domains.order_by("name").first()
+    return domain.name.replace("*", "app") if domain else "app.example.com"
 
 
 class UserTokenForm(FreshForm):
@@ -65,6 +79,9 @@ class LicenseAdmin(UsedRowsAdmin, MachineCredentialAdmin):
     readonly_fields = _RECORD
     fields = ("name", "is_active", "expires_at", "all_domains", "authorized_domains", "remark", *readonly_fields)
 
+    def header(self, secret: str) -> str:
+        return f"Service-License: {secret}"
+
     def issue(self, request: HttpRequest, **values: Any) -> tuple[License, MachineToken]:
         return services.issue_license(actor=actor(request), **values)
 
@@ -99,6 +116,9 @@ class GitTokenAdmin(UsedRowsAdmin, UserTokenAdmin):
     list_display = ("name", "user", "prefix", "uses", "last_used", "expires_at", "created_at", "created_by")
     fields = ("user", "name", "expires_at", "never_expires", *_RECORD)
 
+    def use_lines(self, row: GitToken, secret: str) -> list[tuple[str | Promise, str]]:
+        return [(_("With git"), f"git clone https://{row.user.username}:{secret}@git.example.com/me/repository.git")]
+
     def issue_token(self, **values: Any) -> tuple[GitToken, MachineToken]:
         return services.issue_git_token(**values)
 
@@ -116,6 +136,10 @@ class AppTokenAdmin(UsedRowsAdmin, UserTokenAdmin):
         *("user", "name", "expires_at", "never_expires", "all_domains", "authorized_domains", "path_prefixes"),
         *_RECORD,
     )
+
+    def use_lines(self, row: AppToken, secret: str) -> list[tuple[str | Promise, str]]:
+        basic = f"curl -u {row.user.username}:{secret} https://{_site_of(row)}/"
+        return [*super().use_lines(row, secret), (_("As user name and password"), basic)]
 
     def issue_token(self, **values: Any) -> tuple[AppToken, MachineToken]:
         return services.issue_app_token(**values)

@@ -15,7 +15,7 @@ from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.segments import NAMES_DOMAINS, blocked_networks_of
 from gatewall.engine.snapshot import DomainsMode, Segment
 from gatewall.kernel.clientip import Caller
-from gatewall.kernel.refusals import Conflict
+from gatewall.kernel.refusals import Conflict, Overridable
 from gatewall.policy import revisions, system_settings
 from policies import rows, selectors
 from policies.history.lockout import guard_against_lockout, refuse_blocking_loopback
@@ -33,7 +33,7 @@ _MATCHING_FIELDS = (
 )
 
 
-class NetworkTooLarge(Conflict):
+class NetworkTooLarge(Overridable):
     """The network is too large to be blocked without force."""
 
     code = "network-too-large"
@@ -56,7 +56,7 @@ def refuse_too_large(network: str, *, force: bool) -> None:
     parsed = parse_network(network)
     if not force and parsed.prefixlen < _SHORTEST_PREFIX[parsed.version]:
         raise NetworkTooLarge(
-            _("%(network)s has %(number)s addresses; send force: true if you mean it"),
+            _("%(network)s has %(number)s addresses"),
             network=network,
             number=parsed.num_addresses,
         )

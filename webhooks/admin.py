@@ -6,6 +6,8 @@ from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from audit.event_kinds import EventKind
 from audit.events.revision_events import url_without_path
@@ -40,6 +42,8 @@ def _shown_to(request: HttpRequest, field: str) -> str:
 @admin.register(Webhook)
 class WebhookAdmin(_NoSealedLookups, ShownOnceAdmin):
     form = WebhookForm
+    secret_label = _("The secret")
+    use_note = _("Put it into the receiver, which verifies the signature of each notice with it.")
     list_display = ("name", "url", "least_severity", "enabled", "failing_since", "succeeded_at", "left_out")
     list_filter = ("enabled", "least_severity")
     search_fields = ("name", "url", "remark")
@@ -70,7 +74,7 @@ class WebhookAdmin(_NoSealedLookups, ShownOnceAdmin):
 
     def create_row(self, request: HttpRequest, **values: Any) -> Webhook:
         webhook, secret = services.create_webhook(actor=actor(request), **values)
-        self.keep_for_response(request, f"The secret is {secret}")
+        self.keep_for_response(request, secret)
         return webhook
 
     def change_row(self, request: HttpRequest, row: Webhook, **values: Any) -> None:
@@ -104,7 +108,8 @@ class WebhookAdmin(_NoSealedLookups, ShownOnceAdmin):
             self.message_user(request, "You signed in more than ten minutes ago: sign in again.", messages.ERROR)
             return None
         webhook, secret = services.rotate_secret(chosen[0], actor=actor(request))
-        return self.show_once(request, webhook, f"{webhook} has a new secret", f"The secret is {secret}")
+        title = gettext("%(row)s has a new secret") % {"row": webhook}
+        return self.show_once(request, webhook, title, secret)
 
 
 @admin.register(Mail)

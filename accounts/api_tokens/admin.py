@@ -3,9 +3,12 @@
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from accounts.api_tokens import services
 from accounts.api_tokens.serializers import MAX_NETWORKS
@@ -68,8 +71,15 @@ class ApiTokenAdmin(ShownOnceAdmin):
 
     def create_row(self, request: HttpRequest, **values: Any) -> ApiToken:
         row, token = services.issue(maker=signed_in_user(request), **values)
-        self.keep_for_response(request, f"The token is {token.text}")
+        self.keep_for_response(request, token.text)
         return row
+
+    def use_lines(self, row: ApiToken, secret: str) -> list[tuple[str | Promise, str]]:
+        home = f"{settings.GATEWALL_PUBLIC_URL or 'https://wall.example.com'}{settings.ROOT_PATH}"
+        return [
+            (_("With curl"), f'curl -H "Service-Authorization: {secret}" {home}/authorized-domains'),
+            (_("With gatewall policy"), f"GATEWALL_API_TOKEN={secret} gatewall policy export --url {home}"),
+        ]
 
     def delete_row(self, request: HttpRequest, row: ApiToken) -> None:
         services.revoke(row, actor=actor(request))

@@ -102,7 +102,7 @@ class LinksAdmin(ShownOnceAdmin):
     def _offered(self, request: HttpRequest, user: User, offer: Offer) -> HttpResponse:
         if offer.link:
             title = gettext("Link for %(user)s") % {"user": user.username}
-            return self.show_once(request, user, title, offer.link)
+            return self.show_once(request, user, title, offer.link, label=gettext("The link"))
         words = gettext("A link is on its way to %(address)s.") % {"address": offer.sent_to}
         self.message_user(request, words, messages.SUCCESS)
         return HttpResponseRedirect(reverse(f"{self.admin_site.name}:accounts_user_change", args=[user.pk]))

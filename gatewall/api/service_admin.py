@@ -14,13 +14,15 @@ from django.db import models, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from gatewall.api.fresh_sign_in import is_fresh, require_fresh_sign_in
 from gatewall.api.request_notes import REFUSAL, RequestNote
 from gatewall.api.serializers import FIRST_YEAR
 from gatewall.api.translation import messages_of
-from gatewall.kernel.refusals import Refusal
+from gatewall.kernel.refusals import Overridable, Refusal
 
 _NEVER_SHOWN = frozenset({"password", "digest"})
 CREDENTIALS = ("current_password", "current_code")
@@ -34,6 +36,12 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
     """Form that leaves uniqueness to the service and shows its refusal."""
 
     refusal: Refusal | ValidationError | None = None
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if "force" in self.fields:
+            self.fields["force"].label = _("Do it anyway")
+            self.fields["force"].help_text = str(what_force_does(self.refusal))
 
     def clean(self) -> dict[str, Any] | None:
         cleaned = super().clean()
@@ -62,6 +70,18 @@ def code_field(help_text: str) -> forms.CharField:
     """Return a form field for a code of the second factor."""
     widget = forms.TextInput(attrs={"autocomplete": "one-time-code"})
     return forms.CharField(required=False, max_length=LONGEST_CODE, widget=widget, help_text=help_text)
+
+
+_WHAT_FORCE_DOES = {
+    "would-lock-you-out": _("The change is made. It is reverted by itself unless somebody confirms it in time."),
+    "network-too-large": _("The network is blocked, however large it is."),
+    "matches-everything": _("The rule is saved, although it may refuse ordinary requests."),
+}
+
+
+def what_force_does(refusal: object) -> str | Promise:
+    """Return what ``force`` does after this refusal; empty if it overrides nothing."""
+    return _WHAT_FORCE_DOES.get(refusal.code, "") if isinstance(refusal, Overridable) else ""
 
 
 class ProofFields(forms.Form):
@@ -173,6 +193,16 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
         credentials = CREDENTIALS if obj is None and issubclass(self.form, FreshForm) and not is_fresh(request) else ()
         return (*super().get_fields(request, obj), *credentials)
 
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Put ``force`` first once the service has refused what it overrides, and leave it out before."""
+        every: Any = super().get_fieldsets(request, obj)
+        sets = [(title, {**options, "fields": _without_force(options["fields"])}) for title, options in every]
+        if "force" in getattr(self.form, "declared_fields", {}) and (
+            isinstance(REFUSAL.get(request), Overridable) or forced(request)
+        ):
+            sets[0][1]["fields"] = ("force", *sets[0][1]["fields"])
+        return sets
+
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002 - signature of Django
         form = super().get_form(request, obj, change, **options)
         return type(form.__name__, (form,), {"refusal": REFUSAL.get(request)})
@@ -197,6 +227,10 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
         try:
             return super().delete_view(request, object_id, extra_context)
+        except Overridable as error:
+            again = self.redirect_refused(request, error, "delete", object_id)
+            again["Location"] += f"?overrides={error.code}"  # the page then offers to force it
+            return again
         except (Refusal, ValidationError) as error:
             return self.redirect_refused(request, error, "change", object_id)
 
@@ -223,19 +257,35 @@ class ShownOnceAdmin(ServiceAdmin):
     """Page of rows with a secret, which is shown in the response to the form that created the row."""
 
     form: type[ServiceForm] = FreshForm
+    secret_label: str | Promise = _("The token")
+    use_note: str | Promise = ""
+
+    def use_lines(self, row: Any, secret: str) -> list[tuple[str | Promise, str]]:
+        """Return lines that use the secret, each with what they are for."""
+        return []
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
-        return self.show_once(request, obj, f"{obj} was created", _SECRET.get(request) or "")
+        title = gettext("%(row)s was created") % {"row": obj}
+        return self.show_once(request, obj, title, _SECRET.get(request) or "")
 
-    def keep_for_response(self, request: HttpRequest, words: str) -> None:
-        """Store the words with the secret for ``response_add``."""
-        _SECRET.set(request, words)
+    def keep_for_response(self, request: HttpRequest, secret: str) -> None:
+        """Store the secret for ``response_add``."""
+        _SECRET.set(request, secret)
 
-    def show_once(self, request: HttpRequest, row: Any, title: str, words: str) -> HttpResponse:
+    def show_once(
+        self, request: HttpRequest, row: Any, title: str, secret: str, *, label: str | Promise = ""
+    ) -> HttpResponse:
         """Show the secret. Without a redirect: a message for the next page would store it in a cookie or a row."""
-        self.message_user(request, words, messages.SUCCESS)
-        self.message_user(request, "It is shown this once. Copy it now.", messages.WARNING)
-        context = {**self.admin_site.each_context(request), "opts": self.opts, "object": row, "title": title}
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "object": row,
+            "title": title,
+            "secret": secret,
+            "secret_label": label or self.secret_label,
+            "use_note": "" if label else self.use_note,
+            "use_lines": [] if label else self.use_lines(row, secret),
+        }
         return TemplateResponse(request, "admin/shown_once.html", context)
 
 
@@ -263,6 +313,10 @@ def actor(request: HttpRequest) -> str:
 def forced(request: HttpRequest) -> bool:
     """Return whether ``force`` was ticked on a confirmation page."""
     return request.POST.get("force") == "on"
+
+
+def _without_force(fields: Any) -> tuple[Any, ...]:
+    return tuple(name for name in fields if name != "force")
 
 
 def _reauthenticate(request: HttpRequest) -> None:

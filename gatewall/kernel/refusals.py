@@ -32,6 +32,13 @@ class Conflict(Refusal):
     """The request is valid but conflicts with the current state."""
 
 
+class Overridable(Conflict):
+    """A conflict that ``force`` overrides; pages offer that once the service has refused."""
+
+    def __str__(self) -> str:
+        return f"{self.message}; send force: true if you mean it"
+
+
 class Invalid(Refusal):
     """A value is invalid; ``field`` says which."""
 

@@ -51,7 +51,7 @@ def _boxes(choices: Any, **options: Any) -> forms.MultipleChoiceField:
 class AccessRuleForm(ServiceForm):
     """Edit an access rule; what is left empty does not restrict."""
 
-    force = forms.BooleanField(required=False, help_text=_("Save the rule also if it refuses my own requests."))
+    force = forms.BooleanField(required=False)
 
     position = forms.IntegerField(
         required=False,

@@ -52,7 +52,7 @@ class PolicyAdmin(ServiceAdmin):
 class ForcedForm(ServiceForm):
     """Edit a row whose change may lock out its author."""
 
-    force = forms.BooleanField(required=False, help_text="also when it shuts out my own address")
+    force = forms.BooleanField(required=False)
 
 
 class NetworkForm(ForcedForm):
@@ -68,10 +68,6 @@ class NetworkForm(ForcedForm):
 
 class BlocklistForm(NetworkForm):
     """Edit a blocklist entry."""
-
-    force = forms.BooleanField(
-        required=False, help_text="Accept a very large network, or one that contains your own address."
-    )
 
 
 class DomainForm(ForcedForm):

@@ -6,9 +6,12 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from audit.figures.used_rows import UsedRowsAdmin, use_columns
+from gatewall.api.content_policy import content_security_policy
 from gatewall.api.service_admin import ServiceForm, actor
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Target
@@ -16,7 +19,7 @@ from gatewall.models import choices
 from gatewall.policy.resources import Write
 from policies import resources
 from policies.admin.entries import PolicyAdmin
-from policies.exclusions import TEXTS
+from policies.admin.waf_rule_fields import ExclusionsField, TransformsField
 from policies.models import WafRule
 from policies.rules.batch import change_waf_rules
 from policies.rules.broad_patterns import warnings_about
@@ -52,21 +55,24 @@ class PatternField(forms.CharField):
 class WafRuleForm(ServiceForm):
     """Edit a WAF rule."""
 
-    pattern = PatternField()
-    targets = forms.MultipleChoiceField(choices=choices(Target), widget=forms.CheckboxSelectMultiple)
-    transforms = WordsField(required=False, help_text="In their order, separated by commas.")
-    exclusions = forms.JSONField(
-        required=False,
-        help_text=(
-            'Like [{"path_prefix": "/editor", "argument": "text", "expires_at": "2026-01-31T12:00:00Z"}]. '
-            f"Each has at least one of {', '.join(TEXTS)}."
-        ),
+    pattern = PatternField(label=_("Pattern"), help_text=_("Try it on an example at the end of the form."))
+    targets = forms.MultipleChoiceField(
+        choices=choices(Target),
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "pick"}),
+        label=_("Targets"),
+        help_text=_("The parts of a request that the rule inspects."),
     )
-    force = forms.BooleanField(required=False, help_text="Accept a pattern that matches everything.")
-
-    def clean_exclusions(self) -> Any:
-        value = self.cleaned_data["exclusions"]
-        return [] if value is None else value
+    transforms = TransformsField(
+        required=False,
+        label=_("Transforms"),
+        help_text=_("Changes to each value before it is compared, in this order. Save to get more rows."),
+    )
+    exclusions = ExclusionsField(
+        required=False,
+        label=_("Exclusions"),
+        help_text=_("Where the rule does not look. Save to get more rows."),
+    )
+    force = forms.BooleanField(required=False)
 
 
 @admin.register(WafRule)
@@ -90,30 +96,40 @@ class WafRuleAdmin(UsedRowsAdmin, PolicyAdmin):
     )
     actions = ("switch_on", "switch_off", "block", "monitor")
 
-    @admin.action(description="Switch the selected WAF rules on")
+    @admin.action(description=_("Switch the selected WAF rules on"))
     def switch_on(self, request: HttpRequest, queryset: QuerySet[WafRule]) -> None:
         self._change_rules(request, queryset, enabled=True)
 
-    @admin.action(description="Switch the selected WAF rules off")
+    @admin.action(description=_("Switch the selected WAF rules off"))
     def switch_off(self, request: HttpRequest, queryset: QuerySet[WafRule]) -> None:
         self._change_rules(request, queryset, enabled=False)
 
-    @admin.action(description="Have the selected WAF rules block")
+    @admin.action(description=_("Have the selected WAF rules block"))
     def block(self, request: HttpRequest, queryset: QuerySet[WafRule]) -> None:
         self._change_rules(request, queryset, action=Action.BLOCK)
 
-    @admin.action(description="Have the selected WAF rules only monitor")
+    @admin.action(description=_("Have the selected WAF rules only monitor"))
     def monitor(self, request: HttpRequest, queryset: QuerySet[WafRule]) -> None:
         self._change_rules(request, queryset, action=Action.MONITOR)
 
     def _change_rules(self, request: HttpRequest, queryset: QuerySet[WafRule], **values: Any) -> None:
         """Change the selected rules in one revision."""
         changed = change_waf_rules(queryset, actor=actor(request), **values)
-        self.message_user(request, f"{changed} of {queryset.count()} rules changed", messages.SUCCESS)
+        self.message_user(
+            request,
+            gettext("%(changed)s of %(number)s rules changed") % {"changed": changed, "number": queryset.count()},
+            messages.SUCCESS,
+        )
 
-    @admin.display(description="built-in", boolean=True)
+    @admin.display(description=_("built-in"), boolean=True)
     def is_builtin(self, rule: WafRule) -> bool:
         return rule.builtin
+
+    def render_change_form(self, *arguments: Any, **options: Any) -> HttpResponse:
+        """Return the form, whose script asks where the pattern matches an example."""
+        response = super().render_change_form(*arguments, **options)
+        response["Content-Security-Policy"] = content_security_policy(scripts_call_us=True)
+        return response
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         fixed = ("pattern", "operator") if obj is not None and obj.builtin else ()

@@ -13,7 +13,7 @@ from gatewall.engine.hosts import DomainTable
 from gatewall.engine.lists import Standing
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.clientip import Caller
-from gatewall.kernel.refusals import Conflict
+from gatewall.kernel.refusals import Conflict, Overridable
 from gatewall.models import PendingConfirmation
 from gatewall.policy import revisions
 from policies import policy_source
@@ -25,7 +25,7 @@ Answer = TypeVar("Answer")
 _LOOPBACK = (IPv4Network("127.0.0.0/8"), IPv6Network("::1/128"))
 
 
-class WouldLockYouOut(Conflict):
+class WouldLockYouOut(Overridable):
     """The change would refuse the caller's own address and was not forced."""
 
     code = "would-lock-you-out"
@@ -47,9 +47,7 @@ def guard_against_lockout(caller: Caller | None, *, force: bool) -> Iterator[Non
     if was_refused or not stays_refused(caller):
         return
     if not force:
-        raise WouldLockYouOut(
-            _("your own address %(address)s would be refused; send force: true if you mean it"), address=caller.address
-        )
+        raise WouldLockYouOut(_("your own address %(address)s would be refused"), address=caller.address)
     await_confirmation(before, caller, seconds=settings.GATEWALL_CONFIRM_SECONDS)
 
 
@@ -59,7 +57,7 @@ def refuse_blocking_loopback(caller: Caller | None, network: str, *, force: bool
         return
     parsed = parse_network(network)
     if any(each.version == parsed.version and each.subnet_of(parsed) for each in _LOOPBACK):  # type: ignore[arg-type]  # of one version
-        raise WouldLockYouOut(_("every visitor on this machine would be refused; send force: true if you mean it"))
+        raise WouldLockYouOut(_("every visitor on this machine would be refused"))
 
 
 def stays_refused(caller: Caller) -> bool:

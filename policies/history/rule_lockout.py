@@ -54,7 +54,7 @@ def guard_against_rules(caller: Caller | None, *, force: bool) -> Iterator[None]
     if found is None:
         return
     if not force:
-        words = _("the rule %(rule)s would refuse you at %(host)s; send force: true if you mean it")
+        words = _("the rule %(rule)s would refuse you at %(host)s")
         raise WouldLockYouOut(words, rule=_name_of(found[1]), host=found[0])
     await_confirmation(before, caller, seconds=settings.GATEWALL_CONFIRM_SECONDS)
 

@@ -16,14 +16,14 @@ from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.patterns import compile_pattern
 from gatewall.engine.waf.prefilter import why_apart
 from gatewall.engine.waf.rules import WafRule as EngineRule
-from gatewall.kernel.refusals import Conflict
+from gatewall.kernel.refusals import Overridable
 from policies.models import WafRule
 from policies.policy_source import engine_rule
 
 logger = logging.getLogger(__name__)
 
 
-class MatchesEverything(Conflict):
+class MatchesEverything(Overridable):
     """The rule would refuse ordinary requests and was not forced."""
 
     code = "matches-everything"
@@ -34,9 +34,7 @@ def refuse_matching_everything(row: WafRule) -> None:
     if not row.enabled or row.builtin or row.action != Action.BLOCK:
         return
     if why := why_it_matches_everything(engine_rule(row)):
-        raise MatchesEverything(
-            _("%(rule)s: %(why)s; send force: true if you mean it"), rule=row.name, why=Message(why)
-        )
+        raise MatchesEverything(_("%(rule)s: %(why)s"), rule=row.name, why=Message(why))
 
 
 def why_it_matches_everything(rule: EngineRule) -> str:

@@ -239,11 +239,13 @@ def test_a_waf_rule_is_created_changed_and_deleted(pages, decide):
     assert decide(uri="/ATTACK%20x") is Reason.WAF_RULE
 
     change = f"/policies/wafrule/{rule.pk}/change/"
-    assert pages.submit(change, exclusions='[{"path_prefix": "/attack x"}]').status_code == 302
+    row = {"exclusions_path_kind": "path_prefix", "exclusions_path": "/attack x", "exclusions_part": ""}
+    row |= dict.fromkeys(("exclusions_domain", "exclusions_name", "exclusions_expires"), "")
+    assert pages.submit(change, **row).status_code == 302
     spared = revisions.current()
     assert spared.supersedes(created)
     assert WafRule.objects.get().exclusions == [{"path_prefix": "/attack x"}]
-    assert pages.submit(change, exclusions="", enabled=None).status_code == 302
+    assert pages.submit(change, exclusions_path="", enabled=None).status_code == 302
     disabled = revisions.current()
     assert disabled.supersedes(spared)
     assert decide(uri="/ATTACK%20x") is Reason.CREDENTIAL_MISSING
@@ -266,7 +268,15 @@ def test_author_of_a_waf_rule_that_is_scanned_apart_is_warned(pages):
 
 def test_saving_an_unchanged_waf_rule_makes_no_revision(pages):
     rule = services.create_waf_rule(
-        actor="test", name="r", pattern="\n x\ny ", targets=["query", "path"], transforms=["lowercase", "url-decode"]
+        actor="test",
+        name="r",
+        pattern="\n x\ny ",
+        targets=["query", "path"],
+        transforms=["lowercase", "url-decode"],
+        exclusions=[
+            {"domain": "a.example", "path_glob": "/x/*", "json_path": "$.a", "expires_at": "2030-01-31T12:00:00Z"},
+            {"header": "X-Note"},
+        ],
     )
     before = revisions.current()
 
@@ -277,7 +287,13 @@ def test_saving_an_unchanged_waf_rule_makes_no_revision(pages):
 
 @pytest.mark.parametrize(
     "written",
-    [{"pattern": "("}, {"pattern": r"(a)\1"}, {"transforms": "rot13"}, {"exclusions": '{"a": 1}'}, {"exclusions": "{"}],
+    [
+        {"pattern": "("},
+        {"pattern": r"(a)\1"},
+        {"transforms": "rot13"},
+        {"exclusions_name": "q"},
+        {"exclusions_path": "x"},
+    ],
 )
 def test_a_waf_rule_that_cannot_be_is_refused(pages, written):
     before = revisions.current()

@@ -63,6 +63,7 @@ def shut_out(wall: Wall, page: Page) -> None:
     """Put the own address on the blocklist, by force."""
     page.goto(wall.page("/admin/policies/blocklistentry/add/"))
     page.fill("#id_network", "127.0.0.1")
+    page.click("[name=_save]")
     page.check("#id_force")
     page.click("[name=_save]")
 

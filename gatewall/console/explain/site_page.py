@@ -74,9 +74,9 @@ class SiteOfHost(OperatorPage):
         return redirect("console:site", row.pk) if row else redirect("console:first-site")
 
 
-def _log(domain: AuthorizedDomain, **filters: str) -> str:
+def _log(domain: AuthorizedDomain, **filters: object) -> str:
     """Return the URL of the log with the requests to a domain."""
-    return links.log(host=domain.name, **filters)
+    return links.log(None, host=domain.name, **filters)
 
 
 def _example_host(name: str) -> str:

@@ -137,7 +137,11 @@ SECTIONS = (
         ("gatewall", "webhooks", "audit"),
     ),
 )
-_MODEL_OF_PAGE = {"waf-report": "policies.authorizeddomain", "site": "policies.authorizeddomain"}
+_MODEL_OF_PAGE = {
+    "waf-report": "policies.authorizeddomain",
+    "site": "policies.authorizeddomain",
+    "try-rule": "policies.wafrule",
+}
 """Operator pages about one row of a model."""
 NOT_PAGES = frozenset({"search", "site-of-host", "log-rows"})
 """Views that are no pages of their own."""
