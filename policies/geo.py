@@ -1,4 +1,4 @@
-"""Build date, age and content of the geo database, for the control plane."""
+"""Build date, age and content of the geo database, for the control plane. The only adapter of geoip2."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -41,8 +41,10 @@ def describe(path: Path | None) -> GeoDatabase | None:
     """Return the metadata of the database, None if it is missing or unreadable."""
     if path is None:
         return None
+    import geoip2.database  # noqa: PLC0415 - 8 MiB, for those that have such a database
+
     try:
-        with maxminddb.open_database(path, mode=maxminddb.MODE_FILE) as reader:
+        with geoip2.database.Reader(path, mode=geoip2.database.MODE_FILE) as reader:
             metadata = reader.metadata()
     except (OSError, ValueError, maxminddb.InvalidDatabaseError):
         return None

@@ -72,6 +72,7 @@ VIOLATIONS = {
     ),
     "policies import accounts": ("policies/services.py", "import accounts.models"),
     "a service imports a view": ("policies/services.py", "import policies.views"),
+    "geoip2 is used a second time": ("policies/services.py", "import geoip2.database"),
     "simplejwt is used a third time": ("accounts/services.py", "import rest_framework_simplejwt.tokens"),
     "drf-spectacular is used a third time": ("policies/views.py", "import drf_spectacular.utils"),
     "RE2 is used a second time": ("policies/validators.py", "import re2"),

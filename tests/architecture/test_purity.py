@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FORBIDDEN = (
-    "django", "rest_framework", "rest_framework_simplejwt", "django_otp", "qrcode", "psycopg", "redis",
+    "django", "rest_framework", "rest_framework_simplejwt", "geoip2", "django_otp", "qrcode", "psycopg", "redis",
 )  # fmt: skip
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
 PURE = next(each["source_modules"] for each in CONTRACTS if each["name"].endswith("are plain Python"))
