@@ -70,4 +70,6 @@ class EventKind(StrEnum):
     ACCESS_REQUESTED = "access.requested", EventSeverity.MEDIUM
     ACCESS_GRANTED = "access.granted", EventSeverity.LOW
     ACCESS_REFUSED = "access.refused", EventSeverity.LOW
+    SHARE_LINK_OPENED = "share-link.opened", EventSeverity.LOW
+    SHARE_LINK_REFUSED = "share-link.refused", EventSeverity.LOW
     MAIL_FAILED = "mail.failed", EventSeverity.MEDIUM

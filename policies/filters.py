@@ -175,6 +175,15 @@ class GrantFilters(ListFilters):
     expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
 
 
+class ShareLinkFilters(ListFilters):
+    """Filters of the share links."""
+
+    name, prefix = text("name", max_length=100), text("prefix", max_length=16)
+    domain = text("domain__name", max_length=255, parse=canonical_domain)
+    path_prefix = text("path_prefix", max_length=500)
+    expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
+
+
 class WafRuleFilters(ListFilters):
     """Filters of the WAF rules."""
 

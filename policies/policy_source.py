@@ -14,12 +14,12 @@ from gatewall.engine.groups import GroupState
 from gatewall.engine.hosts import Access, Domain
 from gatewall.engine.lists import AllowedNetwork, BlockedNetwork, IPLists
 from gatewall.engine.model import Action
-from gatewall.engine.snapshot import BlockedCountry, Segment
+from gatewall.engine.snapshot import BlockedCountry, Segment, ShareLinkState
 from gatewall.engine.waf.rules import Category, Operator, Target, Transform, WafRule
 from policies import selectors
 from policies.access_conditions import WEEKDAYS, minute_of
 from policies.exclusions import engine_exclusion
-from policies.models import MANUAL, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, Group
+from policies.models import MANUAL, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, Group, ShareLink
 from policies.models import AccessRule as AccessRuleRow
 from policies.models import Grant as GrantRow
 from policies.models import WafRule as WafRuleRow
@@ -162,6 +162,17 @@ def grants() -> tuple[Grant, ...]:
     )
 
 
+def share_links() -> tuple[ShareLinkState, ...]:
+    """Return the share links."""
+    rows = ShareLink.objects.order_by("id").values_list(
+        "id", "digest", "domain__name", "path_prefix", "methods", "expires_at"
+    )
+    return tuple(
+        ShareLinkState(id_, digest, domain, prefix, frozenset(methods), seconds(expires_at))
+        for id_, digest, domain, prefix, methods, expires_at in rows
+    )
+
+
 SEGMENTS: Mapping[str, Callable[[], Iterable[Any]]] = {
     Segment.DOMAINS: domains,
     Segment.ALLOWED_NETWORKS: allowed_networks,
@@ -170,5 +181,6 @@ SEGMENTS: Mapping[str, Callable[[], Iterable[Any]]] = {
     Segment.GROUPS: groups,
     Segment.ACCESS_RULES: access_rules,
     Segment.GRANTS: grants,
+    Segment.SHARE_LINKS: share_links,
 }
 """The rows of each segment as engine values; for the blocklist see ``blocked_networks``."""

@@ -5,12 +5,14 @@ from functools import partial
 from django.utils.translation import gettext_lazy as _
 
 from gatewall.engine.hosts import Access
+from gatewall.engine.model import SubjectKind
 from gatewall.policy.resources import CREATE_OR_UPDATE, PolicyResource, Write
 from policies import selectors, serializers, services
 from policies.access_rules import services as access_rules
 from policies.access_rules.serializers import AccessRuleInput
 from policies.grants import services as grants
-from policies.grants.serializers import GrantInput
+from policies.grants import share_links
+from policies.grants.serializers import GrantInput, ShareLinkChange
 from policies.groups import services as groups
 from policies.groups.serializers import GroupInput
 from policies.lists import subscriptions
@@ -24,6 +26,7 @@ from policies.models import (
     Grant,
     Group,
     ListSubscription,
+    ShareLink,
     WafRule,
 )
 
@@ -103,6 +106,16 @@ GRANTS = PolicyResource(
     draft=GrantInput,
     note="reason",
 )
+SHARE_LINKS = PolicyResource(
+    model=ShareLink,
+    title=_("share link"),
+    subject=SubjectKind.GUEST.value,
+    selector=selectors.share_links,
+    update=share_links.change_share_link,
+    delete=share_links.delete_share_link,
+    draft=ShareLinkChange,
+    note="",
+)
 SUBSCRIPTIONS = PolicyResource(
     model=ListSubscription,
     title=_("list subscription"),
@@ -112,6 +125,6 @@ SUBSCRIPTIONS = PolicyResource(
 )
 EXPECTATIONS = PolicyResource(model=Expectation, title=_("expectation"))  # written with the policy document alone
 RESOURCES = (
-    *(WAF_RULES, BLOCKLIST, ALLOWLIST, COUNTRIES, DOMAINS, ACCESS_RULES, GRANTS, GROUPS),
+    *(WAF_RULES, BLOCKLIST, ALLOWLIST, COUNTRIES, DOMAINS, ACCESS_RULES, GRANTS, SHARE_LINKS, GROUPS),
     *(SUBSCRIPTIONS, EXPECTATIONS),
 )

@@ -17,6 +17,7 @@ from policies.models import (
     BlocklistEntry,
     Grant,
     Group,
+    ShareLink,
     WafRule,
 )
 
@@ -69,6 +70,16 @@ def access_rules() -> QuerySet[AccessRule]:
 def grants() -> QuerySet[Grant]:
     """Return the grants, with their users and domains."""
     return Grant.objects.select_related("user", "domain")
+
+
+def share_links() -> QuerySet[ShareLink]:
+    """Return the share links with their domains, and in ``uses`` how many browsers have opened each."""
+    return ShareLink.objects.select_related("domain").annotate(uses=Count("openings")).order_by("id")
+
+
+def share_links_with(*, id: int) -> QuerySet[ShareLink]:  # noqa: A002 - the field's name
+    """Return the share link of this id, as a query set."""
+    return ShareLink.objects.filter(pk=id)
 
 
 def has_site() -> bool:

@@ -202,7 +202,7 @@ def change_domain(
 
 @revisions.one_at_a_time
 def remove_domain(domain: AuthorizedDomain, *, actor: str, caller: Caller | None = None, force: bool = False) -> None:
-    """Delete a registered domain, with the entries, grants and custom WAF rules limited to it. No scope becomes wider.
+    """Delete a registered domain, with its entries, grants, share links and custom WAF rules. No scope becomes wider.
 
     A built-in rule limited to it is disabled: it must not start to refuse requests on other hosts. So is an access
     rule that names no other domain: it must not hold for every host.
@@ -213,7 +213,8 @@ def remove_domain(domain: AuthorizedDomain, *, actor: str, caller: Caller | None
         scopes = Scopes([domain])
         builtin = domain.waf_rules.filter(builtin_key__isnull=False)
         changes = [rows.write(rule, domain=None, enabled=False) for rule in builtin]
-        gone = [*domain.allowlist_entries.all(), *domain.waf_rules.all(), *domain.grants.all(), domain]
+        given = [*domain.grants.all(), *domain.share_links.all()]
+        gone = [*domain.allowlist_entries.all(), *domain.waf_rules.all(), *given, domain]
         changes += [rows.deletion(row) for row in gone]
         changes += remove_from_rules("domains", domain)
         domain.delete()

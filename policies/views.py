@@ -12,7 +12,7 @@ from audit.figures import statistics
 from audit.figures.statistics import Window
 from audit.figures.used_resources import UsedResource, hits_of
 from gatewall.api.operations import operation
-from gatewall.api.own_origins import public_urls
+from gatewall.api.own_origins import public_urls, site_origin
 from gatewall.api.resources import Resource
 from gatewall.api.scopes import POLICY
 from gatewall.api.serializers import Warned
@@ -27,7 +27,8 @@ from gatewall.policy.resources import PolicyResource, Write
 from policies import cookie_reach, filters, geo, policy_source, resources, selectors, serializers
 from policies.access_rules.serializers import AccessRuleInput, AccessRuleOutput
 from policies.access_rules.warnings import warnings_about as warnings_about_access_rule
-from policies.grants.serializers import GrantInput, GrantOutput
+from policies.grants import share_links
+from policies.grants.serializers import GrantInput, GrantOutput, SharedLink, ShareLinkInput, ShareLinkOutput
 from policies.groups.serializers import GroupInput, GroupOutput
 from policies.models import AccessRule, AuthorizedDomain, WafRule
 from policies.rules.batch import change_waf_rules
@@ -224,6 +225,27 @@ class Grants(_PolicyView, UsedResource):
     search_fields = ("user__username", "domain__name", "reason")
 
 
+class ShareLinks(_PolicyView, UsedResource):
+    """Links for guests, which let whoever opens one first into a domain for a while. A link is shown once."""
+
+    nouns = ("a share link", "share links")
+    resource, use_kind = resources.SHARE_LINKS, resources.SHARE_LINKS.logged_as
+    input, output, output_on_create = ShareLinkInput, ShareLinkOutput, SharedLink
+    volatile = ("uses", "hits", "last_used_at", "last_used_by")
+    filterset_class = filters.ShareLinkFilters
+    ordering_fields = ("id", "created_at", "name", "expires_at")
+    search_fields = ("name", "prefix", "domain__name")
+    _link: str
+
+    def create_row(self, **values: Any) -> Model:
+        link, token = share_links.issue_share_link(actor=self.actor, **values)
+        self._link = share_links.url_of(token, site_origin(self.request, link.domain.name))
+        return link
+
+    def created(self, row: Model) -> dict[str, Any]:
+        return {**super().created(row), "link": self._link}
+
+
 class ListSubscriptions(_PolicyView):
     """Published block lists that are fetched regularly."""
 
@@ -237,7 +259,8 @@ class ListSubscriptions(_PolicyView):
 
 
 RESOURCES = (
-    *(Blocklist, Allowlist, WafRules, AccessRules, Grants, AuthorizedDomains, Groups, ListSubscriptions, GeoBlockRules),
+    *(Blocklist, Allowlist, WafRules, AccessRules, Grants, ShareLinks, AuthorizedDomains, Groups),
+    *(ListSubscriptions, GeoBlockRules),
 )
 
 

@@ -49,6 +49,7 @@ SINGLE = frozenset(
         EventKind.ACCESS_REQUESTED,
         EventKind.ACCESS_GRANTED,
         EventKind.ACCESS_REFUSED,
+        EventKind.SHARE_LINK_OPENED,
     }
 )
 """Kinds of single actions, which have no end."""

@@ -27,7 +27,7 @@ OPEN_ENDED = frozenset({"client", "denied-client", "host", "path", "would-host",
 KINDS = EXACT | OPEN_ENDED
 WOULD_REFUSE = "waf"
 """The only key of the kind ``would-refuse``."""
-_MACHINES = frozenset({"git-token", "app-token", "license"})
+_MACHINES = frozenset({"git-token", "app-token", "license", "guest"})
 MAX_PATH = 255
 """Paths are truncated to this many characters."""
 _EXACT_BELOW_US = 100

@@ -21,7 +21,9 @@ _OF_RESOURCE = {
     Resource.IDENTITY_PROVIDERS: EventKind.SETTINGS_CHANGED,
     Resource.USERS: EventKind.USER_CHANGED,
 }
-_TOKENS = frozenset({Resource.LICENSES, Resource.GIT_TOKENS, Resource.APP_TOKENS, Resource.API_TOKENS})
+_TOKENS = frozenset(
+    {Resource.LICENSES, Resource.GIT_TOKENS, Resource.APP_TOKENS, Resource.API_TOKENS, Resource.SHARE_LINKS}
+)
 _OF_TOKEN = {Action.CREATED: EventKind.TOKEN_ISSUED, Action.DELETED: EventKind.TOKEN_REVOKED}
 
 

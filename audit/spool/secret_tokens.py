@@ -15,7 +15,7 @@ _ALPHANUMERIC = ascii_letters + digits
 _OF_HEADER = _ALPHANUMERIC + "_-"  # of JSON Web Tokens
 _WITH_DOTS = _OF_HEADER + "."
 _CAPITALS = ascii_uppercase + digits
-_OURS = ("gwa_", "gwg_", "gwi_", "gwl_", "gwp_")
+_OURS = ("gwa_", "gwg_", "gwi_", "gwl_", "gwp_", "gws_")
 _BEHIND_UNDERSCORE = {
     **dict.fromkeys(("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), (_ALPHANUMERIC, 16)),  # GitHub
     "github_pat_": (_OF_HEADER, 16),

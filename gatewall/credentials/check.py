@@ -8,27 +8,46 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
 from threading import Lock
+from typing import Generic, Protocol, TypeVar
 
+from gatewall.credentials.guests import GuestClaims
 from gatewall.credentials.machine import APP_TOKEN_PREFIX, GIT_TOKEN_PREFIX, LICENSE_PREFIX, digest_of, is_well_formed
-from gatewall.credentials.sessions import SessionClaims, SessionVerifier
+from gatewall.credentials.sessions import SessionClaims
 from gatewall.engine.expiry import is_live
 from gatewall.engine.model import Credential, CredentialKind, Subject, SubjectKind
-from gatewall.engine.snapshot import AppTokenState, GitTokenState, LicenseState, PolicySnapshot, UserState
+from gatewall.engine.snapshot import (
+    AppTokenState,
+    GitTokenState,
+    LicenseState,
+    PolicySnapshot,
+    ShareLinkState,
+    UserState,
+)
 from gatewall.engine.token_scope import TokenScope
 
-_MEMO_SIZE = 4096
+MEMO_SIZE = 4096
 
 
-class VerifiedTokens:
-    """LRU cache of session tokens with a good signature."""
+Claims = TypeVar("Claims")
+Claims_co = TypeVar("Claims_co", covariant=True)
 
-    def __init__(self, verifier: SessionVerifier, size: int = _MEMO_SIZE) -> None:
+
+class Verifier(Protocol[Claims_co]):
+    """Verifies tokens of one type."""
+
+    def verify(self, token: str) -> Claims_co | None: ...
+
+
+class VerifiedTokens(Generic[Claims]):
+    """LRU cache of tokens of one type with a good signature: sessions, or the cookies of guests."""
+
+    def __init__(self, verifier: Verifier[Claims], size: int = MEMO_SIZE) -> None:
         self._verifier = verifier
         self._size = size
-        self._claims: OrderedDict[bytes, SessionClaims] = OrderedDict()
+        self._claims: OrderedDict[bytes, Claims] = OrderedDict()
         self._lock = Lock()
 
-    def verify(self, token: str) -> SessionClaims | None:
+    def verify(self, token: str) -> Claims | None:
         """Return the claims of a token with a good signature, or None. Bad tokens are not cached."""
         digest = hashlib.sha256(token.encode("latin-1", "replace")).digest()
         with self._lock:
@@ -49,10 +68,14 @@ class PolicyCredentials:
     """Resolves credentials against the users, tokens and licenses of a policy snapshot."""
 
     def __init__(
-        self, sessions: VerifiedTokens, on_future: Callable[[float, float], None] = lambda _at, _begins_at: None
+        self,
+        sessions: VerifiedTokens[SessionClaims],
+        guests: VerifiedTokens[GuestClaims],
+        on_future: Callable[[float, float], None] = lambda _at, _begins_at: None,
     ) -> None:
-        """``on_future`` is called with this time and the begin of a token that begins later."""
+        """``on_future`` is called with this time and the begin of a session token that begins later."""
         self._sessions = sessions
+        self._guests = guests
         self._on_future = on_future
 
     def subject_of(self, credential: Credential, policy: PolicySnapshot, at: float) -> Subject | None:
@@ -64,8 +87,10 @@ class PolicyCredentials:
                 return _git_token(credential, policy, at)
             case CredentialKind.APP_BASIC | CredentialKind.APP_BEARER | CredentialKind.APP_HEADER:
                 return _app_token(credential, policy, at)
-            case CredentialKind.LICENSE:  # pragma: no branch - the last kind; mypy checks exhaustiveness
+            case CredentialKind.LICENSE:
                 return _license(credential.secret, policy, at)
+            case CredentialKind.GUEST_COOKIE:  # pragma: no branch - the last kind; mypy checks exhaustiveness
+                return self._guest(credential.secret, policy, at)
 
     def _session(self, token: str, policy: PolicySnapshot, at: float) -> Subject | None:
         claims = self._sessions.verify(token)
@@ -77,6 +102,11 @@ class PolicyCredentials:
         if user is None or user.session_version != claims.session_version:
             return None
         return session_subject(user, policy, claims.amr)
+
+    def _guest(self, token: str, policy: PolicySnapshot, at: float) -> Subject | None:
+        claims = self._guests.verify(token)
+        link = policy.share_links.get(claims.digest) if claims is not None and claims.in_force(at) else None
+        return guest_subject(link, at) if link is not None else None
 
 
 def session_subject(user: UserState, policy: PolicySnapshot, amr: tuple[str, ...]) -> Subject | None:
@@ -90,6 +120,15 @@ def license_subject(state: LicenseState, at: float) -> Subject | None:
         return None
     listed = frozenset() if state.all_domains else state.domains
     return Subject(SubjectKind.LICENSE, state.id, all_domains=state.all_domains, domains=listed)
+
+
+def guest_subject(link: ShareLinkState, at: float) -> Subject | None:
+    """Return the guest of a share link, who may use its domain, path and methods; None if it is expired."""
+    if not is_live(link.expires_at, at):
+        return None
+    domains, paths = frozenset({link.domain}), () if link.path_prefix is None else (link.path_prefix,)
+    limits = TokenScope(all_domains=False, domains=domains, paths=paths, methods=link.methods)
+    return Subject(SubjectKind.GUEST, link.id, all_domains=False, domains=domains, limits=limits)
 
 
 def git_token_subject(state: GitTokenState, policy: PolicySnapshot, at: float) -> Subject | None:

@@ -102,10 +102,18 @@ def read_claims(payload: Mapping[str, Any]) -> SessionClaims | None:
         return None
     if not (isinstance(jti, str) and jti and isinstance(amr, list) and all(isinstance(item, str) for item in amr)):
         return None
-    version, issued_at, not_before, expires_at = (payload.get(name) for name in ("sv", "iat", "nbf", "exp"))
-    if not (_is_int(version) and _is_moment(issued_at) and _is_moment(not_before) and _is_moment(expires_at)):
+    version, lifetime = payload.get("sv"), read_lifetime(payload)
+    if not _is_int(version) or lifetime is None:
         return None
-    return SessionClaims(int(subject), jti, version, issued_at, not_before, expires_at, tuple(amr))
+    return SessionClaims(int(subject), jti, version, *lifetime, tuple(amr))
+
+
+def read_lifetime(payload: Mapping[str, Any]) -> tuple[int, int, int] | None:
+    """Return ``iat``, ``nbf`` and ``exp`` of a token, or None if a time has the wrong type."""
+    issued_at, not_before, expires_at = (payload.get(name) for name in ("iat", "nbf", "exp"))
+    if not (_is_moment(issued_at) and _is_moment(not_before) and _is_moment(expires_at)):
+        return None
+    return issued_at, not_before, expires_at
 
 
 def _is_int(value: object) -> TypeGuard[int]:

@@ -65,7 +65,7 @@ def second_factor_is_missing(facts: Facts) -> Verdict | None:
     """
     subject, access = facts.subject, facts.access
     level = access.level if access.level is not Access.DENIED else _level_of_denied(facts)
-    if subject is None or level is not Access.TWO_FACTOR or _has_second_factor(subject, facts.domain_name):
+    if subject is None or level is not Access.TWO_FACTOR or _has_second_factor(subject, facts):
         return None
     return Verdict(Effect.CHALLENGE, Reason.SECOND_FACTOR_REQUIRED, _asked_by(access))
 
@@ -84,14 +84,17 @@ def phishing_resistance_is_missing(facts: Facts) -> Verdict | None:
     return Verdict(Effect.CHALLENGE, Reason.PHISHING_RESISTANT_REQUIRED, _asked_by(access))
 
 
-def path_is_in_scope(scope: TokenScope, facts: Facts) -> bool:
-    """Return whether every reading of the path is in the scope of an app token.
+def request_is_in_scope(scope: TokenScope, facts: Facts) -> bool:
+    """Return whether the method and every reading of the path are in the scope of an app token or share link.
 
-    A path that was not shown, or that has too many readings, is in no scope.
+    What was not shown, and a path with too many readings, are in no scope that limits them.
     """
+    request = facts.request
+    if scope.methods and not ("method" in request.visible and request.method in scope.methods):
+        return False
     if not scope.paths:
         return True
-    readings = facts.path_readings if "uri" in facts.request.visible else None
+    readings = facts.path_readings if "uri" in request.visible else None
     return readings is not None and all(covers(scope.paths, reading) for reading in readings)
 
 
@@ -117,7 +120,13 @@ def _asked_by(access: AccessOutcome) -> DecidedBy | None:
     return by_rule(access.rule) if access.rule and access.level is not Access.DENIED else None
 
 
-def _has_second_factor(subject: Subject, domain: str | None) -> bool:
+def _has_second_factor(subject: Subject, facts: Facts) -> bool:
+    """Return whether the user proved one. A machine has none: its scope must name the domain.
+
+    So does a share link, which is not for the paths that an access rule protects more than the domain.
+    """
     if subject.kind is SubjectKind.USER:
         return not SECOND_FACTORS.isdisjoint(subject.amr)
-    return subject.is_made_for(domain)  # a machine has no second factor; its scope must name the domain
+    if subject.kind is SubjectKind.GUEST and facts.access.rule:
+        return False
+    return subject.is_made_for(facts.domain_name)

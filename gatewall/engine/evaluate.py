@@ -6,8 +6,9 @@ The steps and the reasons for their order are in ``gatewall/engine/steps.py`` an
 from dataclasses import dataclass
 
 from gatewall.engine.facts import Facts
-from gatewall.engine.model import AccessRequest, Decision, Effect, Reason, RuleMatch, Verdict
+from gatewall.engine.model import AccessRequest, Decision, Effect, Reason, Verdict
 from gatewall.engine.ports import Ports
+from gatewall.engine.rule_match import RuleMatch
 from gatewall.engine.snapshot import PolicySnapshot
 from gatewall.engine.steps import STEPS
 

@@ -10,8 +10,9 @@ from gatewall.engine.expiry import is_live
 from gatewall.engine.grants import Grant
 from gatewall.engine.hosts import Access, Domain
 from gatewall.engine.lists import Standing
-from gatewall.engine.model import AccessRequest, Action, RuleMatch, Subject, SubjectKind
+from gatewall.engine.model import AccessRequest, Action, CredentialKind, Subject, SubjectKind
 from gatewall.engine.ports import Ports
+from gatewall.engine.rule_match import RuleMatch
 from gatewall.engine.snapshot import EnforcementMode, PolicySnapshot
 from gatewall.engine.values import lazy, value
 from gatewall.engine.waf.rules import WafRule
@@ -151,17 +152,33 @@ class Facts:
                 continue
             subject = self._ports.credentials.subject_of(credential, self.policy, self.request.at)
             if subject is not None:
-                return subject
+                has_link = self.request.credentials[-1].kind is CredentialKind.GUEST_COOKIE  # those are the last
+                return self._or_guest(subject) if has_link else subject
         return None
 
     @lazy
     def grant(self) -> Grant | None:
         """The grant that lets the signed-in user in here, or None; looked up only where scope or rules refuse."""
-        subject, domain = self.subject, self.domain_name
+        return self._grant_of(self.subject)
+
+    def _grant_of(self, subject: Subject | None) -> Grant | None:
+        domain = self.domain_name
         if subject is None or subject.kind is not SubjectKind.USER or domain is None:
             return None
         grants = self.policy.grants.of_user(subject.id)
         return next((each for each in grants if each.covers(self.request, domain, lambda: self.path_readings)), None)
+
+    def _or_guest(self, subject: Subject) -> Subject:
+        """Return the guest of a share link for this domain in place of a subject who may not enter it."""
+        domain = self.domain_name
+        if subject.may_enter(domain) or self._grant_of(subject):
+            return subject
+        for credential in self.request.credentials:
+            if credential.kind is CredentialKind.GUEST_COOKIE:
+                guest = self._ports.credentials.subject_of(credential, self.policy, self.request.at)
+                if guest is not None and guest.may_enter(domain):
+                    return guest
+        return subject
 
     def _may_hold_token(self, header: str) -> bool:
         """True if an access rule of the host names this header for app tokens."""

@@ -6,6 +6,7 @@ from typing import Self
 
 from gatewall.engine.addresses import IPAddress
 from gatewall.engine.hosts import Authority, Host
+from gatewall.engine.rule_match import RuleMatch
 from gatewall.engine.token_scope import TokenScope
 from gatewall.engine.values import value
 
@@ -121,6 +122,7 @@ class Reason(StrEnum):
     APP_TOKEN_VALID = "app-token-valid", Effect.ALLOW, "An app token was valid."
     LICENSE_VALID = "license-valid", Effect.ALLOW, "A license was valid."
     GRANT_VALID = "grant-valid", Effect.ALLOW, "A grant let the user in for a while."
+    SHARE_LINK_VALID = "share-link-valid", Effect.ALLOW, "A guest came by a share link."
     CANNOT_DECIDE = (
         "cannot-decide",
         Effect.ERROR,
@@ -141,6 +143,7 @@ class CredentialKind(StrEnum):
     APP_BEARER = "app-bearer"
     APP_HEADER = "app-header"
     LICENSE = "license"
+    GUEST_COOKIE = "guest-cookie"
 
 
 @value
@@ -164,15 +167,21 @@ class SubjectKind(StrEnum):
     GIT_TOKEN = "git-token"
     APP_TOKEN = "app-token"
     LICENSE = "license"
+    GUEST = "guest"
+
+
+NAMELESS = (SubjectKind.LICENSE, SubjectKind.GUEST)
+"""Kinds that sites get no name of: an operator could name a row after a user."""
 
 
 @value
 class Subject:
     """The authenticated subject, and the registered domains it may access.
 
-    ``id`` is that of the user, token or license; ``user_id``, ``name``, ``email`` and the groups are the user's, empty
-    for a license. ``domains`` are those that a scope lists, of the user or of a group; a scope of all domains lists
-    none. ``groups`` are names, sorted. ``limits``: what an app token may use of its user's scope.
+    ``id`` is that of the user, token, license or share link; ``user_id``, ``name``, ``email`` and the groups are the
+    user's, empty for a license or guest. ``domains`` are those that a scope lists, of the user or of a group; a scope
+    of all domains lists none. ``groups`` are names, sorted. ``limits``: what an app token may use of its user's scope,
+    and a guest at all.
     """
 
     kind: SubjectKind
@@ -245,23 +254,6 @@ class Action(StrEnum):
 
     BLOCK = "block"
     MONITOR = "monitor"
-
-
-@value
-class RuleMatch:
-    """A matching WAF rule; ``enforced`` if its score counted towards a refusal.
-
-    ``blocks`` if its own action is block: in monitor mode, its score would have counted. ``place``: part of the request
-    (a WAF target) and name of the value that matched first, None if it is not known.
-    """
-
-    rule_id: int
-    name: str
-    category: str
-    score: int
-    enforced: bool
-    blocks: bool = True
-    place: tuple[str, str | None] | None = None
 
 
 @value

@@ -69,6 +69,7 @@ NAMES_DOMAINS = (
     Segment.GROUPS,
     Segment.ACCESS_RULES,
     Segment.GRANTS,
+    Segment.SHARE_LINKS,
     Segment.USERS,
     Segment.APP_TOKENS,
     Segment.LICENSES,

@@ -23,6 +23,7 @@ class Segment(StrEnum):
     GROUPS = "groups"
     ACCESS_RULES = "access-rules"
     GRANTS = "grants"
+    SHARE_LINKS = "share-links"
     USERS = "users"
     GIT_TOKENS = "git-tokens"
     APP_TOKENS = "app-tokens"
@@ -149,6 +150,18 @@ class LicenseState:
 
 
 @dataclass(frozen=True, slots=True)
+class ShareLinkState:
+    """A share link, keyed by the SHA-256 digest of its text. ``path_prefix`` None is every path; no methods: all."""
+
+    id: int
+    digest: str
+    domain: str
+    path_prefix: str | None
+    methods: frozenset[str]
+    expires_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class BlockedCountry:
     """A blocked country."""
 
@@ -191,6 +204,7 @@ class PolicySnapshot:
     groups: GroupTable
     access_rules: AccessRuleTable
     grants: GrantTable
+    share_links: Mapping[str, ShareLinkState]
     users: Mapping[int, UserState]
     git_tokens: Mapping[str, GitTokenState]
     app_tokens: Mapping[str, AppTokenState]

@@ -13,8 +13,8 @@ from gatewall.engine.access_steps import (
     access_is_denied,
     by_rule,
     host_is_public,
-    path_is_in_scope,
     phishing_resistance_is_missing,
+    request_is_in_scope,
     second_factor_is_missing,
     subject_is_denied,
 )
@@ -146,14 +146,14 @@ def credential_is_invalid(facts: Facts) -> Verdict | None:
 
 
 def host_is_not_in_scope(facts: Facts) -> Verdict | None:
-    """The scope of the subject does not cover this domain, or that of an app token the path, and no grant does.
+    """The scope of the subject does not cover the domain, or that of an app token or link the path, and no grant does.
 
     Once the subject is known: 403, because signing in again would not help.
     """
     subject = facts.subject
     if subject is None:
         return None
-    if subject.may_enter(facts.domain_name) and (subject.limits is None or path_is_in_scope(subject.limits, facts)):
+    if subject.may_enter(facts.domain_name) and (subject.limits is None or request_is_in_scope(subject.limits, facts)):
         return None
     if facts.grant:
         return None
@@ -165,6 +165,7 @@ _VALID = {
     SubjectKind.GIT_TOKEN: Reason.GIT_TOKEN_VALID,
     SubjectKind.APP_TOKEN: Reason.APP_TOKEN_VALID,
     SubjectKind.LICENSE: Reason.LICENSE_VALID,
+    SubjectKind.GUEST: Reason.SHARE_LINK_VALID,
 }
 
 

@@ -1,18 +1,20 @@
-"""The own scope of an app token: domains and path prefixes, within the scope of its user. No I/O."""
+"""The own scope of an app token, within that of its user, and the scope of a share link. No I/O."""
 
 from gatewall.engine.values import value
 
 
 @value
 class TokenScope:
-    """Domains and path prefixes of an app token.
+    """Domains, path prefixes and methods.
 
-    ``domains`` are those that it lists; with ``all_domains`` it lists none. Without ``paths`` every path is covered.
+    ``domains`` are those that it lists; with ``all_domains`` it lists none. Without ``paths`` every path is covered,
+    without ``methods`` every method.
     """
 
     all_domains: bool
     domains: frozenset[str] = frozenset()
     paths: tuple[str, ...] = ()
+    methods: frozenset[str] = frozenset()
 
     def covers(self, domain: str | None) -> bool:
         """True if the scope covers the registered domain; None is an unregistered host."""

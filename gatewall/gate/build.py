@@ -3,9 +3,10 @@
 import time
 
 from audit.spool.writer import SpoolWriter
-from gatewall.credentials.check import PolicyCredentials, VerifiedTokens
+from gatewall.credentials.check import MEMO_SIZE, PolicyCredentials, VerifiedTokens
+from gatewall.credentials.guests import GuestClaims, GuestVerifier
 from gatewall.credentials.identity_keys import IdentityKeys
-from gatewall.credentials.sessions import GATE_AUDIENCE, ISSUER, SessionVerifier
+from gatewall.credentials.sessions import GATE_AUDIENCE, ISSUER, SessionClaims, SessionVerifier
 from gatewall.engine.ports import Ports
 from gatewall.gate.countries import Countries
 from gatewall.gate.future_sessions import FutureSessions
@@ -24,13 +25,13 @@ _RATES = "request-rate"
 
 def build_gate(config: Config, policies: ConfirmedPolicies, countries: Countries) -> Gate:
     """Build the gate of this process, with a spool file of its own."""
-    tokens, rates = VerifiedTokens(_session_verifier(config)), SharedRequestRate(run_folder(config.home) / _RATES)
+    tokens, rates = _verified_tokens(config), SharedRequestRate(run_folder(config.home) / _RATES)
     ports = Ports(
         countries=countries,
-        credentials=PolicyCredentials(tokens, FutureSessions().log),
+        credentials=PolicyCredentials(*tokens, FutureSessions().log),
         rates=rates,
     )
-    read_only = Ports(countries=countries, credentials=PolicyCredentials(tokens), rates=RequestRateView(rates))
+    read_only = Ports(countries=countries, credentials=PolicyCredentials(*tokens), rates=RequestRateView(rates))
     spool = SpoolWriter(config.home / "spool", node_name(), sync=config.spool_sync)
     spool.sync_regularly()
     gate = Gate(
@@ -52,10 +53,13 @@ def read_only_ports(config: Config, countries: Countries) -> Ports:
     """Return ports for dry runs: they count nothing and cache nothing."""
     return Ports(
         countries=countries,
-        credentials=PolicyCredentials(VerifiedTokens(_session_verifier(config), size=0)),
+        credentials=PolicyCredentials(*_verified_tokens(config, size=0)),
         rates=ReadOnlyRequestRate(run_folder(config.home) / _RATES),
     )
 
 
-def _session_verifier(config: Config) -> SessionVerifier:
-    return SessionVerifier(config.jwt_keys, issuer=ISSUER, audience=GATE_AUDIENCE)
+def _verified_tokens(
+    config: Config, size: int = MEMO_SIZE
+) -> tuple[VerifiedTokens[SessionClaims], VerifiedTokens[GuestClaims]]:
+    sessions = SessionVerifier(config.jwt_keys, issuer=ISSUER, audience=GATE_AUDIENCE)
+    return VerifiedTokens(sessions, size), VerifiedTokens(GuestVerifier(config.jwt_keys), size)

@@ -14,8 +14,11 @@ from gatewall.gate import headers as wire
 from gatewall.gate.headers import Cookies, Headers
 
 COOKIE_NAME = "service.token"
+GUEST_COOKIE = "service.guest"
+"""Of guests who opened a share link; tried last, so that a session of the browser counts."""
+OWN_COOKIES = frozenset({COOKIE_NAME, GUEST_COOKIE})
 _MAX_OF_A_KIND = 4
-_BEHIND_A_COMMA = re.compile(rf",[ \t]*{re.escape(COOKIE_NAME)}[ \t]*=.*", re.IGNORECASE)
+_BEHIND_A_COMMA = re.compile(rf",[ \t]*(?:{'|'.join(map(re.escape, sorted(OWN_COOKIES)))})[ \t]*=.*", re.IGNORECASE)
 """Envoy joins several HTTP/1.1 ``Cookie`` lines by a comma in the subrequest."""
 _BASIC_KINDS = {GIT_TOKEN_PREFIX: CredentialKind.GIT_BASIC, APP_TOKEN_PREFIX: CredentialKind.APP_BASIC}
 _IN_BASIC = tuple(prefix.encode() for prefix in _BASIC_KINDS)
@@ -43,6 +46,9 @@ def credentials_of(headers: Headers, all_cookies: Cookies) -> tuple[Credential, 
             found += [Credential(CredentialKind.APP_HEADER, line, header=name) for line in _lines(headers, name)]
     if "service-license" in headers:
         found += [Credential(CredentialKind.LICENSE, line) for line in _lines(headers, "service-license")]
+    if "cookie" in headers and GUEST_COOKIE in headers["cookie"]:
+        links = [value.strip('"') for name, value in all_cookies if name == GUEST_COOKIE]
+        found += [Credential(CredentialKind.GUEST_COOKIE, value) for value in links[:_MAX_OF_A_KIND] if value]
     return tuple(found)
 
 
@@ -104,7 +110,7 @@ def site_credentials(headers: Headers) -> tuple[tuple[str, str], ...]:
 def _cookies_of_others(text: str) -> str:
     """Return the cookies as sent, except ours in any case: a site may ignore the case."""
     parts = (_BEHIND_A_COMMA.sub("", part) for part in text.replace(wire.LINE, "; ").split(";"))
-    kept = [part for part in parts if part.partition("=")[0].strip(" \t").lower() != COOKIE_NAME]
+    kept = [part for part in parts if part.partition("=")[0].strip(" \t").lower() not in OWN_COOKIES]
     return ";".join(kept).strip(" \t;")
 
 

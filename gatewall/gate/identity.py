@@ -3,7 +3,7 @@
 from gatewall.engine.groups import ADMINS
 from gatewall.engine.hosts import Domain
 from gatewall.engine.identity_headers import DEFAULT_HEADERS, EMAIL_HEADERS, GROUPS_HEADERS, USER_HEADERS
-from gatewall.engine.model import Decision, Reason, Subject, SubjectKind
+from gatewall.engine.model import NAMELESS, Decision, Reason, Subject
 
 _CARRIES = {
     name: default
@@ -17,13 +17,13 @@ _PUBLIC = (Reason.HOST_PUBLIC, Reason.PATH_PUBLIC)
 def identity_headers(decision: Decision) -> list[tuple[str, str]]:
     """Return all identity headers, empty where unknown, so that no copy sent by the client survives.
 
-    Licenses get no name: an operator could name one after a user.
+    Licenses and guests get no name: an operator could name a row after a user.
     """
     subject = decision.subject
     if subject is None:
         kind = "public" if decision.reason in _PUBLIC else "client"
         return [("Remote-User", ""), ("Remote-Email", ""), ("Remote-Groups", ""), ("X-Gatewall-Subject-Kind", kind)]
-    is_person = subject.kind is not SubjectKind.LICENSE
+    is_person = subject.kind not in NAMELESS
     return [
         ("Remote-User", _wire(subject.name) if is_person else ""),
         ("Remote-Email", _wire(subject.email) if is_person else ""),

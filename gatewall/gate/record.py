@@ -7,7 +7,8 @@ from audit.spool.masking import MASK, masked_text
 from audit.spool.records import HOST, PATH, QUERY, USER_AGENT, AccessRecord, Field
 from gatewall.engine.addresses import text_of
 from gatewall.engine.hosts import Authority, Host
-from gatewall.engine.model import AccessRequest, Action, DecidedBy, Decision, Effect, Reason, RuleMatch, Subject
+from gatewall.engine.model import AccessRequest, Action, DecidedBy, Decision, Effect, Reason, Subject
+from gatewall.engine.rule_match import RuleMatch
 from gatewall.engine.snapshot import PolicySnapshot, QueryStrings
 
 _CHECKED = frozenset({Reason.CREDENTIAL_INVALID, Reason.WAF_RULE})

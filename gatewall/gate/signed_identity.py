@@ -7,7 +7,7 @@ from typing import Any
 
 from gatewall.credentials.identity_keys import IdentityKeys
 from gatewall.engine.hosts import Authority
-from gatewall.engine.model import AccessRequest, Decision, Subject, SubjectKind
+from gatewall.engine.model import NAMELESS, AccessRequest, Decision, Subject
 from gatewall.engine.snapshot import PolicySnapshot, SignedIdentity
 from gatewall.gate.identity import groups_of
 from gatewall.gate.responses import not_allowed
@@ -78,10 +78,10 @@ class SignedIdentities:
 
 
 def _who(subject: Subject) -> dict[str, Any]:
-    """Return the claims about a subject. A git token is its user; a license has no name, as in ``Remote-User``."""
+    """Return the claims about a subject. A git token is its user; others than users have no name."""
     kind = str(subject.kind)
-    if subject.kind is SubjectKind.LICENSE:
-        return {"sub": f"license:{subject.id}", "subject_kind": kind}
+    if subject.kind in NAMELESS:
+        return {"sub": f"{kind}:{subject.id}", "subject_kind": kind}
     return {
         "sub": str(subject.user_id),
         "preferred_username": subject.name,

@@ -17,7 +17,7 @@ from gatewall.engine.values import value
 from gatewall.gate import bodies
 from gatewall.gate import headers as wire
 from gatewall.gate.bodies import Body
-from gatewall.gate.credentials import COOKIE_NAME, credentials_of, holds_app_token, site_credentials
+from gatewall.gate.credentials import OWN_COOKIES, credentials_of, holds_app_token, site_credentials
 from gatewall.gate.headers import Headers
 from gatewall.gate.heads import Head
 from gatewall.kernel.clientip import ForwardedForMalformed, TrustedProxies, client_address, peer_or_unknown
@@ -245,7 +245,7 @@ def _shown(headers: Headers, foreign: wire.Cookies) -> tuple[tuple[str, str], ..
 
 
 def _foreign(all_cookies: wire.Cookies) -> wire.Cookies:
-    return tuple([each for each in all_cookies if each[0] != COOKIE_NAME])
+    return tuple([each for each in all_cookies if each[0] not in OWN_COOKIES])
 
 
 def _single(headers: Headers, name: str) -> str | None:

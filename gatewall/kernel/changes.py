@@ -24,6 +24,7 @@ class Resource(StrEnum):
     DOMAINS = "authorized-domains"
     ACCESS_RULES = "access-rules"
     GRANTS = "grants"
+    SHARE_LINKS = "share-links"
     COUNTRIES = "geo-block-rules"
     LICENSES = "licenses"
     GROUPS = "groups"

@@ -32,6 +32,10 @@ _KNOWN = {
     "password-length": gettext_lazy("A password has 8 to 128 characters."),
     "reauthentication-failed": gettext_lazy("The password or code is wrong."),
     "reauthentication-required": gettext_lazy("Please enter your password."),
+    "share-link-over": gettext_lazy(
+        "It has ended, was taken back, was opened in another browser, or is for another address. Ask whoever sent it "
+        "for a new one."
+    ),
     "too-many-passkeys": gettext_lazy("You have as many passkeys as anybody may have. Remove one first."),
     "too-many-app-tokens": gettext_lazy("You have as many app tokens as anybody may have. Delete one first."),
     "too-many-git-tokens": gettext_lazy("You have as many git tokens as anybody may have. Delete one first."),

@@ -15,6 +15,7 @@ from gatewall.portal import (
     passkey_views,
     password_views,
     provider_views,
+    share_views,
     step_up_views,
     token_views,
 )
@@ -67,6 +68,7 @@ urlpatterns = [
     ),
     path("invitation", password_views.Invitation.as_view(), name="accept-invitation"),
     path("setup", first_run.FirstAdmin.as_view(), name="first-admin"),
+    path("share", share_views.Share.as_view(), name="share"),
     path("ask/<uuid:decision_id>", ask_views.Ask.as_view(), name="ask"),
     path("denied", denied_view.Denied.as_view(), name="denied"),
 ]

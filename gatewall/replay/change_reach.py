@@ -159,8 +159,8 @@ class ChangeReach:
 
 
 def subjects_differ(before: PolicySnapshot, after: PolicySnapshot) -> bool:
-    """True if any user, group, token or license differs."""
-    tables = ("groups", "users", "git_tokens", "app_tokens", "licenses")
+    """True if any user, group, token, license or share link differs."""
+    tables = ("groups", "users", "git_tokens", "app_tokens", "licenses", "share_links")
     return any(getattr(before, name) != getattr(after, name) for name in tables)
 
 

@@ -7,7 +7,7 @@ explanation cannot differ from the answer. Nothing is counted or recorded.
 from dataclasses import dataclass, field, replace
 
 from audit.spool.records import AccessRecord
-from gatewall.credentials.check import app_token_subject, license_subject, session_subject
+from gatewall.credentials.check import app_token_subject, guest_subject, license_subject, session_subject
 from gatewall.engine.access_rules.table import AccessOutcome
 from gatewall.engine.access_rules.trace import TracedReading
 from gatewall.engine.evaluate import CANNOT_DECIDE, StepResult, explain
@@ -26,7 +26,7 @@ from gatewall.replay.scope_sources import ScopeSources, scope_sources
 
 @dataclass(frozen=True, slots=True)
 class AssumedSubject:
-    """A user, app token or license assumed to be signed in, without a token."""
+    """A user, app token, license or share link assumed to be signed in, without a token."""
 
     kind: SubjectKind
     id: int
@@ -108,11 +108,17 @@ def _signed_in(request: AccessRequest, ports: Ports, assumed: AssumedSubject) ->
         credential = Credential(CredentialKind.SESSION_HEADER, "")
         credentials = (credential, *request.credentials)
     else:
-        kind = CredentialKind.LICENSE if assumed.kind is SubjectKind.LICENSE else CredentialKind.APP_BEARER
-        credential = Credential(kind, "")
+        credential = Credential(_KIND_OF[assumed.kind], "")
         credentials = (*request.credentials, credential)
     check = _AssumingCredentials(ports.credentials, credential, assumed)
     return replace(request, credentials=credentials), replace(ports, credentials=check)
+
+
+_KIND_OF = {
+    SubjectKind.APP_TOKEN: CredentialKind.APP_BEARER,
+    SubjectKind.LICENSE: CredentialKind.LICENSE,
+    SubjectKind.GUEST: CredentialKind.GUEST_COOKIE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,5 +139,8 @@ class _AssumingCredentials:
         if self.assumed.kind is SubjectKind.APP_TOKEN:
             tokens = (state for state in policy.app_tokens.values() if state.id == self.assumed.id)
             return next((app_token_subject(state, policy, at) for state in tokens), None)
+        if self.assumed.kind is SubjectKind.GUEST:
+            links = (state for state in policy.share_links.values() if state.id == self.assumed.id)
+            return next((guest_subject(state, at) for state in links), None)
         found = (state for state in policy.licenses.values() if state.id == self.assumed.id)
         return next((license_subject(state, at) for state in found), None)

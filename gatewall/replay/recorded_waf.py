@@ -7,8 +7,9 @@ from audit.spool.masking import MASK
 from audit.spool.records import PATH, QUERY, USER_AGENT, AccessRecord
 from gatewall.engine.destinations import has_destination
 from gatewall.engine.facts import Facts
-from gatewall.engine.model import AccessRequest, Reason, RuleMatch
+from gatewall.engine.model import AccessRequest, Reason
 from gatewall.engine.ports import Ports
+from gatewall.engine.rule_match import RuleMatch
 from gatewall.engine.snapshot import EnforcementMode, PolicySnapshot
 from gatewall.engine.steps import DECIDING_STEP, STEPS
 from gatewall.engine.values import lazy

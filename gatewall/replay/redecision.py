@@ -11,7 +11,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from audit.spool.records import AccessRecord
-from gatewall.credentials.check import app_token_subject, git_token_subject, license_subject, session_subject
+from gatewall.credentials.check import (
+    app_token_subject,
+    git_token_subject,
+    guest_subject,
+    license_subject,
+    session_subject,
+)
 from gatewall.engine.addresses import IPAddress, parse_address
 from gatewall.engine.hosts import Authority, Host
 from gatewall.engine.model import (
@@ -19,12 +25,12 @@ from gatewall.engine.model import (
     Credential,
     CredentialKind,
     Reason,
-    RuleMatch,
     Subject,
     SubjectKind,
     Verdict,
 )
 from gatewall.engine.ports import CountryLookup, Ports
+from gatewall.engine.rule_match import RuleMatch
 from gatewall.engine.snapshot import PolicySnapshot
 from gatewall.engine.steps import STEPS
 from gatewall.kernel.changes import Resource
@@ -82,6 +88,7 @@ class Redecider:
         self._git_tokens = {state.id: state for state in policy.git_tokens.values()}
         self._app_tokens = {state.id: state for state in policy.app_tokens.values()}
         self._licenses = {state.id: state for state in policy.licenses.values()}
+        self._share_links = {state.id: state for state in policy.share_links.values()}
 
     def replay(self, record: AccessRecord) -> "Replay":
         """Rebuild a recorded request for deciding it again."""
@@ -124,6 +131,9 @@ class Redecider:
             case SubjectKind.LICENSE:
                 state = self._licenses.get(known["id"])
                 return license_subject(state, self._at) if state is not None else None
+            case SubjectKind.GUEST:
+                link = self._share_links.get(known["id"])
+                return guest_subject(link, self._at) if link is not None else None
         return None
 
 

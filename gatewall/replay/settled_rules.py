@@ -2,7 +2,7 @@
 
 from typing import NamedTuple, TypeVar
 
-from gatewall.engine.model import RuleMatch
+from gatewall.engine.rule_match import RuleMatch
 from gatewall.engine.snapshot import EnforcementMode, PolicySnapshot
 from gatewall.engine.waf.rules import Target, WafRule
 from gatewall.kernel.changes import Resource

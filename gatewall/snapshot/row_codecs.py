@@ -25,6 +25,7 @@ from gatewall.engine.snapshot import (
     LicenseState,
     PolicySettings,
     Segment,
+    ShareLinkState,
     UserState,
 )
 from gatewall.engine.waf.exclusions import Exclusion
@@ -147,6 +148,10 @@ def _single(rows: tuple[Any, ...]) -> Any:
     return rows[0]
 
 
+def _by_digest(rows: tuple[ShareLinkState, ...]) -> dict[str, ShareLinkState]:
+    return {row.digest: row for row in rows}
+
+
 def _by_code(rows: tuple[BlockedCountry, ...]) -> dict[str, BlockedCountry]:
     return {row.country_code: row for row in rows}
 
@@ -160,6 +165,7 @@ KINDS: Mapping[str, Kind] = {
     Segment.GROUPS: _lists(GroupState, "groups", GroupTable),
     Segment.ACCESS_RULES: _objects(AccessRule, "access_rules", AccessRuleTable),
     Segment.GRANTS: _lists(Grant, "grants", GrantTable),
+    Segment.SHARE_LINKS: _lists(ShareLinkState, "share_links", _by_digest),
     Segment.USERS: _lists(UserState, "users", key="id"),
     Segment.GIT_TOKENS: _lists(GitTokenState, "git_tokens", key="digest"),
     Segment.APP_TOKENS: _lists(AppTokenState, "app_tokens", key="digest"),

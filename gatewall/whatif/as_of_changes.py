@@ -40,6 +40,7 @@ class EverythingBefore(Past):
         Resource.GIT_TOKENS,
         Resource.APP_TOKENS,
         Resource.LICENSES,
+        Resource.SHARE_LINKS,
         Resource.SUBSCRIPTIONS,
     }
 

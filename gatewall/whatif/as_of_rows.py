@@ -20,7 +20,7 @@ from gatewall.whatif.as_of_changes import EverythingBefore
 from licensing.models import AppToken, GitToken, License, MachineCredential
 from licensing.services import shard_of
 from policies.history.undo import CannotRestore
-from policies.models import RESTORABLE, AuthorizedDomain, BlocklistEntry, Group, ListSubscription
+from policies.models import RESTORABLE, AuthorizedDomain, BlocklistEntry, Group, ListSubscription, ShareLink
 
 _BATCH = 200
 _MOMENTS = frozenset({"expires_at", "created_at"})
@@ -38,6 +38,7 @@ _MODELS = (
     GitToken,
     AppToken,
     License,
+    ShareLink,
     ListSubscription,
 )
 

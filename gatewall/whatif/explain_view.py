@@ -25,6 +25,7 @@ from gatewall.whatif.as_of import AsOf, policy_as_of, revision_of
 from gatewall.whatif.explain_request import explain
 from gatewall.whatif.shapes import MATCHED_RULES, NUMBER, PLACED_RULES, SCOPE_SOURCES, TEXT, UNKNOWN_LISTS
 from licensing import selectors as licensing
+from policies import selectors as policies
 
 MAX_URI = 8192
 _MAX_VALUE = 8192  # nginx takes lines of 8 KiB, and four of them
@@ -43,13 +44,19 @@ _TOKEN_HEADERS = {
     "license": ("service-license", ""),
 }
 """Header in which a token of each kind is sent, and what stands before it."""
-_ASSUMABLE = {"user": SubjectKind.USER, "app-token": SubjectKind.APP_TOKEN, "license": SubjectKind.LICENSE}
+_ASSUMABLE = {
+    "user": SubjectKind.USER,
+    "app-token": SubjectKind.APP_TOKEN,
+    "license": SubjectKind.LICENSE,
+    "guest": SubjectKind.GUEST,
+}
 
-_NAMED_BY = {"user": {"id", "name"}, "app-token": {"id"}, "license": {"id", "name"}}
+_NAMED_BY = {"user": {"id", "name"}, "app-token": {"id"}, "license": {"id", "name"}, "guest": {"id"}}
 _ROWS: Mapping[str, Callable[..., QuerySet[Any]]] = {
     "user": accounts.users_named,
     "app-token": licensing.app_tokens_with,
     "license": licensing.licenses_named,
+    "guest": policies.share_links_with,
 }
 
 
@@ -124,11 +131,11 @@ class HeadersField(serializers.Field[Any, Any, Any, Any]):
 
 
 class CredentialInput(StrictInput):
-    """A token, or the user, app token or license to assume."""
+    """A token, or the user, app token, license or share link to assume."""
 
     kind = serializers.ChoiceField(
-        choices=[*_TOKEN_HEADERS, "user"],
-        error_messages={"invalid_choice": "session, git-token, app-token, license or user"},
+        choices=[*_TOKEN_HEADERS, "user", "guest"],
+        error_messages={"invalid_choice": "session, git-token, app-token, license, user or guest"},
     )
     token = LineField(required=False)
     id = WholeNumberField(min_value=1, max_value=_MAX_ID, required=False)
@@ -156,7 +163,7 @@ class CredentialInput(StrictInput):
 
 
 def _existing_id(kind: str, by: str, value: Any) -> int:
-    """Return the id of the user, app token or license. Raises ValidationError if it does not exist."""
+    """Return the id of the user, app token, license or share link. Raises ValidationError if it does not exist."""
     row = _ROWS[kind](**{by: value}).first()
     if row is None:
         raise serializers.ValidationError({by: _("there is no such %(kind)s") % {"kind": kind}})

@@ -1,4 +1,4 @@
-"""Serializers of grants."""
+"""Serializers of grants and share links."""
 
 from typing import Any
 
@@ -6,11 +6,13 @@ from django.contrib.auth import get_user_model
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from audit.figures.used_resources import LastHitOutput
-from gatewall.api.serializers import MomentField, StrictInput, TextField
+from audit.figures.used_resources import HitsOutput, LastHitOutput, ProgramOutput
+from gatewall.api.fresh_sign_in import FreshInput
+from gatewall.api.serializers import MomentField, StrictInput, TextField, WholeNumberField
 from policies.access_conditions import validate_path_prefix
 from policies.access_rules.serializers import methods_field
-from policies.models import Grant
+from policies.models import Grant, ShareLink
+from policies.models.share_links import MAX_USES
 from policies.serializers import RegisteredDomainField
 
 MAX_NAME = 64
@@ -57,3 +59,41 @@ class GrantOutput(LastHitOutput, serializers.ModelSerializer[Grant]):
             *("id", "created_at", "created_by", "user", "domain", "path_prefix", "methods", "expires_at", "reason"),
             *("decision_id", "hits", "last_hit_at"),
         )
+
+
+class ShareLinkChange(StrictInput):
+    """A share link as sent, without the proof of who makes it."""
+
+    name = TextField(max_length=100)
+    domain = RegisteredDomainField()
+    path_prefix = TextField(
+        max_length=500, allow_null=True, required=False, trim_whitespace=False, validators=[validate_path_prefix]
+    )
+    methods = methods_field()
+    expires_at = MomentField()
+    max_uses = WholeNumberField(min_value=1, max_value=MAX_USES, required=False)
+
+
+class ShareLinkInput(ShareLinkChange, FreshInput):
+    """Input of a share link: GET and HEAD by default, for the first browser that opens it."""
+
+
+class ShareLinkOutput(ProgramOutput, HitsOutput, serializers.ModelSerializer[ShareLink]):
+    """A share link, without its token."""
+
+    domain = serializers.CharField(source="domain.name")
+    methods = serializers.ListField(child=serializers.CharField())
+    uses = serializers.IntegerField(read_only=True)
+
+    class Meta:
+        model = ShareLink
+        fields = (
+            *("id", "created_at", "created_by", "name", "prefix", "domain", "path_prefix", "methods", "expires_at"),
+            *("max_uses", "uses", "hits", "last_used_at", "last_used_by"),
+        )
+
+
+class SharedLink(serializers.Serializer[Any]):
+    """The link to send, which is returned only to its creator."""
+
+    link = serializers.CharField()

@@ -1,9 +1,10 @@
-"""Create, change and delete grants."""
+"""Create, change and delete grants, and what share links have in common with them."""
 
 from datetime import datetime
 from typing import Any
 
 from django.contrib.auth import get_user_model
+from django.db.models import QuerySet
 
 from gatewall.engine.hosts import Access
 from gatewall.engine.messages import gettext_noop as _
@@ -68,20 +69,27 @@ def _refuse_contradictions(values: dict[str, Any]) -> None:
     if "user" in values and not get_user_model().objects.filter(pk=values["user"].pk).exists():
         raise UserRemoved(_("a user that was named does not exist any more"))
     if "domain" in values:
-        [domain] = rows.still_registered([values["domain"]])
-        if domain.access == Access.DENIED:
-            raise GrantOverruled(
-                _("%(domain)s has the access denied, which stands above every grant: change that first"),
-                domain=domain.name,
-            )
+        refuse_denied(values["domain"])
+
+
+def refuse_denied(domain: AuthorizedDomain) -> None:
+    """Raise GrantOverruled if nobody may enter the domain as it is now, else nothing. Raises DomainRemoved."""
+    [domain] = rows.still_registered([domain])
+    if domain.access == Access.DENIED:
+        raise GrantOverruled(
+            _("%(domain)s has the access denied, which stands above every grant: change that first"),
+            domain=domain.name,
+        )
+
+
+def room_for_one(entries: QuerySet[Any], most: int) -> list[Change | None] | None:
+    """Delete ended rows where the maximum is reached; return the changes, None if there is no room."""
+    return [] if entries.count() < most else rows.replace_expired(entries) or None
 
 
 def _room_for_one() -> list[Change | None]:
-    """Make room for one grant where the maximum is reached; return the changes. Raises TooManyGrants."""
-    if Grant.objects.count() < MAX_GRANTS:
-        return []
-    gone = rows.replace_expired(Grant.objects.all())
-    if not gone:
+    gone = room_for_one(Grant.objects.all(), MAX_GRANTS)
+    if gone is None:
         raise TooManyGrants(
             _("there are %(number)s grants already, and none has ended: delete some first"), number=f"{MAX_GRANTS:,}"
         )

@@ -134,6 +134,7 @@ def _policy_for(caller: Caller, user: Any) -> PolicySnapshot:
         git_tokens={},
         app_tokens={},
         licenses={},
+        share_links={},
         revoked_sessions=frozenset(),
     )
 

@@ -8,6 +8,7 @@ from policies.models.expectations import Expectation
 from policies.models.grants import Grant
 from policies.models.groups import Group
 from policies.models.lists import AUTO_BAN, MANUAL, AllowlistEntry, BlocklistEntry
+from policies.models.share_links import ShareLink, ShareLinkOpening
 from policies.models.subscriptions import ListSubscription
 from policies.models.waf import WafRule, default_targets
 
@@ -27,6 +28,8 @@ __all__ = [
     "ListSubscription",
     "RequestForAccess",
     "RequestState",
+    "ShareLink",
+    "ShareLinkOpening",
     "WafRule",
     "default_targets",
     "pending",

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.test import Client
 
 from gatewall.credentials.check import PolicyCredentials, VerifiedTokens
+from gatewall.credentials.guests import GuestVerifier
 from gatewall.credentials.sessions import SessionVerifier
 from gatewall.engine.evaluate import evaluate
 from gatewall.policy import revisions
@@ -106,7 +107,8 @@ def decide(db):
     def ask(*, country=None, **parts):
         policy = DatabasePolicyStore(policy_files(settings.CONFIG)).load(revisions.current())
         verifier = SessionVerifier(settings.GATEWALL_JWT_KEYS, issuer=ISSUER, audience=AUDIENCE)
-        ports = a_ports(country=country, credentials=PolicyCredentials(VerifiedTokens(verifier)))
+        guests = VerifiedTokens(GuestVerifier(settings.GATEWALL_JWT_KEYS))
+        ports = a_ports(country=country, credentials=PolicyCredentials(VerifiedTokens(verifier), guests))
         return evaluate(a_request(at=time.time(), **parts), policy, ports).reason
 
     return ask

@@ -22,6 +22,7 @@ from policies.access_rules.services import create_access_rule
 from policies.document.applying import apply
 from policies.document.reading import read
 from policies.grants.services import create_grant
+from policies.grants.share_links import issue_share_link
 from policies.groups.services import create_group
 from policies.lists import subscriptions
 from policies.models import Expectation
@@ -47,6 +48,8 @@ def rows(alice, bob):
         actor="test", user_id=bob.pk, name="calendar", expires_at=None, all_domains=True
     )
     api_token, api_text = api_tokens.issue(maker=alice, name="ci", scopes=["policy:read"])
+    ends = timezone.now() + timedelta(hours=1)
+    share_link, share_text = issue_share_link(actor="test", name="Anna", domain=domain, expires_at=ends)
     seed_waf_rules(actor="seed")
     webhook, webhook_secret = webhooks.create_webhook(actor="test", name="pager", url="https://receiver.example")
     kinds = [
@@ -63,7 +66,8 @@ def rows(alice, bob):
         policies.create_waf_rule(actor="test", name="custom", pattern="x"),
         create_group(actor="test", name="family", authorized_domains=[domain]),
         create_access_rule(actor="test", name="api", access="public", paths=[{"match": "prefix", "value": "/api"}]),
-        create_grant(actor="test", user=bob, domain=domain, expires_at=timezone.now() + timedelta(hours=1)),
+        create_grant(actor="test", user=bob, domain=domain, expires_at=ends),
+        share_link,
         subscriptions.subscribe(actor="test", name="drop", url="https://lists.example/drop.txt"),
         expectation(),
         system_settings.change(contact="somebody", actor="alice"),
@@ -88,6 +92,8 @@ def rows(alice, bob):
         git_text.text,
         app_text.text,
         app_text.digest,
+        share_text.text,
+        share_text.digest,
         git_text.digest,
         api_text.text,
         api_text.digest,

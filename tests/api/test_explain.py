@@ -14,11 +14,13 @@ from gatewall.engine.steps import STEPS
 from gatewall.policy import revisions, system_settings
 from gatewall.publication import compiler
 from policies import services
+from policies.models import ShareLink
 from tests.support.broken_policy import a_rule_that_cannot_be_published
 from tests.support.cast import CLIENT, OFFICE
 from tests.support.grants import granted
 from tests.support.mmdb import write_mmdb
 from tests.support.proxies import a_git_token, a_license, a_token, an_app_token
+from tests.support.share_links import a_share_link, cookie_of
 from tests.unit.rule_facts import an_access_rule
 
 pytestmark = pytest.mark.django_db
@@ -50,10 +52,18 @@ def answered(auth, **parts):
         "x_forwarded_proto": visit["scheme"],
     }
     if credential := visit.get("credential"):
-        bearer = {"authorization": f"Bearer {credential['token']}"}
-        headers |= {SENT_AS[credential["kind"]]: credential["token"]} if credential["kind"] in SENT_AS else bearer
+        headers |= sent(credential)
     answer = auth(**headers)
     return (*answer.verdict, int(answer.headers.get("Retry-After", 0)))
+
+
+def sent(credential):
+    """Return the header of a credential; a guest has the cookie of the share link."""
+    if credential["kind"] == "guest":
+        return {"cookie": cookie_of(ShareLink.objects.get(pk=credential["id"]))}
+    if credential["kind"] not in SENT_AS:
+        return {"authorization": f"Bearer {credential['token']}"}
+    return {SENT_AS[credential["kind"]]: credential["token"]}
 
 
 def told(explanation):
@@ -67,6 +77,10 @@ def domain(access, name=OFFICE):
 
 def session(user, **options):
     return {"credential": {"kind": "session", "token": a_token(user, **options)}}
+
+
+def guest_of(link):
+    return {"credential": {"kind": "guest", "id": link.pk}}
 
 
 def _country(tmp_path, **_):
@@ -115,6 +129,9 @@ SCENES = {
     Reason.GIT_TOKEN_VALID: lambda bob, **_: {"credential": {"kind": "git-token", "token": f"Bob:{a_git_token(bob)}"}},
     Reason.APP_TOKEN_VALID: lambda bob, **_: {"credential": {"kind": "app-token", "token": an_app_token(bob)}},
     Reason.LICENSE_VALID: lambda **_: {"credential": {"kind": "license", "token": a_license()}},
+    Reason.SHARE_LINK_VALID: lambda **_: {
+        "credential": {"kind": "guest", "id": a_share_link(domain("authenticated")).pk}
+    },
     Reason.GRANT_VALID: lambda bob, **_: granted(bob, domain("authenticated")) and session(bob),
     Reason.CANNOT_DECIDE: lambda **_: a_rule_that_cannot_be_published() and {},
 }

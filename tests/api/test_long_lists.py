@@ -51,6 +51,7 @@ SHORT = {
     "/access-rules": "at most a thousand",
     "/grants": "at most a thousand",
     "/access-requests": "typed by hand",
+    "/share-links": "at most a thousand",
     "/authorized-domains": "typed by hand",
     "/groups": "typed by hand",
     "/api-tokens": "made by hand, by admins",

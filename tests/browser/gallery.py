@@ -112,6 +112,10 @@ def _by_mail(wall: Wall, page: Page, name: str) -> Iterator[str]:
     yield "link-over"
     page.goto(wall.an_invited_user()[1])
     yield "invitation"
+    page.goto(wall.share_link(path_prefix="/wedding"))
+    yield "share"
+    page.goto(wall.url("closed", "/wall/share?token=gws_over"))
+    yield "share-over"
 
 
 def _own_account(wall: Wall, page: Page) -> Iterator[str]:

@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,7 @@ class Wall:
     home: Path
     port: int
     control: int
+    auth: int = 0
     token: str = field(default="", repr=False)
     """A session of the first admin, for making users."""
     mailbox: Mailbox = field(default_factory=Mailbox, repr=False)
@@ -83,6 +85,12 @@ class Wall:
         self.call("/users", username=name, invite=True, email=address, current_password=PASSWORD)
         return name, self.link_of_mail(address)
 
+    def share_link(self, **values: object) -> str:
+        """Make a share link of the site ``closed`` for a day; return it."""
+        ends = (datetime.now(UTC) + timedelta(days=1)).isoformat()
+        body = {"name": "Anna", "domain": f"closed.{SUFFIX}", "expires_at": ends, "password": PASSWORD, **values}
+        return str(self.call("/share-links", **body)["link"])
+
     def link_for(self, name: str) -> str:
         """Return a link for a new password that an admin hands over."""
         [user] = [each for each in self.call(f"/users?search={name}")["results"] if each["username"] == name]
@@ -111,7 +119,8 @@ def installation(home: Path) -> Iterator[Wall]:
     prepare(home)
     names = ("GATEWALL_PORT", "GATEWALL_AUTH_PORT", "GATEWALL_DEMO_PORT")
     ports = {name: str(free_port()) for name in names}
-    wall = Wall(home, int(ports["GATEWALL_DEMO_PORT"]), int(ports["GATEWALL_PORT"]))
+    site, control, auth = (int(ports[name]) for name in ("GATEWALL_DEMO_PORT", "GATEWALL_PORT", "GATEWALL_AUTH_PORT"))
+    wall = Wall(home, site, control, auth)
     log = home / "up.log"
     homes = ",".join(wall.at(f"wall.{parent}", "") for parent in (SUFFIX, OTHER))
     own = {"GATEWALL_PUBLIC_URL": homes, "GATEWALL_WORKERS": "1"}

@@ -170,11 +170,10 @@ def row(wall, admin, bob, monkeypatch, tmp_path):
     def plan():
         return admin.post("/policy/plan", {"document": "version: 1"}).json()["id"]
 
-    def grant():
+    def granted(path, **body):
         admin.post("/authorized-domains", {"name": "granted.example.com"})
         until = (timezone.now() + timedelta(days=1)).isoformat()
-        body = {"user": bob.username, "domain": "granted.example.com", "expires_at": until}
-        return admin.post("/grants", body).json()["id"]
+        return admin.post(path, {**body, "domain": "granted.example.com", "expires_at": until}).json()["id"]
 
     def webhook():
         return row("/webhooks/{id}")
@@ -214,8 +213,9 @@ def row(wall, admin, bob, monkeypatch, tmp_path):
         "/policy/backtest/{id}": backtest,
         "/policy/plan/{id}": plan,
         "/access-logs/{decision_id}": answer,
-        "/grants/{id}": grant,
+        "/grants/{id}": lambda: granted("/grants", user=bob.username),
         "/access-requests/{id}": lambda: requested_access(row("/grants/{id}")),
+        "/share-links/{id}": lambda: granted("/share-links", name="Anna"),
         "/app-profiles/{name}": lambda: "miniflux",
         "/webhooks/{webhook_id}": webhook,
         "/webhooks/{webhook_id}/deliveries/{id}": delivery,

@@ -39,6 +39,7 @@ CANARIES = {
 }
 SHOWN_ONCE = {
     *(("git-tokens-list", "POST"), ("app-tokens-list", "POST"), ("licenses-list", "POST")),
+    ("share-links-list", "POST"),
     *(("totp-setup", "POST"), ("totp-confirm", "POST")),
 }
 

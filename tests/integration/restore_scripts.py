@@ -12,9 +12,10 @@ from licensing import services as licensing
 from licensing.models import AppToken, GitToken, License
 from webhooks.models import Delivery, Mail, Notice, Webhook
 from gatewall.models import PolicyHead, PolicyRevision
-from gatewall.install.backup.revoked import unused_number
+from gatewall.install.backup.ended_sessions import unused_number
 from policies.services import *
 from policies.groups.services import create_group, change_group, delete_group
+from policies.grants.share_links import delete_share_link, issue_share_link
 from policies.models import *
 from tests.support.proxies import PASSWORD, a_user, a_git_token, a_license, a_token, an_api_token, an_app_token
 import json
@@ -53,6 +54,8 @@ for name, users in (("corp", ("stays", "factor")), ("closed", ("stays",))):
         ExternalIdentity.objects.create(
             provider=provider, user=user, issuer=provider.issuer, subject=user.username, linked_at=timezone.now()
         ).claimed_groups.create(claim="groups", value="x", is_added=False, claimed_at=timezone.now())
+for name in ("link kept", "link revoked"):
+    issue_share_link(actor="cast", name=name, domain=domains[0], expires_at=timezone.now() + timedelta(days=1))
 for name in ("api kept", "api revoked"):
     an_api_token(User.objects.get(username="admin"), name=name)
 out = {
@@ -90,6 +93,8 @@ Passkey.objects.filter(name="kept").update(sign_count=9)
 licensing.revoke(GitToken.objects.get(name="git revoked"), actor="cast")
 licensing.revoke(AppToken.objects.get(name="app revoked"), actor="cast")
 licensing.revoke(License.objects.get(name="license deleted"), actor="cast")
+delete_share_link(ShareLink.objects.get(name="link revoked"), actor="cast")
+ShareLink.objects.get().openings.create(number=1, opened_at=timezone.now(), client_ip="192.0.2.1")
 ApiToken.objects.get(name="api revoked").delete()
 licensing.change_license(License.objects.get(name="license disabled"), actor="cast", is_active=False)
 providers.change_provider(IdentityProvider.objects.get(slug="closed"), actor="cast", enabled=False)
@@ -119,6 +124,7 @@ out = {
     "passkeys": list(Passkey.objects.values_list("name", "sign_count")),
     "tokens": sorted(GitToken.objects.values_list("name", flat=True)),
     "app_tokens": sorted(AppToken.objects.values_list("name", flat=True)),
+    "links": list(ShareLink.objects.values_list("name", "openings__number")),
     "providers": list(IdentityProvider.objects.values_list("slug", "enabled", "group_map_gives_admin").order_by("id")),
     "identities": sorted(f"{each.provider.slug} {each.subject}" for each in ExternalIdentity.objects.all()),
     "api_tokens": sorted(ApiToken.objects.values_list("name", flat=True)),

@@ -66,6 +66,7 @@ def test_what_was_revoked_after_the_backup_stays_revoked(database, tmp_path, cre
     assert (found["tokens"], found["licenses"]) == (["git kept"], ["license kept"])
     assert found["api_tokens"] == ["api kept"]
     assert found["app_tokens"] == ["app kept", "app narrowed"]
+    assert found["links"] == [["link kept", 1]]
     assert found["deliveries"] == found["mails"] == [["failed", None]]
     assert found["providers"] == [["corp", True, False], ["closed", False, True]]
     assert found["identities"] == ["closed stays", "corp stays"]
@@ -78,6 +79,7 @@ def test_what_was_revoked_after_the_backup_stays_revoked(database, tmp_path, cre
         "2 users stay disabled: they were disabled or deleted after the backup: deleted, disabled",
         "1 git tokens stay revoked: git revoked",
         "1 app tokens stay revoked: app revoked",
+        "1 share links stay revoked: link revoked",
         "1 API tokens stay revoked: api revoked",
         "1 blocked networks are not blocked any more: they were added after the backup: 203.0.113.3",
         "1 blocked networks are blocked again: they were removed after the backup: 203.0.113.2",

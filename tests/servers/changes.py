@@ -1,52 +1,15 @@
 """Every kind of change that takes something away or gives it, each with the question whose answer it changes."""
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+import http.client
+from contextlib import closing
 
+from tests.servers.site import PASSWORD, Change
 from tests.support.moments import in_an_hour
-from tests.support.openid_provider import OpenIdProvider
-from tests.support.servers import ATTACK, OFFICE, Admin, Headers, about
+from tests.support.processes import PATIENCE
+from tests.support.servers import ATTACK, OFFICE, Admin, about
 from tests.support.token_forger import claims_of
 
 NEW_ZEALAND = "192.0.2.77"
-PASSWORD = "wrong donkey cell pin"
-
-
-class Change(NamedTuple):
-    """A write, a question whose answer it changes, and that answer before and after."""
-
-    write: Callable[[], Any]
-    question: Headers
-    before: int
-    after: int
-
-
-class Site(NamedTuple):
-    """A running installation with two workers in each plane."""
-
-    admin: Admin
-    control: int
-    auth: int
-    recovery_key: str
-    numbers: Iterator[int]
-    provider: OpenIdProvider
-
-    def new(self, name: str) -> str:
-        """A name that nothing has yet, for a change that may be made again."""
-        return f"n{next(self.numbers)}-{name}"
-
-    def new_client(self) -> str:
-        return f"203.0.113.{next(self.numbers)}"
-
-    def user(self, name: str = "", **values: Any) -> tuple[int, Headers]:
-        """Create a user and sign in: the id, and a question with the session's token."""
-        name = name or self.new("user")
-        user = self.admin.post("/users", username=name, password=PASSWORD, **values)
-        return user["id"], about(Service_Authorization=Admin(self.control, name, PASSWORD).token)
-
-    def mine(self, **where: str) -> Headers:
-        """A question with the admin's token."""
-        return about(**where, Service_Authorization=self.admin.token)
 
 
 def blocklist_add(site):
@@ -253,6 +216,25 @@ def git_token_delete(site):
     return Change(lambda: site.admin.delete(f"/users/1/git-tokens/{row['id']}"), question, 200, 401)
 
 
+def share_link_delete(site):
+    """A browser opens a link, and the link is revoked."""
+    row = site.admin.post("/share-links", name=site.new("Anna"), domain=OFFICE, expires_at=in_an_hour())
+    question = about(Cookie=opened(site.control, row["link"]), uri="/")
+    return Change(lambda: site.admin.delete(f"/share-links/{row['id']}"), question, 200, 401)
+
+
+def opened(port, link):
+    """Open a share link; return the cookie of the browser."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    path, _, token = link.partition(f"//{OFFICE}")[2].partition("?")
+    headers = {"Host": OFFICE, "Content-Type": "application/x-www-form-urlencoded"}
+    with closing(connection):
+        connection.request("POST", path, token, headers)
+        answer = connection.getresponse()
+        assert answer.status == 303, answer.read()
+        return answer.headers["Set-Cookie"].partition(";")[0]
+
+
 def app_token_delete(site):
     row = site.admin.post("/users/1/app-tokens", name=site.new("calendar"), all_domains=True)
     question = about(Authorization=f"Bearer {row['token']}")
@@ -295,6 +277,7 @@ REVOCATIONS = [
     git_token_delete,
     git_token_of_disabled,
     app_token_delete,
+    share_link_delete,
     license_delete,
     license_disabled,
 ]

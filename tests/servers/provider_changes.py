@@ -4,7 +4,7 @@ from http.cookies import SimpleCookie
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from tests.servers.changes import Change, Site
+from tests.servers.site import Change, Site
 from tests.support.openid_provider import OpenIdProvider
 from tests.support.processes import request
 from tests.support.servers import Headers, about

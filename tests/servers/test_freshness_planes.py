@@ -12,7 +12,8 @@ import pytest
 from bench.cpu import scheduled
 from gatewall.install.ports import free_port
 from tests.servers import changes, provider_changes
-from tests.servers.changes import NEW_ZEALAND, POLICY, Site, settings
+from tests.servers.changes import NEW_ZEALAND, POLICY, settings
+from tests.servers.site import Site
 from tests.support.mmdb import write_mmdb
 from tests.support.openid_provider import providing
 from tests.support.processes import agent, control_plane, data_plane, prepare, wait_until

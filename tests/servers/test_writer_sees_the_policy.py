@@ -9,7 +9,8 @@ import psutil
 import pytest
 
 from gatewall.install.ports import free_port
-from tests.servers.changes import NEW_ZEALAND, POLICY, REVOCATIONS, Site, settings
+from tests.servers.changes import NEW_ZEALAND, POLICY, REVOCATIONS, settings
+from tests.servers.site import Site
 from tests.support.children import workers
 from tests.support.mmdb import write_mmdb
 from tests.support.openid_provider import providing

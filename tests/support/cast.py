@@ -14,6 +14,7 @@ from typing import Any
 import jwt
 
 from gatewall.credentials.check import PolicyCredentials, VerifiedTokens
+from gatewall.credentials.guests import GuestVerifier
 from gatewall.credentials.keyring import KeyRing, SigningKey
 from gatewall.credentials.machine import digest_of
 from gatewall.credentials.sessions import SessionVerifier
@@ -44,6 +45,7 @@ from gatewall.engine.snapshot import (
     PolicySettings,
     PolicySnapshot,
     Segment,
+    ShareLinkState,
     UserState,
     Version,
 )
@@ -84,6 +86,13 @@ APP_SUBJECT = Subject(
     SubjectKind.APP_TOKEN, 41, "Bob", "bob@office.example", user_id=2, limits=TokenScope(all_domains=True)
 )
 LICENSE_SUBJECT = Subject(SubjectKind.LICENSE, 31)
+GUEST_SUBJECT = Subject(
+    SubjectKind.GUEST,
+    51,
+    all_domains=False,
+    domains=frozenset({OFFICE}),
+    limits=TokenScope(all_domains=False, domains=frozenset({OFFICE}), paths=("/wedding",)),
+)
 
 BOBS_GIT_TOKEN = "gwg_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA33qbQG"
 CHARLIES_GIT_TOKEN = "gwg_BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB0HFiDL"
@@ -113,6 +122,7 @@ SECRETS = {
     "git": GIT_SUBJECT,
     "app": APP_SUBJECT,
     "license": LICENSE_SUBJECT,
+    "guest": GUEST_SUBJECT,
 }
 """The subjects that the fake credential check of ``a_ports`` knows, by secret."""
 
@@ -164,6 +174,7 @@ def a_source(
     groups: Iterable[GroupState] = (),
     access_rules: Iterable[AccessRule] = (),
     grants: Iterable[Grant] = (),
+    share_links: Iterable[ShareLinkState] = (),
     revoked: Iterable[str] = (),
     **parts: Any,
 ) -> dict[str, list[Any]]:
@@ -186,6 +197,7 @@ def a_source(
         Segment.GROUPS: list(groups),
         Segment.ACCESS_RULES: list(access_rules),
         Segment.GRANTS: list(grants),
+        Segment.SHARE_LINKS: list(share_links),
         Segment.REVOCATIONS: list(revoked),
     }
 
@@ -241,7 +253,8 @@ def a_ports(*, country: str | None = None, over_seconds: int = 0, **parts: Any) 
 
 def a_credential_check(keys: KeyRing = KEYS) -> PolicyCredentials:
     """Return the real credential check over the test keys."""
-    return PolicyCredentials(VerifiedTokens(SessionVerifier(keys, issuer=ISSUER, audience=AUDIENCE)))
+    sessions = VerifiedTokens(SessionVerifier(keys, issuer=ISSUER, audience=AUDIENCE))
+    return PolicyCredentials(sessions, VerifiedTokens(GuestVerifier(keys)))
 
 
 def a_decision(reason: Reason = Reason.SESSION_VALID, *, effect: Effect = Effect.ALLOW, **parts: Any) -> Decision:

@@ -5,7 +5,8 @@ from html.parser import HTMLParser
 import pytest
 
 from gatewall.engine.evaluate import CANNOT_DECIDE
-from gatewall.engine.model import Effect, Reason, RuleMatch
+from gatewall.engine.model import Effect, Reason
+from gatewall.engine.rule_match import RuleMatch
 from gatewall.gate.responses import GuardPage, answer, for_browser, is_navigation
 from tests.support.cast import BOB_SUBJECT, OFFICE, a_decision, a_policy, a_request
 

@@ -14,7 +14,7 @@ from gatewall.engine.grants import Grant
 from gatewall.engine.groups import GroupState
 from gatewall.engine.hosts import Access, Domain
 from gatewall.engine.segments import blocked_networks_of
-from gatewall.engine.snapshot import BlockedCountry, Segment
+from gatewall.engine.snapshot import BlockedCountry, Segment, ShareLinkState
 from gatewall.engine.waf.exclusions import Exclusion
 from gatewall.engine.waf.rules import Category, Operator, Target, Transform
 from gatewall.snapshot import codec, keyed_rows
@@ -84,6 +84,10 @@ ROWS = {
     Segment.GRANTS: (
         Grant(1, 3, OFFICE, "/photos", frozenset({"GET", "HEAD"}), NOW + DAY),
         Grant(2, 4, "*.shop.example", None, frozenset(), NOW),
+    ),
+    Segment.SHARE_LINKS: (
+        ShareLinkState(1, "ab" * 32, OFFICE, "/photos", frozenset({"GET", "HEAD"}), NOW + DAY),
+        ShareLinkState(2, "cd" * 32, OFFICE, None, frozenset(), NOW),
     ),
     Segment.GIT_TOKENS: GIT_TOKENS,
     Segment.APP_TOKENS: APP_TOKENS,

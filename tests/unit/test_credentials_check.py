@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gatewall.credentials.check import PolicyCredentials, VerifiedTokens
+from gatewall.credentials.guests import GuestVerifier
 from gatewall.credentials.sessions import SessionVerifier
 from gatewall.engine.model import CredentialKind, Subject, SubjectKind
 from gatewall.gate.future_sessions import FutureSessions
@@ -167,7 +168,7 @@ def test_least_recently_used_token_is_forgotten_first():
 
 
 def test_memo_gives_each_token_its_own_claims():
-    check = PolicyCredentials(a_memo()[1])
+    check = PolicyCredentials(a_memo()[1], VerifiedTokens(GuestVerifier(KEYS)))
 
     names = [subject_of(a_session_token(user), check=check).name for user in (ALICE, BOB, ALICE, CHARLIE, BOB)]
 
@@ -273,7 +274,9 @@ def test_secret_counts_only_in_its_own_place(kind, secret):
 def test_a_session_that_begins_in_the_future_is_logged_once_a_minute_with_the_fix(caplog):
     now = [0.0]
     verifier = VerifiedTokens(SessionVerifier(KEYS, issuer=ISSUER, audience=AUDIENCE))
-    check = PolicyCredentials(verifier, FutureSessions(monotonic=lambda: now[0]).log)
+    check = PolicyCredentials(
+        verifier, VerifiedTokens(GuestVerifier(KEYS)), FutureSessions(monotonic=lambda: now[0]).log
+    )
     hour = 3600
     token = a_session_token(BOB, iat=int(NOW) + hour, nbf=int(NOW) + hour, exp=int(NOW) + 2 * hour)
 

@@ -19,16 +19,18 @@ WORDS = {
     Access: "authenticated two_factor phishing_resistant public denied",
     model.Effect: "allow challenge deny error",
     model.Action: "block monitor",
-    model.SubjectKind: "user git-token app-token license",
-    model.CredentialKind: "session-header session-cookie git-token git-basic app-basic app-bearer app-header license",
+    model.SubjectKind: "user git-token app-token license guest",
+    model.CredentialKind: (
+        "session-header session-cookie git-token git-basic app-basic app-bearer app-header license guest-cookie"
+    ),
     model.Reason: " ".join(
         [
             *dict.fromkeys(each[1] for each in CASES),
-            "git-token-valid app-token-valid license-valid grant-valid cannot-decide",
+            "git-token-valid app-token-valid license-valid grant-valid share-link-valid cannot-decide",
         ]
     ).replace("host-public", "host-public path-public"),
     segments.Segment: (
-        "settings domains allowed-networks blocked-countries waf-rules groups access-rules grants "
+        "settings domains allowed-networks blocked-countries waf-rules groups access-rules grants share-links "
         "users git-tokens app-tokens licenses revocations"
     ),
     snapshot.DomainsMode: "any registered",
@@ -60,7 +62,7 @@ def test_tokens_are_ours_and_for_the_gate():
 
 
 def test_file_of_this_schema_is_read():
-    assert codec.decode("revocations", b'gatewall segment 5\n["a"]') == ("a",)
+    assert codec.decode("revocations", b'gatewall segment 6\n["a"]') == ("a",)
     assert segments.blocked_networks_of("manual") == "blocked-networks/manual"
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from audit.spool.records import AccessRecord
 from gatewall.engine.evaluate import CANNOT_DECIDE
-from gatewall.engine.model import CredentialKind, DecidedBy, Effect, Reason, RuleMatch, Verdict
+from gatewall.engine.model import CredentialKind, DecidedBy, Effect, Reason, Verdict
+from gatewall.engine.rule_match import RuleMatch
 from gatewall.gate import record
 from gatewall.gate.record import record_of
 from tests.support.cast import (

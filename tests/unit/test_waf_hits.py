@@ -3,7 +3,7 @@
 import pytest
 
 from gatewall.engine.evaluate import evaluate
-from gatewall.engine.model import RuleMatch
+from gatewall.engine.rule_match import RuleMatch
 from gatewall.engine.waf.judge import COMPILED_NOW, builtin_rules, request_of
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.rules import Exclusion, Target, Transform

@@ -92,6 +92,7 @@ SECTIONS = (
             "accounts.user",
             "policies.group",
             "policies.grant",
+            "policies.sharelink",
             Page("access-requests", _("Access requests"), ("access-request",)),
             "accounts.identityprovider",
         ),

@@ -35,6 +35,7 @@ class RuleCredential(StrEnum):
     GIT_TOKEN = "git-token"
     APP_TOKEN = "app-token"
     LICENSE = "license"
+    GUEST = "guest"
 
     @classmethod
     def of(cls, kind: SubjectKind) -> "RuleCredential":

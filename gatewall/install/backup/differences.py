@@ -51,6 +51,10 @@ _DIFFERENCES = (
         _MISSING.format("p", "name", "present_apptoken", _ANY, "licensing_apptoken t WHERE t.digest = p.digest"),
     ),
     (
+        "share links are gone: they were made after the backup",
+        _MISSING.format("p", "name", "present_sharelink", _ANY, "policies_sharelink t WHERE t.digest = p.digest"),
+    ),
+    (
         "API tokens are gone: they were issued after the backup",
         _MISSING.format("p", "name", "present_apitoken", _ANY, "accounts_apitoken t WHERE t.digest = p.digest"),
     ),
@@ -64,6 +68,7 @@ _VALID = (
     ("users are admins", "username FROM accounts_user WHERE is_active AND is_admin"),
     ("git tokens are valid", "t.name FROM licensing_gittoken t WHERE " + _LIVE.format("t")),
     ("app tokens are valid", "t.name FROM licensing_apptoken t WHERE " + _LIVE.format("t")),
+    ("share links are valid", "t.name FROM policies_sharelink t WHERE " + _LIVE.format("t")),
     ("API tokens are valid", "t.name FROM accounts_apitoken t WHERE " + _LIVE.format("t")),
     ("licenses are valid", "t.name FROM licensing_license t WHERE t.is_active AND " + _LIVE.format("t")),
     ("networks are blocked", "b.network FROM policies_blocklistentry b WHERE " + _LIVE.format("b")),

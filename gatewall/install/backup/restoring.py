@@ -14,7 +14,7 @@ from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 from audit.storage import partitions
 from gatewall.database.online_index import locking_index_builds
-from gatewall.install.backup import revoked, schema
+from gatewall.install.backup import ended_sessions, revoked, schema
 from gatewall.install.backup.archive import Archive, BackupRefused, Manifest
 from gatewall.install.backup.data_keys import number_that_no_key_opens
 from gatewall.install.backup.differences import Report, differences, finding
@@ -48,7 +48,7 @@ def restore_backup(archive: Archive, files: PolicyFiles) -> Report:
     with published_by_caller(), _one_transaction(), locking_index_builds():
         compared = revoked.is_later_state_of(manifest)
         # Tokens name users by id: no new user may get the id of one who is not in the backup.
-        last_user = schema.sequence_of(table_of(User)) if compared else revoked.unused_number()
+        last_user = schema.sequence_of(table_of(User)) if compared else ended_sessions.unused_number()
         parent = _parent_epoch(files)
         report = Report(compared=compared, undone=_number_undone(manifest) if compared else 0)
         if compared:
@@ -113,7 +113,7 @@ def _load(archive: Archive, last_user: int) -> int:
 
 def _keep_revoked(report: Report) -> None:
     """End all sessions, cut what was revoked since, send no message twice, and record it as a revision."""
-    revoked.end_all_sessions(compared=report.compared)
+    ended_sessions.end_all_sessions(compared=report.compared)
     made = []
     if report.compared:
         for what in revoked.CUTS:

@@ -3,7 +3,6 @@
 Credentials are cut to what both allow: nobody gets more than they have now. Lists and rules are those of the backup.
 """
 
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -14,7 +13,6 @@ from gatewall.install.backup.archive import Manifest
 from gatewall.kernel.changes import Action, Change, Resource
 from gatewall.models import PolicyHead, PolicyRevision
 
-_SINCE = 1_577_836_800  # 2020-01-01: seconds from there fit into 31 bits until 2088
 _COPIES = {
     "present_user": "SELECT * FROM accounts_user",
     "present_userdomain": "SELECT user_id, authorizeddomain_id FROM accounts_user_authorized_domains",
@@ -33,6 +31,8 @@ _COPIES = {
     "present_licensedomain": "SELECT license_id, authorizeddomain_id FROM licensing_license_authorized_domains",
     "present_provider": "SELECT id, enabled, group_map_gives_admin FROM accounts_identityprovider",
     "present_identity": "SELECT provider_id, user_id, issuer, subject FROM accounts_externalidentity",
+    "present_sharelink": "SELECT id, digest, name FROM policies_sharelink",
+    "present_opening": "SELECT * FROM policies_sharelinkopening",
     "present_blocked": "SELECT network, source, expires_at FROM policies_blocklistentry",
     "present_allowed": "SELECT network, domain_id, expires_at FROM policies_allowlistentry",
 }
@@ -175,6 +175,7 @@ CUTS = (
     ),
     _tokens("git tokens stay revoked", Resource.GIT_TOKENS, "licensing_gittoken", "present_gittoken"),
     _tokens("app tokens stay revoked", Resource.APP_TOKENS, "licensing_apptoken", "present_apptoken"),
+    _tokens("share links stay revoked", Resource.SHARE_LINKS, "policies_sharelink", "present_sharelink"),
     _tokens("API tokens stay revoked", Resource.API_TOKENS, "accounts_apitoken", "present_apitoken"),
 )
 _OUTSIDE_OF_SCOPE = (
@@ -200,6 +201,14 @@ _UNLINK = (
     "DELETE FROM accounts_claimedgroup WHERE identity_id IN ({unlinked})",
     "DELETE FROM accounts_providersession WHERE identity_id IN ({unlinked})",
     "DELETE FROM accounts_externalidentity WHERE id IN ({unlinked})",
+)
+_USES_OF_LINKS = (
+    "DELETE FROM policies_sharelinkopening",
+    (
+        "INSERT INTO policies_sharelinkopening (link_id, number, opened_at, client_ip, program)"
+        " SELECT link_id, number, opened_at, client_ip, program FROM present_opening"
+        " WHERE link_id IN (SELECT id FROM policies_sharelink)"
+    ),
 )
 _FORGET_KNOWN = "DELETE FROM {table} WHERE user_id IN (SELECT id FROM present_user)"
 _TAKE_PRESENT = (
@@ -262,8 +271,10 @@ def changes_of(what: Cut, rows: list[tuple[int, str]]) -> Iterator[Change]:
 
 
 def keep_scopes_and_second_factors() -> None:
-    """Cut scopes, memberships and identities to what both allow; second factors of known users are those of now."""
+    """Cut scopes, memberships and identities to what both allow; second factors and uses of links are those of now."""
     with connection.cursor() as cursor:
+        for statement in _USES_OF_LINKS:
+            cursor.execute(statement)
         for statement in _UNLINK:
             cursor.execute(statement.format(unlinked=_UNLINKED))
         cursor.execute(_NOT_A_MEMBER)
@@ -273,24 +284,3 @@ def keep_scopes_and_second_factors() -> None:
             names = {"table": table, "columns": columns, "present": present}
             cursor.execute(_FORGET_KNOWN.format(**names))
             cursor.execute(_TAKE_PRESENT.format(**names))
-
-
-def end_all_sessions(*, compared: bool) -> None:
-    """Give all users a session version that no token has, and future users ids that no token names.
-
-    The time is above every version and id that was ever given, also where no database of later is at hand: each
-    counts up by one at a time.
-    """
-    unused = unused_number()
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT coalesce(max(session_version), 0) FROM accounts_user")
-        highest = [unused, cursor.fetchone()[0]]
-        if compared:
-            cursor.execute("SELECT coalesce(max(session_version), 0) FROM present_user")
-            highest.append(cursor.fetchone()[0])
-        cursor.execute("UPDATE accounts_user SET session_version = %s", [max(highest) + 1])
-
-
-def unused_number() -> int:
-    """Return the seconds since 2020: more than any session version or user id that was ever given."""
-    return int(time.time()) - _SINCE

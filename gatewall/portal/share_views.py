@@ -1,0 +1,79 @@
+"""The page behind a share link, under the host of its site: it says what the link opens, and its button opens it.
+
+Mail scanners, previews and prefetches look at links, so only the form uses one up. The cookie that the browser gets
+takes the place of the link, which leaves the address bar.
+"""
+
+import re
+from http import HTTPStatus
+from urllib.parse import quote
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+
+from accounts import browser
+from gatewall.credentials import guests
+from gatewall.gate.credentials import GUEST_COOKIE
+from gatewall.portal import pages
+from gatewall.portal.pages import Form
+from gatewall.portal.refusal_texts import refusal_text
+from policies.grants.opening import Guest, ShareLinkOver, find, open_link
+from policies.models import ShareLink
+
+_AS_SENT = re.compile(r"[\w/.~!$&'()*+=:@-]*", re.ASCII)
+"""Paths that browsers send as they are written."""
+
+
+class Share(Form):
+    """Show what a share link opens, and open it."""
+
+    from_protected_sites = True  # it is under their hosts, and nobody is signed in by it
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        try:
+            link = find(request.GET.get("token", ""), _guest(request), at=pages.now())
+        except ShareLinkOver as refusal:
+            return self._over(request, refusal_text(refusal))
+        words = {"link": link, "token": request.GET["token"], "host": request.get_host(), "reads": _only_reads(link)}
+        return _private(pages.page(request, "share", words))
+
+    def send(self, request: HttpRequest) -> HttpResponse:
+        at = pages.now()
+        link = open_link(request.POST.get("token", ""), _guest(request), at=at)
+        prefix = link.path_prefix or "/"
+        response = pages.see_other(quote(prefix))
+        response.set_cookie(
+            GUEST_COOKIE,
+            guests.cookie_for(link.digest, settings.GATEWALL_JWT_KEYS, at.timestamp()),
+            max_age=guests.LIFETIME_SECONDS,
+            path=prefix if _AS_SENT.fullmatch(prefix) else "/",  # links for several paths of a host keep their cookies
+            secure=browser.must_be_secure(request),
+            httponly=True,
+            samesite="Lax",
+        )
+        return _private(response)
+
+    def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
+        return self._over(request, error)
+
+    def _over(self, request: HttpRequest, error: str) -> HttpResponse:
+        words = {"title": _("This link does not work"), "error": error}
+        return _private(pages.page(request, "message", words, status=HTTPStatus.GONE))
+
+
+def _guest(request: HttpRequest) -> Guest:
+    visitor, at = browser.visitor(request), pages.now().timestamp()
+    claims = guests.GuestVerifier(settings.GATEWALL_JWT_KEYS).verify(request.COOKIES.get(GUEST_COOKIE, ""))
+    held = frozenset({claims.digest}) if claims is not None and claims.in_force(at) else frozenset[str]()
+    return Guest(browser.host_name(request), visitor.client_ip, visitor.user_agent, held)
+
+
+def _only_reads(link: ShareLink) -> bool:
+    return bool(link.methods) and {"GET", "HEAD"}.issuperset(link.methods)
+
+
+def _private(response: HttpResponse) -> HttpResponse:
+    """Keep the address of the page, which has the token, out of ``Referer``; forms still send ``Origin``."""
+    response["Referrer-Policy"] = "strict-origin"
+    return response
