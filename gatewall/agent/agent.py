@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 _POLL_SECONDS = 0.5
 _VERIFY_SECONDS = 60.0
 _REPORT_EVERY = timedelta(seconds=1)
-_QUIET_REPORT_EVERY = timedelta(seconds=5)
+_QUIET_REPORT_EVERY = timedelta(seconds=10)
 """The same while the database has not changed for ``_QUIET_AFTER_SECONDS`` and no change waits for confirmation."""
 _QUIET_AFTER_SECONDS = 3.0
 _NICENESS = 5

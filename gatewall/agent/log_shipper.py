@@ -22,6 +22,8 @@ from gatewall.snapshot.host_paths import node_name
 logger = logging.getLogger(__name__)
 
 _RETRY_SECONDS = 2.0
+_IDLE_SECONDS = 0.5
+"""How often the spool is looked at while nothing is written: a record is still a row within a second."""
 _UPKEEP_SECONDS = 5.0
 """How often SQLite's files are looked after while nothing is shipped: other processes write too."""
 _HOUSEKEEPING = timedelta(hours=1)
@@ -74,7 +76,7 @@ class LogShipper(Loop):
         """Rest until the next turn. While nothing is new, only the spool's files are looked at."""
         self._stop.wait(_RETRY_SECONDS if self.problem else self.every_seconds)
         while not self._stop.is_set() and self._has_nothing_to_do():
-            self._stop.wait(self.every_seconds)
+            self._stop.wait(_IDLE_SECONDS)
 
     def _has_nothing_to_do(self) -> bool:
         began = time.monotonic()

@@ -29,7 +29,8 @@ logger = logging.getLogger(__name__)
 
 FOLDER = "shadow"
 """Folder of the reports, below the run folder."""
-LOOK_SECONDS = 0.5
+LOOK_SECONDS, IDLE_SECONDS = 0.5, 1.0
+"""Between two looks, with and without a shadow policy."""
 _REPORT_SECONDS = 1.0
 _RECENT_SECONDS = 10.0
 _DEAD_SECONDS = 30.0
@@ -109,7 +110,7 @@ class ShadowFollower:
 
     def _watch(self) -> None:
         try:
-            while not self._stop.wait(LOOK_SECONDS):
+            while not self._stop.wait(IDLE_SECONDS if self._overlay is None else LOOK_SECONDS):
                 self.turn()
                 self._crashes = 0
         finally:

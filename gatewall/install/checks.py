@@ -2,6 +2,8 @@
 
 import os
 import stat
+import sys
+import sysconfig
 from collections.abc import Iterator
 from datetime import timedelta
 from ipaddress import ip_address
@@ -9,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Tags, register
+from django.core.checks import CheckMessage, Error, Info, Tags, register
 from django.core.checks import Warning as Advice
 from django.db import Error as DatabaseError
 from django.db import connection
@@ -36,7 +38,7 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 def register_all() -> None:
     """Register the checks for ``check --deploy``; a start on loopback needs none of them."""
-    for check in (check_network, check_files, check_keys, check_rows):
+    for check in (check_network, check_files, check_keys, check_rows, check_interpreter):
         register(check, Tags.security, deploy=True)
 
 
@@ -73,6 +75,19 @@ def check_rows(**_: Any) -> list[CheckMessage]:
         return [
             Error("The database cannot be read, so that not everything was checked.", hint=hint, id="gatewall.E004")
         ]
+
+
+def check_interpreter(**_: Any) -> list[CheckMessage]:
+    """Check that Python was compiled with profile-guided optimization (PGO)."""
+    if sys.base_prefix == "/usr" or "--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or ""):
+        return []  # distributions optimize by their own build rules, which the configuration does not show
+    return [
+        Info(
+            f"The Python of {sys.base_prefix} was compiled without profile-guided optimization.",
+            hint="Answers cost more CPU with it: use the Python of the distribution or of an official image.",
+            id="gatewall.I001",
+        )
+    ]
 
 
 def _network() -> Iterator[CheckMessage]:

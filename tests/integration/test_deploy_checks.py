@@ -16,7 +16,7 @@ from django.utils import timezone
 from accounts.models import User
 from gatewall.credentials.keyring import KeyRing
 from gatewall.credentials.rotation import new_ring
-from gatewall.install.checks import check_files, check_keys, check_network, check_rows
+from gatewall.install.checks import check_files, check_interpreter, check_keys, check_network, check_rows
 from gatewall.kernel.clientip import TrustedProxies
 from gatewall.kernel.env_mail import mail_server
 from gatewall.models import Node
@@ -147,6 +147,22 @@ def test_password_of_the_mail_server_in_the_clear(production, url, found):
     assert ids() == found
 
 
+@pytest.mark.parametrize(
+    ("prefix", "arguments", "is_found"),
+    [
+        ("/opt/python", "'--enable-optimizations' '--with-lto'", False),
+        ("/opt/python", "'--enable-shared'", True),
+        ("/opt/python", None, True),
+        ("/usr", "'--enable-shared'", False),
+    ],
+)
+def test_a_python_without_profile_guided_optimization(monkeypatch, prefix, arguments, is_found):
+    monkeypatch.setattr("sys.base_prefix", prefix)
+    monkeypatch.setattr("sysconfig.get_config_var", lambda _: arguments)
+
+    assert [message.id for message in check_interpreter()] == ["gatewall.I001"] * is_found
+
+
 def test_a_database_of_a_newer_release(production):
     MigrationRecorder.Migration.objects.create(app="audit", name="9999_later")
 
@@ -223,5 +239,6 @@ def test_new_installation_on_loopback_lacks_what_production_needs(tmp_path):
     tmp_path.chmod(0o700)
 
     assert "no issues" in processes.manage(tmp_path, "check")
-    assert deploy_check(tmp_path) == (1, {"gatewall.W001", "gatewall.W002", "gatewall.W005"})
-    assert deploy_check(tmp_path, GATEWALL_PUBLIC_URL="https://wall.example.com", GATEWALL_DEMO="0") == (0, set())
+    own = {message.id for message in check_interpreter()}  # of the Python that runs the tests
+    assert deploy_check(tmp_path) == (1, {"gatewall.W001", "gatewall.W002", "gatewall.W005", *own})
+    assert deploy_check(tmp_path, GATEWALL_PUBLIC_URL="https://wall.example.com", GATEWALL_DEMO="0") == (0, own)
