@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from ipaddress import IPv4Address
 from typing import Protocol
 
 from gatewall.engine.addresses import IPAddress, IPNetwork, NetworkTable
@@ -38,6 +39,10 @@ class Standing:
     allowed: AllowedNetwork | None = None
 
 
+_NEITHER = Standing()
+_MOST_UNLISTED = 4_096
+
+
 class BlockedNetworks(Protocol):
     """Blocklist entries of one source."""
 
@@ -48,14 +53,16 @@ class BlockedNetworks(Protocol):
 class IPLists:
     """Blocklist and allowlist; the most specific entry of both decides.
 
-    The blocklist has a table per source, so that a ban does not rebuild a large import.
+    The blocklist has a table per source, so that a ban does not rebuild a large import. Clients that no network
+    contains, expired or not, are remembered: these lists never change, and another policy has others.
     """
 
-    __slots__ = ("_allowed", "_blocked")
+    __slots__ = ("_allowed", "_blocked", "_unlisted")
 
     def __init__(self, blocked: Sequence[BlockedNetworks], allowed: NetworkTable[AllowedNetwork]) -> None:
         self._blocked = blocked
         self._allowed = allowed
+        self._unlisted: set[int] = set()
 
     def standing(self, client: IPAddress, domain: str | None, at: float, *, allowlist_applies: bool) -> Standing:
         """Return the entry that applies to a client at a host of this registered domain.
@@ -63,11 +70,22 @@ class IPLists:
         The longest prefix wins, and the blocklist wins a tie, but automatic and imported entries never beat an
         allowlist entry. Among allowlist entries of one network, the one for this domain comes first.
         """
+        key = int(client) if client.__class__ is IPv4Address else ~int(client)
+        if key in self._unlisted:
+            return _NEITHER
         allowed = self._most_specific_allowed(client, domain, at) if allowlist_applies else None
         blocked = self._most_specific_blocked(client, at, by_hand_only=allowed is not None)
         if blocked and (allowed is None or blocked.network.prefixlen >= allowed.network.prefixlen):
             return Standing(blocked=blocked)
+        if allowed is None and not self._contain(client):
+            if len(self._unlisted) >= _MOST_UNLISTED:
+                self._unlisted = set()
+            self._unlisted.add(key)
         return Standing(allowed=allowed)
+
+    def _contain(self, client: IPAddress) -> bool:
+        """True if any network contains the client."""
+        return any(True for table in (*self._blocked, self._allowed) for _ in table.containing(client))
 
     def _most_specific_blocked(self, client: IPAddress, at: float, *, by_hand_only: bool) -> BlockedNetwork | None:
         best: BlockedNetwork | None = None

@@ -224,3 +224,44 @@ def test_of_two_sources_with_one_network_the_first_is_named():
     lists = IPLists([NetworkTable([first]), NetworkTable([second])], NetworkTable())
 
     assert lists.standing(an_address("192.0.2.1"), None, NOW, allowlist_applies=True) == Standing(blocked=first)
+
+
+NETWORKS = st.sampled_from(["192.0.2.0/24", "192.0.2.7/32", "0.0.0.0/1", "2001:db8::/32", "::c000:207/128"])
+ENTRIES = st.tuples(NETWORKS, st.sampled_from([None, NOW - 1, NOW + 1]), st.booleans())
+
+
+@given(
+    blocked=st.lists(ENTRIES, max_size=3),
+    allowed=st.lists(ENTRIES, max_size=3),
+    asked=st.lists(
+        st.tuples(
+            st.sampled_from(["192.0.2.7", "192.0.2.8", "198.51.100.1", "2001:db8::1", "::c000:207"]),
+            st.sampled_from([NOW, NOW + 2]),
+            st.booleans(),
+        ),
+        min_size=2,
+    ),
+)
+def test_what_is_remembered_of_a_client_changes_no_answer(blocked, allowed, asked):
+    def made():
+        refused = NetworkTable([a_blocked(net, by_hand=hand, expires_at=end) for net, end, hand in blocked])
+        welcome = NetworkTable(
+            [an_allowed(net, expires_at=end, domain=OFFICE if own else None) for net, end, own in allowed]
+        )
+        return IPLists([refused], welcome)
+
+    kept = made()
+    for client, at, applies in asked:
+        again, anew = (
+            lists.standing(an_address(client), OFFICE, at, allowlist_applies=applies) for lists in (kept, made())
+        )
+        assert again == anew
+
+
+def test_what_is_remembered_of_clients_is_bounded():
+    lists = IPLists([NetworkTable([])], NetworkTable([]))
+
+    for number in range(10_000):
+        lists.standing(an_address(f"10.0.{number >> 8}.{number & 255}"), None, NOW, allowlist_applies=True)
+
+    assert len(lists._unlisted) <= 4_096
