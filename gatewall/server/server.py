@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 MOST_CONNECTIONS = 4096
 LEAVING_SECONDS = 1.0
 """How long kept connections are still read on shutdown: a late request is answered, with ``connection: close``."""
-_TICK_SECONDS = 0.5
+_TICK_SECONDS, _IDLE_TICK_SECONDS = 0.5, 1.0
 _READ_AT_ONCE = 65_536
 _UNREAD_SECONDS = 1.0
 """How old a connection without a request must be before it is evicted: its request may not be read yet."""
@@ -200,7 +200,8 @@ class Server:
         for connection in self._all():
             if connection.deadline <= now:
                 self._loop.call_later(0, connection.expire)  # after input that has arrived but is not read yet
-        self._timer = self._loop.call_later(_TICK_SECONDS, self._tick)
+        is_idle = not (self._fresh or self._served)
+        self._timer = self._loop.call_later(_IDLE_TICK_SECONDS if is_idle else _TICK_SECONDS, self._tick)
 
     def _all(self) -> list[Connection]:
         return [*self._fresh, *self._served]
