@@ -87,6 +87,7 @@ def _mixed(browser: dict[str, str]) -> dict[str, AccessRequest]:
     misses, attack = _VALUES["near misses"], _VALUES["attacks"]
     elements_in_value = "<a b='x y z &#60;'>some text &#60;script</a>" * 30
     markup = f"<r>{elements_in_value}</r>"
+    lines = "some text &#60;script \n" * 50
     head = _PART.replace('name="a"', 'name="a"; x=y')
     elements = f"<a>{escape(misses)}\xc3\xa9&#60;</a>" * (_SIZE // 60)
     escaped = json.dumps(f'"{misses}\\ \u2028') + ","
@@ -102,10 +103,19 @@ def _mixed(browser: dict[str, str]) -> dict[str, AccessRequest]:
         "argument in base64": _post(browser, _FORM, f"a={coded}"[:_SIZE]),
         "escaped quotes of JSON": _post(browser, "application/json", f"[{escaped * (_SIZE // len(escaped))}1]"),
         "invalid escapes of JSON": _post(browser, "application/json", f'["{misses}\\q {attack}\\"' * 1_200),
+        "XML in Shift_JIS": _post(browser, "text/xml", _in_shift_jis(misses)),
+        "wide escapes": _post(browser, _FORM, ("a=" + f"%u4e2d%u003c{quote(misses)}%U0027" * 1_500)[:_SIZE]),
+        "lines in arguments": _post(browser, _FORM, "&".join([f"a={quote(lines)}"] * 40)[:_SIZE]),
         "XML that is not ASCII": _post(browser, "text/xml", f"<r>{elements[:_SIZE]}"),
         "parts with unusual heads": _post(browser, _MULTIPART, f"{head}\r\n\r\n{misses}\r\n" * 900),
         "20 large parts": _post(browser, _MULTIPART, f"{_PART}\r\n\r\n{misses * 90}\r\n" * 20 + "--b--\r\n"),
     }
+
+
+def _in_shift_jis(text: str) -> str:
+    elements = f"<a>\u65e5\u672c{escape(text)}</a>" * (_SIZE // 50)
+    data = f'<?xml version="1.0" encoding="Shift_JIS"?><r>{elements}'.encode("shift_jis")
+    return data[:_SIZE].decode("latin-1")
 
 
 def _post(browser: dict[str, str], media_type: str, body: str) -> AccessRequest:

@@ -12,9 +12,10 @@ from urllib.parse import quote
 
 import pytest
 
-from gatewall.engine.waf.judge import COMPILED_NOW, THRESHOLD, Judge, builtin_rules, request_of
+from gatewall.engine.waf.judge import COMPILED_NOW, Judge, builtin_rules, request_of
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.reading import MAX_BODY
+from gatewall.engine.waf.rules import THRESHOLD
 from gatewall.install.ports import free_port
 from tests.corpora import mixed
 from tests.corpora.applications import requests as of_applications

@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 
 from gatewall.engine.waf import vector
-from gatewall.engine.waf.builtin_matcher import PATTERNS, TEXT_PATTERNS
+from gatewall.engine.waf.some_patterns import PATTERNS, TEXT_PATTERNS
 from gatewall.engine.waf.vector import AVAILABLE, VectorScanner
 from gatewall.kernel.env import Config
 from gatewall.snapshot import pattern_cache

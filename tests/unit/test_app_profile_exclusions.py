@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from gatewall.engine.waf.exclusions import Exclusion
-from gatewall.engine.waf.judge import COMPILED_NOW, THRESHOLD, builtin_rules, request_of
+from gatewall.engine.waf.judge import COMPILED_NOW, builtin_rules, request_of
 from gatewall.engine.waf.matcher import RuleSet
+from gatewall.engine.waf.rules import THRESHOLD
 from policies.app_profiles import loading
 from policies.app_profiles.loading import InvalidProfile, profiles, read_profile
 from tests.corpora.applications import APPLICATIONS, PER_APPLICATION

@@ -173,3 +173,31 @@ def test_encoding_trick_anywhere_in_a_form_is_refused(trick, padding):
 
     assert all(judge.refusing(sent("/", body, FORM)) for judge in JUDGES)
     assert NOTE in names(sent("/", f"{'word+' * 1_000}&a=%u0041&b={trick}".encode(), FORM))
+
+
+@pytest.mark.parametrize(
+    "decoys", ["%41" * 128, "%u0041+some+words+" * 200, "%u4e2d" * 100, "some+words+" * 500 + "%u0041+" * 400]
+)
+@pytest.mark.parametrize(
+    "attack", ["%u003cscript%u003ealert(1)", "%uff1cscript%uff1ealert(1)", "..%u002f..%u002fetc%u002fpasswd"]
+)
+def test_wide_escapes_behind_decoys_are_decoded(decoys, attack):
+    found = names(sent("/", f"a={decoys}{attack}".encode(), FORM))
+
+    assert found & {"xss-script-tag", "traversal-in-text"}
+
+
+@pytest.mark.parametrize("layer", ["%u", "%25u", "%2525U"])
+def test_more_wide_escapes_than_are_decoded_are_noted(layer):
+    many = f"{layer}4e2d" * 129
+
+    assert NOTE in names(sent("/", f"a={many}{layer}ff1cscript".encode(), FORM))
+    assert NOTE not in names(sent("/", f"a={many}".encode(), FORM))
+    assert NOTE in names(sent(f"/?a={many}{layer}ff1cscript"))
+
+
+def test_wide_escapes_of_a_very_long_form_are_decoded_in_its_beginning_and_the_rest_is_noted():
+    attack, words = "%u003cscript%u003ealert(1)", "some+words+%41" * 1_200
+
+    assert {NOTE, "xss-script-tag"} <= names(sent("/", f"a={words[:9_000]}{attack}{words}".encode(), FORM))
+    assert NOTE in names(sent("/", f"a={words}{attack}".encode(), FORM))

@@ -13,9 +13,9 @@ from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf.body import json_reader, multipart, xml_reader
 from gatewall.engine.waf.body.texts import field, field_text
 from gatewall.engine.waf.decoding import form_base64_decoded, is_printable
-from gatewall.engine.waf.judge import COMPILED_NOW, THRESHOLD, builtin_rules
+from gatewall.engine.waf.judge import COMPILED_NOW, builtin_rules
 from gatewall.engine.waf.matcher import RuleSet
-from gatewall.engine.waf.rules import BodyRegion, Target
+from gatewall.engine.waf.rules import THRESHOLD, BodyRegion, Target
 from gatewall.engine.waf.scanning import OneByOne
 from gatewall.engine.waf.values import MAX_FORMED_OF_MANY, Values
 from gatewall.engine.waf.vector import AVAILABLE, VectorScanner

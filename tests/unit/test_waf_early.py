@@ -11,9 +11,10 @@ from gatewall.engine.facts import Facts
 from gatewall.engine.model import Action
 from gatewall.engine.snapshot import EnforcementMode
 from gatewall.engine.waf.exclusions import Exclusion
-from gatewall.engine.waf.judge import THRESHOLD, Judge, builtin_rules, request_of
+from gatewall.engine.waf.judge import Judge, builtin_rules, request_of
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.reading import BEGINNING, LONG_URI
+from gatewall.engine.waf.rules import THRESHOLD
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow
 from tests.support.cast import a_policy, a_request, a_rule
 

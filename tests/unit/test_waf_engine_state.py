@@ -10,11 +10,11 @@ from types import SimpleNamespace
 import pytest
 
 from gatewall.engine.waf import builtin_matcher, canaries
-from gatewall.engine.waf.builtin_matcher import PATTERNS, TEXT_PATTERNS
 from gatewall.engine.waf.judge import builtin_rules
 from gatewall.engine.waf.matcher import DISTRUSTED, WAITING, RuleSet
 from gatewall.engine.waf.patterns import PatternRefused
 from gatewall.engine.waf.scanning import OneByOne
+from gatewall.engine.waf.some_patterns import PATTERNS, TEXT_PATTERNS
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow, VectorScanner
 from gatewall.gate.waf_state import waf_checks
 from gatewall.snapshot import pattern_cache

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gatewall.engine.waf.judge import THRESHOLD, Judge, builtin_rules, request_of
+from gatewall.engine.waf.judge import Judge, builtin_rules, request_of
+from gatewall.engine.waf.rules import THRESHOLD
 from tests.support.form import examples
 
 JUDGE = Judge()

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gatewall.engine.waf.builtin_matcher import PATTERNS
 from gatewall.engine.waf.patterns import compile_line_search
 from gatewall.engine.waf.scanning import OneByOne
+from gatewall.engine.waf.some_patterns import PATTERNS
 from gatewall.engine.waf.uncommon import COMMON, split_up
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow, VectorScanner
 

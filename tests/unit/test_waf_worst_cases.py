@@ -1,5 +1,6 @@
 """A hostile request costs little more than an ordinary one, counted in calls, and hides nothing without a note."""
 
+import json
 import sys
 from dataclasses import replace
 
@@ -7,10 +8,10 @@ import pytest
 
 from bench.waf import browser_requests, exclusions, worst_requests
 from gatewall.engine.model import Action
-from gatewall.engine.waf.judge import THRESHOLD, builtin_rules, request_of
+from gatewall.engine.waf.judge import builtin_rules, request_of
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.places import Places
-from gatewall.engine.waf.rules import Target
+from gatewall.engine.waf.rules import THRESHOLD, Target
 from gatewall.engine.waf.values import MAX_SIGNS
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow
 from tests.support.cast import a_request
@@ -139,3 +140,26 @@ def test_rest_of_a_long_value_is_inspected_as_text_and_keeps_its_name():
     assert found == {(Target.URI, "q")}
     assert of_cookie == {(Target.COOKIES, "c")}
     assert of_header == {(Target.HEADERS, "x-a")}
+
+
+def test_fields_behind_a_long_form_are_decoded_together_and_keep_their_names_while_they_are_few():
+    words = "a+few+ordinary+words+" * 25
+    few = f"a={words * 8}&html={words}{ATTACK}"
+    many = "&".join([f"a{number}={words}" for number in range(30)]) + f"&html={words}{ATTACK}&short={ATTACK}"
+    kind = {"content-type": "application/x-www-form-urlencoded"}
+    rule = next(rule for rule in builtin_rules() if rule.name == "xss-script-tag")
+    found = {}
+    for name, body in (("few", few), ("many", many)):
+        request = request_of(
+            b"POST", b"/", [(key.encode(), value.encode()) for key, value in kind.items()], body.encode()
+        )
+        found[name] = {place.name for place in Places(request, None).of(rule)}
+
+    assert found == {"few": {"html"}, "many": {None, "short"}}
+
+
+def test_strings_behind_long_ones_are_inspected_together():
+    body = json.dumps([f"{'some ordinary words, ' * 40}{number}" for number in range(40)] + [ATTACK]).encode()
+    request = request_of(b"POST", b"/", [(b"content-type", b"application/json")], body)
+
+    assert {NOTE, "xss-script-tag"} <= {rule.name for rule in RULES.inspect(request, None)}

@@ -6,26 +6,30 @@ RE2 tests the rule's other values one by one.
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from gatewall.engine.model import AccessRequest, Action
 from gatewall.engine.waf import transforms
 from gatewall.engine.waf.builtin import BUILTIN_RULES
 from gatewall.engine.waf.builtin.regions import IN_TEXT, regions_of
-from gatewall.engine.waf.canaries import misread, passes_canaries
-from gatewall.engine.waf.exclusions import Exclusion
-from gatewall.engine.waf.found import ends_of, holds, is_hit, is_target, refuse
-from gatewall.engine.waf.lines import on_one_line
+from gatewall.engine.waf.canaries import passes_canaries
+from gatewall.engine.waf.found import ends_of, holds, is_hit, is_target, refuse, scores_of, split
 from gatewall.engine.waf.patterns import PatternRefused, Placed
 from gatewall.engine.waf.reading import CUT, beginning_of, raw_uri, values_of
-from gatewall.engine.waf.rules import BodyRegion, Operator, Region, Target, WafRule
+from gatewall.engine.waf.rules import (
+    THRESHOLD,
+    BodyRegion,
+    Operator,
+    Region,
+    Target,
+    WafRule,
+    with_shared_exclusions,
+)
 from gatewall.engine.waf.scanning import Hit, OneByOne, Scanner, Scanners
 from gatewall.engine.waf.scope import Scope
+from gatewall.engine.waf.some_patterns import PATTERNS, SomePatterns
 from gatewall.engine.waf.values import Value
 
-PATTERNS = tuple([on_one_line(rule.pattern).encode("ascii") for rule in BUILTIN_RULES])
-"""All patterns in one database, whichever rules are on."""
-TEXT_PATTERNS = tuple([PATTERNS[number] for number in IN_TEXT])
-"""The patterns for texts and files: a quarter of the cost of all."""
 LONG_TEXT = 8_192
 BEGINNING_OF_TEXT = 2_048
 """Of longer texts, this much is scanned first; the scan of the whole stops where the matches suffice."""
@@ -44,38 +48,42 @@ class BuiltinMatcher:
     def __init__(self, rules: Iterable[tuple[int, WafRule]], scanners: Scanners | None) -> None:
         """``rules`` with their positions. Raises PatternRefused, also if RE2 fails the canaries."""
         self.scanner: Scanner = OneByOne(PATTERNS)
-        self.text_scanner: Scanner = OneByOne(TEXT_PATTERNS)
         self.is_distrusted = False
         self._by_number: dict[int, list[Placed]] = {}
         self._others: list[Placed] = []
         self._of_uri: list[tuple[int | None, Placed]] = []
         self._of_forms: list[Placed] = []
-        self._enforces_in_texts = False
-        self._excluding: dict[int, int] = {}
-        """By position of a rule with exclusions, their number: rules with the same ones are scanned for together."""
-        kinds: dict[tuple[Exclusion, ...], int] = {}
-        for position, rule in rules:
-            placed = Placed.of(position, rule, regions_of(rule))
-            if rule.exclusions:
-                self._excluding[position] = kinds.setdefault(rule.exclusions, len(kinds))
-            number = _NUMBERS.get(rule.pattern)
-            if rule.transforms or rule.operator is not Operator.REGEX or _is_retargeted(number, placed):
-                number = None
-            if number is None:
-                self._others.append(placed)  # edited by the operator, or of another release
-            else:
-                self._by_number.setdefault(number, []).append(placed)
-                if BodyRegion.RAW in placed.targets:
-                    self._of_forms.append(placed)
-            if Target.URI in rule.targets:
-                self._of_uri.append((number, placed))
-            if rule.action is _BLOCK and not placed.targets.isdisjoint(BodyRegion):
-                self._enforces_in_texts = True
+        for position, rule in with_shared_exclusions(rules):
+            self._place(Placed.of(position, rule, regions_of(rule)))
         if not passes_canaries(self.scanner):
             raise PatternRefused("RE2 failed the WAF self-test: unexpected behavior of this RE2 version")
         if scanners is not None:
             scanners.want(PATTERNS, self._use)
-            scanners.want(TEXT_PATTERNS, self._use_for_texts)
+        self._in_texts = SomePatterns(IN_TEXT, scanners)
+        placed = [*self._others, *chain.from_iterable(self._by_number.values())]
+        in_texts = [each for each in placed if not each.targets.isdisjoint(BodyRegion)]
+        enforced = {_NUMBERS.get(each.rule.pattern) for each in in_texts if each.rule.action is _BLOCK}
+        self._enforces_in_texts = bool(enforced)
+        monitored = scores_of([each for each in in_texts if each.rule.action is not _BLOCK])
+        self._enforced: SomePatterns | None = None
+        """The patterns for texts of enforced rules, if others are on monitor whose matches would refuse a request."""
+        if enforced and max(monitored.values(), default=0) >= THRESHOLD:
+            self._enforced = SomePatterns([each for each in IN_TEXT if each in enforced], scanners)
+
+    def _place(self, placed: Placed) -> None:
+        """Sort a rule in by how it is matched."""
+        rule = placed.rule
+        number = _NUMBERS.get(rule.pattern)
+        if rule.transforms or rule.operator is not Operator.REGEX or _is_retargeted(number, placed):
+            number = None
+        if number is None:
+            self._others.append(placed)  # edited by the operator, or of another release
+        else:
+            self._by_number.setdefault(number, []).append(placed)
+            if BodyRegion.RAW in placed.targets:
+                self._of_forms.append(placed)
+        if Target.URI in rule.targets:
+            self._of_uri.append((number, placed))
 
     def _use(self, scanner: Scanner) -> None:
         """Switch to the scanner if it passes the canaries, else keep the current one."""
@@ -84,25 +92,28 @@ class BuiltinMatcher:
         else:
             self.is_distrusted = True
 
-    def _use_for_texts(self, scanner: Scanner) -> None:
-        if _reads_as_re2(scanner):
-            self.text_scanner = scanner
-        else:
-            self.is_distrusted = True
+    @property
+    def is_waiting(self) -> bool:
+        """True if a scanner is not there yet, or was not used."""
+        return isinstance(self.scanner, OneByOne) or any(each.is_by_re2 for each in self._some)
+
+    @property
+    def _some(self) -> list[SomePatterns]:
+        return [self._in_texts, self._enforced] if self._enforced else [self._in_texts]
 
     def check(self) -> None:
         """Fall back to RE2 if a scanner fails the canaries."""
         if not (isinstance(self.scanner, OneByOne) or passes_canaries(self.scanner)):
             self.scanner = OneByOne(PATTERNS)
             self.is_distrusted = True
-        if not (isinstance(self.text_scanner, OneByOne) or _reads_as_re2(self.text_scanner)):
-            self.text_scanner = OneByOne(TEXT_PATTERNS)
-            self.is_distrusted = True
+        for each in self._some:
+            each.check()
+            self.is_distrusted = self.is_distrusted or each.is_distrusted
 
     def matches(self, request: AccessRequest, scope: Scope, stop_at: int = 0) -> list[Placed]:
         """Return the matching rules, unordered; with ``stop_at``, only those outside of texts if they suffice."""
         values = values_of(request)
-        singles, texts = _split(values) if values.has_texts else (values, {})
+        singles, texts = split(values) if values.has_texts else (values, {})
         uri = raw_uri(request)
         found = self._found(self.scanner, _EVERY, singles, scope)
         if uri:
@@ -122,7 +133,7 @@ class BuiltinMatcher:
                     found += self._marks(scope)
                     break
             else:
-                found += self._found(self.text_scanner, IN_TEXT, group, scope)
+                found += self._found(self._in_texts.scanner, IN_TEXT, group, scope)
         found += [each for each in self._others if scope.covers(each.rule) and holds(each, values, scope)]
         return list({each.position: each for each in found}.values())
 
@@ -132,19 +143,30 @@ class BuiltinMatcher:
         return self._of_hits(hits, scanner, numbers, values, scope) if hits else []
 
     def _in_long_texts(self, values: list[Value], scope: Scope, found: list[Placed], stop_at: int) -> list[Placed]:
-        """Return the rules that match one of the texts, by one scan that ends when they suffice with those found."""
-        ends = ends_of(values)
-        so_far = list(found)
+        """Return the rules that match one of the texts, by one scan that ends when they suffice with those found.
 
-        def is_enough(hit: Hit) -> bool:
-            number, end = hit
-            value = values[bisect_left(ends, end)]
-            rules = self._by_number.get(IN_TEXT[number], ())
-            so_far.extend([each for each in rules if scope.covers(each.rule) and is_target(each, value, scope)])
-            return self._suffices(so_far, stop_at)
+        It also ends when only those on monitor suffice: then another one for enforced rules alone goes on to the end.
+        """
+        text, ends = "\n".join([text for _, _, text in values]).encode("latin-1"), ends_of(values)
+        of_texts: list[Placed] = []
+        is_mixed = self._enforced is not None
+        for some in self._some:
+            so_far, is_stopped = [*found, *of_texts], False
 
-        hits = self.text_scanner.scan_until("\n".join([text for _, _, text in values]).encode("latin-1"), is_enough)
-        return self._of_hits(hits, self.text_scanner, IN_TEXT, values, scope) if hits else []
+            def is_enough(hit: Hit, some: SomePatterns = some, so_far: list[Placed] = so_far) -> bool:
+                nonlocal is_stopped
+                number, end = hit
+                value = values[bisect_left(ends, end)]
+                rules = self._by_number.get(some.numbers[number], ())
+                so_far.extend([each for each in rules if scope.covers(each.rule) and is_target(each, value, scope)])
+                is_stopped = self._suffices(so_far, stop_at, are_monitored_counted=is_mixed and some is self._in_texts)
+                return is_stopped
+
+            hits = some.scanner.scan_until(text, is_enough)
+            of_texts += self._of_hits(hits, some.scanner, some.numbers, values, scope) if hits else []
+            if not is_stopped or self._suffices([*found, *of_texts], stop_at):
+                break
+        return of_texts
 
     def _of_hits(
         self, hits: list[Hit], scanner: Scanner, numbers: Sequence[int], values: list[Value], scope: Scope
@@ -164,14 +186,14 @@ class BuiltinMatcher:
     ) -> list[Placed]:
         """Return the rules that match a value which they target: the hit of the scan was in another value."""
         found: list[Placed] = []
-        waiting: dict[int | None, dict[int, Placed]] = {}
+        waiting: dict[int, dict[int, Placed]] = {}
         for each in doubtful:
-            waiting.setdefault(self._excluding.get(each.position), {})[each.position] = each
-        for excluding, placed in waiting.items():
-            if excluding is None:
+            waiting.setdefault(id(each.rule.exclusions), {})[each.position] = each
+        for placed in waiting.values():
+            rule = next(iter(placed.values())).rule  # all of them have its exclusions
+            if not rule.exclusions:
                 found += self._in_regions(scanner, numbers, values, placed, scope)
                 continue
-            rule = next(iter(placed.values())).rule  # all of them have these exclusions
             left = [value for value in values if not scope.spares(rule, value[0], value[1])]
             if len(left) < len(values):
                 now = self._found_of(scanner, numbers, left, placed, scope)
@@ -226,7 +248,7 @@ class BuiltinMatcher:
     def _in_beginning(self, values: list[Value], scope: Scope) -> list[Placed]:
         """Return the rules that match the beginning of long texts: attacks that suffice there cost no more."""
         text = "\n".join([value for _, _, value in values])[:BEGINNING_OF_TEXT].encode("latin-1")
-        return self._in_cut(self.text_scanner, IN_TEXT, values, text, scope)
+        return self._in_cut(self._in_texts.scanner, IN_TEXT, values, text, scope)
 
     def _in_cut(
         self, scanner: Scanner, numbers: Sequence[int], values: list[Value], text: bytes, scope: Scope
@@ -241,12 +263,12 @@ class BuiltinMatcher:
             if scope.covers(placed.rule) and is_hit(placed, values[bisect_left(ends, end)], scope)
         ]
 
-    def _suffices(self, found: list[Placed], threshold: int) -> bool:
+    def _suffices(self, found: list[Placed], threshold: int, *, are_monitored_counted: bool = False) -> bool:
         """True if the scores of one category reach the threshold, so that texts need no scan.
 
         Of enforced rules; if none inspects texts, of monitored ones, because no text can refuse the request.
         """
-        return refuse(found, threshold, are_monitored_counted=not self._enforces_in_texts)
+        return refuse(found, threshold, are_monitored_counted=are_monitored_counted or not self._enforces_in_texts)
 
     def _marks(self, scope: Scope) -> list[Placed]:
         """Return the rules that mark a request that was not inspected as a whole."""
@@ -275,20 +297,3 @@ class BuiltinMatcher:
 def _is_retargeted(number: int | None, placed: Placed) -> bool:
     """True if the operator added the body to the targets of a rule that the scan of texts leaves out."""
     return number not in _IN_TEXT and BodyRegion.TEXT in placed.targets
-
-
-def _reads_as_re2(scanner: Scanner) -> bool:
-    """True if a scanner of the patterns for texts reads the canaries as RE2 does."""
-    return not (scanner.left_out or misread(scanner, TEXT_PATTERNS))
-
-
-def _split(values: Sequence[Value]) -> tuple[list[Value], dict[Region, list[Value]]]:
-    """Return the values that are inspected by all rules, and the texts by region."""
-    singles: list[Value] = []
-    texts: dict[Region, list[Value]] = {}
-    for value in values:
-        if value[0].__class__ is BodyRegion:
-            texts.setdefault(value[0], []).append(value)
-        else:
-            singles.append(value)
-    return singles, texts

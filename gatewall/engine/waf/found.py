@@ -1,11 +1,12 @@
 """Matches in values: in which value one is, whether its rule targets it, and whether the scores suffice. No I/O."""
 
+from collections.abc import Sequence
 from itertools import accumulate
 
 from gatewall.engine.model import Action
 from gatewall.engine.waf import transforms
 from gatewall.engine.waf.patterns import Placed
-from gatewall.engine.waf.rules import Category
+from gatewall.engine.waf.rules import BodyRegion, Category, Region
 from gatewall.engine.waf.scope import Scope
 from gatewall.engine.waf.values import Value
 
@@ -14,12 +15,16 @@ _BLOCK = Action.BLOCK  # an enum look-up would be the most expensive part of han
 
 def refuse(found: list[Placed], threshold: int, *, are_monitored_counted: bool = False) -> bool:
     """True if the scores of enforced rules of one category reach the threshold."""
+    counted = [each for each in found if are_monitored_counted or each.rule.action is _BLOCK]
+    return max(scores_of(counted).values(), default=0) >= threshold
+
+
+def scores_of(found: list[Placed]) -> dict[Category, int]:
+    """Return the scores of the rules by category; a rule may be there several times."""
     scores: dict[Category, int] = {}
-    for placed in {each.position: each for each in found}.values():  # a rule may match in several texts
-        rule = placed.rule
-        if are_monitored_counted or rule.action is _BLOCK:
-            scores[rule.category] = scores.get(rule.category, 0) + rule.score
-    return max(scores.values(), default=0) >= threshold
+    for placed in {each.position: each for each in found}.values():
+        scores[placed.rule.category] = scores.get(placed.rule.category, 0) + placed.rule.score
+    return scores
 
 
 def ends_of(values: list[Value]) -> list[int]:
@@ -50,3 +55,15 @@ def is_target(placed: Placed, value: Value, scope: Scope) -> bool:
     """True if the rule targets the value, and no exclusion spares it."""
     target, name, _ = value
     return target in placed.targets and not (placed.rule.exclusions and scope.spares(placed.rule, target, name))
+
+
+def split(values: Sequence[Value]) -> tuple[list[Value], dict[Region, list[Value]]]:
+    """Return the values that are inspected by all rules, and the texts by region."""
+    singles: list[Value] = []
+    texts: dict[Region, list[Value]] = {}
+    for value in values:
+        if value[0].__class__ is BodyRegion:
+            texts.setdefault(value[0], []).append(value)
+        else:
+            singles.append(value)
+    return singles, texts

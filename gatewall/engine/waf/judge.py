@@ -8,14 +8,12 @@ from gatewall.engine.hosts import Authority
 from gatewall.engine.model import AccessRequest, Action
 from gatewall.engine.waf.builtin import BUILTIN_RULES
 from gatewall.engine.waf.matcher import RuleSet
-from gatewall.engine.waf.rules import Operator, WafRule
+from gatewall.engine.waf.rules import THRESHOLD, Operator, WafRule
 from gatewall.engine.waf.scanning import Scanners
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow
 
 COMPILED_NOW = CompiledNow() if AVAILABLE else None
 _CREDENTIALS = frozenset({"authorization", "proxy-authorization"})
-THRESHOLD = 5
-"""The default of ``waf_threshold``."""
 
 
 def builtin_rules() -> tuple[WafRule, ...]:

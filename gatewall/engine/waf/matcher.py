@@ -10,7 +10,7 @@ from gatewall.engine.waf.custom_matcher import CustomMatcher
 from gatewall.engine.waf.patterns import Placed
 from gatewall.engine.waf.reading import LONG_URI
 from gatewall.engine.waf.rules import Region, Target, WafRule
-from gatewall.engine.waf.scanning import OneByOne, Scanners
+from gatewall.engine.waf.scanning import Scanners
 from gatewall.engine.waf.scope import Scope, name_of, target_of
 
 DISTRUSTED = "hyperscan did not tell the canaries apart: RE2 takes its place"
@@ -70,7 +70,7 @@ class RuleSet:
     def _is_waiting(self) -> bool:
         """True if a requested scanner is not there yet."""
         builtin, custom = self._builtin, self._custom
-        if builtin and (isinstance(builtin.scanner, OneByOne) or isinstance(builtin.text_scanner, OneByOne)):
+        if builtin and builtin.is_waiting:
             return True
         return custom is not None and custom.is_worth_a_scan and custom.scanner is None
 

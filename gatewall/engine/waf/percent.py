@@ -11,13 +11,16 @@ _PAIRS_OF_BYTES = {pair.encode(): code for pair, code in PAIRS.items()}
 _BYTE_OF = {pair: bytes([code]) for pair, code in _PAIRS_OF_BYTES.items()}
 _BEGINNING = 8_192
 """Longer texts are decoded in other ways."""
-_WIDE = frozenset({b"u", b"U"})
+_LONG = 16_384
+"""Characters of a text with many escapes in which ``%uXXXX`` is decoded."""
 _MOST_WIDE = 128
-"""Percent signs of a value that may begin ``%uXXXX``; what is behind them is decoded as ``%XX`` only."""
+"""``%uXXXX`` of a value that are decoded one by one, besides ``%u00XX``, which is the same as ``%XX``."""
 _MOST_MALFORMED = 64
 """Escapes of a value that are decoded one by one if any is malformed; malformed ones behind them lose their sign."""
 _FIRST = 1_024
-_MANY_ESCAPES = 2_048  # of a text that is worth decoding as quoted-printable
+_MANY_ESCAPES = 2_048  # of a long text that is worth decoding as quoted-printable
+_DENSE = 1_024  # characters of a shorter one, of which at least one in six is an escape
+_MOST_APART = 6
 _TO_QUOTED_PRINTABLE = bytes.maketrans(b"%", b"=")
 _OTHERWISE_READ = ((b"=", b"%3D"), (b"\n", b"%0A"), (b"\r", b"%0D"))
 """What has a meaning in quoted-printable, and what stands for it."""
@@ -40,10 +43,10 @@ def _bytes_decoded(data: bytes, *, is_valid: bool) -> tuple[str, bool]:
     """Return the decoded text, and whether all escapes are valid; ``is_valid`` if they may be."""
     is_long = len(data) > _BEGINNING
     is_tried = is_valid and not (is_long and _begins_malformed(data))
-    if is_long:
-        if is_tried and (found := _decoded_as_quoted_printable(data)) is not None:
-            return found.decode("latin-1"), True
-    elif is_valid:
+    found = _decoded_as_quoted_printable(data) if is_tried and len(data) > _DENSE else None
+    if found is not None:
+        return found.decode("latin-1"), True
+    if is_valid and not is_long:
         try:  # in C, ten times as fast; raises ValueError for malformed escapes, among them ``%uXXXX``
             return escape_decode(_as_escapes(data))[0].decode("latin-1"), True
         except ValueError:
@@ -80,9 +83,9 @@ def _begins_malformed(data: bytes) -> bool:
 
 
 def _decoded_as_quoted_printable(data: bytes) -> bytes | None:
-    """Decode ``%XX`` of a long text with very many escapes, all valid, in a quarter of the time; None for others."""
+    """Decode ``%XX`` of a text with very many escapes, all valid, in a quarter to half of the time; None for others."""
     escapes = data.count(b"%")
-    if escapes < _MANY_ESCAPES:
+    if escapes < min(_MANY_ESCAPES, len(data) // _MOST_APART):
         return None
     for sign, escape in _OTHERWISE_READ:
         if sign in data:
@@ -104,15 +107,29 @@ def _as_escapes(data: bytes) -> bytes:
 
 
 def _wide_decoded(data: bytes) -> bytes:
-    """Decode ``%uXXXX``, which old IIS and some frameworks accept."""
-    first, *parts = data.split(b"%", _MOST_WIDE)
-    if _WIDE.isdisjoint([part[:1] for part in parts]):
-        return data
+    """Decode ``%uXXXX``, which old IIS and some frameworks accept; ``%u00XX`` becomes ``%XX``.
+
+    Of a long text with many escapes, in its beginning.
+    """
+    rest = b""
+    if len(data) > _LONG and data.count(b"%") > _MOST_WIDE:
+        data, rest = data[:_LONG], data[_LONG:]
+    if b"%U" in data:
+        data = data.replace(b"%U", b"%u")
+    first, *parts = data.replace(b"%u00", b"%").split(b"%u", _MOST_WIDE)
+    if len(parts) == _MOST_WIDE:
+        parts[-1] = parts[-1].replace(b"%u", b"?u")  # not looked at again
     found = [first]
     for part in parts:
-        high, low = _PAIRS_OF_BYTES.get(part[1:3]), _PAIRS_OF_BYTES.get(part[3:5])
-        if high is None or low is None or part[:1] not in _WIDE:
-            found.append(b"%" + part)
+        high, low = _PAIRS_OF_BYTES.get(part[:2]), _PAIRS_OF_BYTES.get(part[2:4])
+        if high is None or low is None:
+            found.append(b"%u" + part)
         else:
-            found.append(character(high << 8 | low).encode("latin-1") + part[5:])
-    return b"".join(found)
+            found.append(character(high << 8 | low).encode("latin-1") + part[4:])
+    return b"".join(found) + rest
+
+
+def has_too_many_wide(text: str) -> bool:
+    """True if full-width letters may be among more ``%uXXXX`` than are decoded, in any layer of encoding."""
+    lower = text.lower()
+    return "uff" in lower and lower.count("%u") + lower.count("25u") - lower.count("%u00") > _MOST_WIDE

@@ -9,10 +9,10 @@ from urllib.parse import unquote_to_bytes
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf import raw_form
 from gatewall.engine.waf.body.body_reader import Body
-from gatewall.engine.waf.body.texts import FORM_MARK, UNINSPECTED, BodyText
+from gatewall.engine.waf.body.texts import FORM_MARK, LONG, UNINSPECTED, BodyText, rest_text
 from gatewall.engine.waf.decoding import MIN_BASE64, base64_decoded, basic_decoded
 from gatewall.engine.waf.exclusions import Name
-from gatewall.engine.waf.percent import percent_decoded
+from gatewall.engine.waf.percent import has_too_many_wide, percent_decoded
 from gatewall.engine.waf.plain_headers import inspected_headers
 from gatewall.engine.waf.redirects import REDIRECTS, add_redirect
 from gatewall.engine.waf.rules import BodyRegion, Region, Target
@@ -32,6 +32,7 @@ MAX_OF_MANY = 16
 _MANY = 100
 LONG_URI = 1_024  # only of longer URIs is the beginning inspected first
 BEGINNING = 256
+_WIDE_BEGINNING = 8_192  # more escapes are longer than what all rules inspect, which is noted
 _FOUR_LAYERS = "%252525"  # percent-encoding of a percent sign, three times
 CUT = 32
 """Characters at the end of a cut value that may decode differently: half an escape, three times decoded."""
@@ -39,6 +40,8 @@ _MOST_HEADERS = 32
 """Unusual headers that are matched one by one; further ones form one value."""
 _LONG_NAME = 16  # longer names may be base64
 _SHORT = 256
+SURELY_LONG = 7 * LONG
+"""Characters of an argument that is long even if each of its characters is encoded three times: ``%25252F``."""
 FROM_ELSEWHERE = "\x01from elsewhere "
 """Prefix of the value with the argument names of a link from another site."""
 
@@ -93,9 +96,15 @@ def raw_uri(request: AccessRequest) -> str:
 
 
 def _note_layers(values: Values, target: Target, text: str) -> None:
-    """Note percent-encoding of more layers than are decoded."""
-    if "%" in text and _FOUR_LAYERS in text:  # the second search costs twenty times as much
+    """Note percent-encoding of more layers than are decoded, and more ``%uXXXX``."""
+    if "%" not in text:
+        return
+    if _FOUR_LAYERS in text:  # this search costs twenty times as much
         values.note(target, "layers")
+        return
+    begin = text[:_WIDE_BEGINNING]
+    if ("%u" in begin or "%U" in begin or "25u" in begin or "25U" in begin) and has_too_many_wide(begin):
+        values.note(target, "escapes")
 
 
 def _cookies(values: Values, request: AccessRequest) -> None:
@@ -131,13 +140,19 @@ def _path(values: Values, path: str) -> None:
         add(values, _PATH, None, percent_decoded(inside))
 
 
-def _arguments(values: Values, target: Region, query: str, request: AccessRequest | None = None) -> None:
+def _arguments(  # noqa: C901 - one function, because each call of an argument is one of an ordinary request
+    values: Values, target: Region, query: str, request: AccessRequest | None = None
+) -> None:
     """Add the arguments of a query or form; ``request`` if they are its own."""
     query = query.replace("+", " ")
     parts, rest = _first_of(values, target, query) if query.count("&") >= MAX_SEPARATE else (query.split("&"), "")
     names = _ARG_NAMES if target is _ARGS else target
     encoded = "%" in query
+    together: list[str] = []
     for part in parts:
+        if target is _BODY and values.are_texts(len(part), SURELY_LONG) and not values.may_be_apart(part):
+            together.append(part)
+            continue
         name, _, value = part.partition("=")
         if len(value) < MIN_BASE64 and value.isalnum():
             value = ""
@@ -155,6 +170,8 @@ def _arguments(values: Values, target: Region, query: str, request: AccessReques
             add(values, region, label, value)
             if request and (value[:4] == "http" or value[:2] == "//") and name.lower() in REDIRECTS:
                 add_redirect(values, target, label, value, request)
+    if together:
+        rest = "&".join([*together, rest])
     if rest:
         region = BodyRegion.TEXT if target is _BODY else BodyRegion.HEAD
         add(values, region, None, percent_decoded(rest.replace("&", "\f")), base64=False)
@@ -271,11 +288,18 @@ def _body(values: Values, request: AccessRequest) -> None:
     body = Body(data[:MAX_READ], request.header("content-type"), request.method, is_whole=is_whole, is_cut=is_cut)
     if body.is_limited:
         values.limit_forms()
+    rest: list[str] = []
     for found in body.texts:
+        if found.is_field and values.are_texts(len(found.text), LONG) and not values.may_be_apart(found.text):
+            rest.append(found.text)
+            continue
         name, text, region, _ = values.judged(found)
         if region is _BODY:
             _note_layers(values, _BODY, text)
         add(values, region, name, percent_decoded(text) if region is _BODY and "%" in text else text)
+    if rest:
+        name, text, region, _ = rest_text("\f".join(rest))
+        add(values, region, name, text, base64=False)
     for form in body.forms:
         if "%" in form:
             _note_layers(values, _BODY, form)

@@ -1,10 +1,14 @@
 """Value classes of WAF rules: operators, targets, transforms, categories. No I/O."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from gatewall.engine.model import Action
 from gatewall.engine.waf.exclusions import Exclusion
+
+THRESHOLD = 5
+"""The default of ``waf_threshold``."""
 
 
 class Operator(StrEnum):
@@ -113,3 +117,11 @@ class WafRule:
     path_prefix: str | None = None
     exclusions: tuple[Exclusion, ...] = ()
     builtin: bool = False
+
+
+def with_shared_exclusions(rules: Iterable[tuple[int, WafRule]]) -> Iterator[tuple[int, WafRule]]:
+    """Yield the rules; those with equal exclusions have the same object, so that they are compared once a request."""
+    known: dict[tuple[Exclusion, ...], tuple[Exclusion, ...]] = {}
+    for position, rule in rules:
+        exclusions = known.setdefault(rule.exclusions, rule.exclusions)
+        yield position, rule if exclusions is rule.exclusions else replace(rule, exclusions=exclusions)

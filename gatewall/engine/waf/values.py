@@ -44,6 +44,8 @@ _MAX_JUDGED = 4_096
 """Characters of long values that are classified as texts or single values; further ones are texts."""
 _MAX_JUDGED_OF_ONE = 1_024
 _MAX_BASE64 = 16_384  # characters that are inspected as sent of what is decoded as a whole
+MAX_APART = 8_192
+"""Characters of fields behind ``MAX_INSPECTED`` that are decoded one by one; further fields are decoded as one text."""
 _VALUE = 16  # what a value costs besides its characters
 _OVERLAP = 256  # of what all rules inspect and the rest, for attacks at the border
 _MAX_DEPTH = 3  # base64 in JSON in base64
@@ -72,8 +74,8 @@ class Values(list[Value]):
     """
 
     __slots__ = (
-        "_is_noted", "_unformed", "coded_left", "formed_left", "formed_length_left", "has_texts", "judged_left",
-        "left", "markup_left", "signs_left", "text_left",
+        "_is_noted", "_unformed", "apart_left", "coded_left", "formed_left", "formed_length_left", "has_texts",
+        "judged_left", "left", "markup_left", "signs_left", "text_left",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -86,6 +88,7 @@ class Values(list[Value]):
         self.coded_left = _MAX_CODED
         self.markup_left = MAX_IN_MARKUP
         self.judged_left = _MAX_JUDGED
+        self.apart_left = MAX_APART
         self._unformed: list[str] = []
         self._is_noted = False
         self.has_texts = False
@@ -125,6 +128,15 @@ class Values(list[Value]):
         if not self._is_noted:
             self._is_noted = True
             self.append((_NOTED_AS.get(target, _BODY), None, UNINSPECTED + what))
+
+    def are_texts(self, length: int, long: int) -> bool:
+        """True if fields of a body of this length are texts: behind what all rules inspect, or too many long ones."""
+        return self.left <= 0 or (self.judged_left <= 0 and length >= long)
+
+    def may_be_apart(self, text: str) -> bool:
+        """True if a field that is a text in any case is decoded by itself; else it is with others, without a name."""
+        self.apart_left -= len(text)
+        return self.apart_left >= 0
 
     def limit_forms(self) -> None:
         """Inspect the further forms of fewer values one by one: too many values are there, which is noted."""

@@ -168,6 +168,8 @@ def _wide_decoded(text: str) -> str:
     data = text.encode("latin-1")
     if text.startswith(xml_reader.EBCDIC):
         coding = "cp037"
+    elif data[:4] in {b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff"}:
+        coding = "utf-32"
     elif data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
         coding = "utf-16"
     elif data[:3] == b"\x00\x00\x00":

@@ -15,6 +15,14 @@ _OTHERS = frozenset(
 )  # fmt: skip
 
 
+_OF_DOCUMENTS = frozenset(
+    {
+        "big5", "big5hkscs", "cp037", "cp500", "cp932", "cp949", "cp950", "euc_jis_2004", "euc_jp", "euc_kr", "gb18030",
+        "gb2312", "gbk", "hz", "iso2022_jp", "iso2022_kr", "shift_jis", "shift_jis_2004", "utf_16_be",
+        "utf_16_le", "utf_32", "utf_32_be", "utf_32_le",
+    }
+)  # fmt: skip
+"""Charsets of XML that expat does not read: those of several bytes a character, and EBCDIC."""
 _NAMES = frozenset({*aliases, *aliases.values(), "utf_8", "ascii"})
 _MAX_NAME = 32
 
@@ -22,6 +30,18 @@ _MAX_NAME = 32
 def is_known(charset: str) -> bool:
     """True if Python has a codec of this name, without a look-up: codecs keep every name that is asked for."""
     return len(charset) <= _MAX_NAME and charset.strip().lower().replace("-", "_") in _NAMES
+
+
+def is_shifted(charset: str) -> bool:
+    """True if ASCII stands for other characters behind an escape: parsers without the charset read it as ASCII."""
+    return charset.strip().lower().startswith(("hz", "iso-2022", "iso2022", "iso_2022", "csiso2022"))
+
+
+def document(data: bytes, charset: str) -> bytes | None:
+    """Return a document in UTF-8 whose charset expat does not read; None for other charsets."""
+    name = charset.strip().lower().replace("-", "_")
+    name = aliases.get(name, name)
+    return data.decode(name, "replace").encode("utf-8", "replace") if name in _OF_DOCUMENTS else None
 
 
 def decoded(text: str, charset: str) -> str | None:

@@ -122,7 +122,7 @@ def _unescaped(text: str) -> tuple[str, bool]:
         mark = next((each for each in _MARKS if each not in left), None)
         if mark is None:
             return text, False
-        left = left.replace(escape, mark)
+        left = mark.join(left.split(escape))  # replacing takes twice as long
         marks[mark] = meaning
     left = left.replace('"', _JOINT)
     for number in range(_MAX_TRIES):

@@ -17,7 +17,8 @@ FORM_MARK = UNINSPECTED + "form"
 SEVERAL_LINES = 3
 """Line breaks of a text: an attacked field has fewer."""
 _LONG = 80
-_LONG_SENTENCE = 60
+LONG = 60
+"""Characters of a field's value that may be prose."""
 _LOOKED_AT = 512
 _JUDGED = 20_480
 """Characters at the beginning of a long text that decide its region; behind them it is TEXT in any case."""
@@ -83,7 +84,7 @@ def field(name: PartName | None, text: str) -> BodyText:
 
 def is_long(text: str) -> bool:
     """True if it takes long to find the region of a field's value."""
-    return len(text) >= _LONG_SENTENCE
+    return len(text) >= LONG
 
 
 def field_text(name: PartName | None, text: str) -> BodyText:
@@ -106,20 +107,26 @@ def _packed_runs(text: str) -> str | None:
 
 def region_of(text: str) -> Region:
     """Return the region of a field's value: TEXT for several lines, markup of an editor, source code, binary."""
-    if len(text) < _LONG_SENTENCE and "<" not in text and is_printable(text) and not text.startswith("function"):
+    if len(text) < LONG and "<" not in text and is_printable(text) and not text.startswith("function"):
         return Target.BODY
     text = text[:_JUDGED]
     if len(text) >= _LONG and (text.count("\n") >= SEVERAL_LINES or text.count("\r") >= SEVERAL_LINES):
         return BodyRegion.TEXT
-    if len(text) >= _LONG_SENTENCE and _is_prose(text):
+    if len(text) >= LONG and _is_prose(text):
         return BodyRegion.TEXT
     if ("<" in text and _is_formatted(text)) or _is_function(text):
         return BodyRegion.TEXT
     if len(text) >= _SCRAMBLED and _is_code_or_scrambled(text):
         return BodyRegion.TEXT
-    if not is_printable(text) and (_kinds(text, _CONTROL_CHARACTERS) >= _MANY_CONTROLS or _is_headers(text)):
+    if not is_printable(text) and (_has_many_controls(text) or _is_headers(text)):
         return BodyRegion.TEXT
     return Target.BODY
+
+
+def _has_many_controls(text: str) -> bool:
+    """True if a text has control characters of several kinds; most texts that are not ASCII have none."""
+    data = text.encode("latin-1")
+    return len(data.translate(None, _CONTROLS)) != len(data) and _kinds(text, _CONTROL_CHARACTERS) >= _MANY_CONTROLS
 
 
 def _kinds(text: str, characters: str) -> int:

@@ -29,7 +29,15 @@ _KNOWN_DTDS = ("http://www.apple.com/DTDs/", "http://www.w3.org/")
 """Document types of property lists and XHTML: named in each such file."""
 EBCDIC = "\x4c\x6f\xa7\x94"
 """How XML in EBCDIC begins."""
-_WIDE = ("\xff\xfe<\x00", "\xfe\xff\x00<", "<\x00?\x00", "\x00<\x00?", EBCDIC)
+_EBCDIC = EBCDIC.encode("latin-1")
+_IN_NO_PLACE = frozenset("\\'\"<>$;()`|{}")
+_MAX_RECODED = 32_768
+"""Bytes that are decoded of a document whose charset expat does not read; the rest is noted, and read as a file."""
+_WIDE = (
+    "\xff\xfe<\x00", "\xfe\xff\x00<", "<\x00?\x00", "\x00<\x00?", EBCDIC, "\xff\xfe\x00\x00<\x00",
+    "\x00\x00\xfe\xff\x00\x00", "<\x00\x00\x00?\x00", "\x00\x00\x00<\x00\x00",
+)  # fmt: skip
+"""How XML in UTF-16, UTF-32 or EBCDIC begins."""
 
 
 _SCRIPTS = frozenset({"script", "iframe", "embed", "applet", "svg"})
@@ -53,7 +61,7 @@ def looks_like_xml(text: str) -> bool:
 
 
 def is_wide(text: str) -> bool:
-    """True if a text (latin-1) begins like XML in UTF-16 or EBCDIC."""
+    """True if a text (latin-1) begins like XML in UTF-16, UTF-32 or EBCDIC."""
     return text.startswith(_WIDE)
 
 
@@ -72,11 +80,28 @@ def read(
     element of HTML: then None. ``is_only_xml`` if sites read nothing but XML in it, so that exclusions apply to its
     paths. ``is_markup`` for the value of an argument: None as well if it has namespaces or the elements of a form.
     """
-    reader = _Reader(may_be_html=is_declared, is_only_xml=is_only_xml, is_markup=is_markup)
     data = text.encode("latin-1")
-    reader.most = min(most, MAX_OF_MANY) if data.count(b"<") > _MANY else most
-    if not charsets.is_known(_encoding(data)):
+    encoding = _encoding(data)
+    if not charsets.is_known(encoding):
         return None
+    most = min(most, MAX_OF_MANY) if data.count(b"<") > _MANY else most
+    reader = _Reader(may_be_html=is_declared, is_only_xml=is_only_xml, is_markup=is_markup, most=most)
+    other = charsets.document(data[:_MAX_RECODED], encoding)
+    if other is None:
+        return _read(reader, data, is_whole=is_whole)
+    is_cut = len(data) > _MAX_RECODED
+    found = _read(reader, other[other.find(b"?>") + 2 :], is_whole=is_whole and not is_cut)
+    if charsets.is_shifted(encoding):
+        reader = _Reader(may_be_html=is_declared, is_only_xml=is_only_xml, is_markup=is_markup, most=most)
+        as_sent = _read(reader, data, is_whole=is_whole)  # as sites with expat read it
+        found = as_sent if found is None else found + (as_sent or [])
+    if found is not None and is_cut:
+        found += [BodyText(None, text[_MAX_RECODED:], BodyRegion.FILE), BodyText(None, BODY_MARK)]
+    return found
+
+
+def _read(reader: "_Reader", data: bytes, *, is_whole: bool) -> list[BodyText] | None:
+    """Return what is in a document in a charset that expat reads."""
     is_limited = False
     try:
         reader.parser.Parse(data, is_whole)
@@ -91,7 +116,9 @@ def read(
 
 
 def _encoding(data: bytes) -> str:
-    """Return the encoding that a declaration names, in any width; UTF-8 without one."""
+    """Return the encoding that a declaration names, in any width or in EBCDIC; UTF-8 without one."""
+    if data.startswith(_EBCDIC):
+        data = data[:_MAX_DECLARATION].decode("cp037").encode("latin-1")
     head = data[:_MAX_DECLARATION].replace(b"\0", b"").removeprefix(b"\xef\xbb\xbf").lstrip(b"\xff\xfe")
     declaration = head.partition(b"?>")[0].decode("latin-1") if head.startswith(b"<?xml") else ""
     _, equals, value = declaration.partition("encoding")[2].partition("=")
@@ -144,16 +171,23 @@ def _end_of_references(data: bytes) -> int:
     return data.rfind(b"&", 0, end) if end < len(data) else end
 
 
+def _are_locations(text: str) -> bool:
+    """True for names and places of schemas, among them ``../a.xsd``: nothing but a path that climbs one folder."""
+    if "../.." in text or not _IN_NO_PLACE.isdisjoint(text):
+        return False
+    return all(":" not in each or each.startswith(("http://", "https://", "urn:")) for each in text.split())
+
+
 class _Enough(Exception):
     """The limit of texts is reached."""
 
 
 class _Reader:
-    def __init__(self, *, may_be_html: bool, is_only_xml: bool, is_markup: bool) -> None:
+    def __init__(self, *, may_be_html: bool, is_only_xml: bool, is_markup: bool, most: int) -> None:
         self._may_be_html = may_be_html
         self._is_markup = is_markup
         self._part = Part.XML_PATH if is_only_xml else None
-        self.most = MAX_VALUES
+        self.most = most
         self.parser = parser = expat.ParserCreate()
         parser.buffer_text = True
         parser.ordered_attributes = True
@@ -208,7 +242,11 @@ class _Reader:
         if not name.isalnum():
             self._names[as_wire(name)] = None
         for number in range(0, len(attributes), 2):
-            self.add(f"{self._where()}/@{attributes[number]}", as_wire(attributes[number + 1]))
+            name, value = attributes[number : number + 2]
+            if name.endswith("chemaLocation") and _are_locations(value):
+                self._found.append(BodyText(None, as_wire(value), BodyRegion.TEXT))
+            else:
+                self.add(f"{self._where()}/@{name}", as_wire(value))
 
     def _end(self, _name: str) -> None:
         self._flush()
