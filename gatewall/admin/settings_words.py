@@ -209,10 +209,15 @@ GROUPS = (
     SettingGroup(
         "visitors",
         _("Visitor pages"),
-        _("What visitors read on the sign-in page and when they are refused."),
+        _(
+            "What visitors read on the sign-in page and when they are refused. A logo is the file logo.svg or "
+            "logo.png, of at most 64 KiB, in the folder of GATEWALL_HOME."
+        ),
         {
             "guard_message": SettingWords(_("Text on the sign-in page"), _NEXT_PAGE),
             "contact": SettingWords(_("Contact"), _NEXT_PAGE),
+            "site_name": SettingWords(_("Name of the installation"), _NEXT_PAGE),
+            "theme_color": SettingWords(_("Color of buttons"), _NEXT_PAGE),
         },
     ),
 )

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.core.validators import RegexValidator
 from django.db import models
 from rest_framework import serializers
 
@@ -28,4 +29,5 @@ def _input_of(column: "models.Field[Any, Any]") -> "serializers.Field[Any, Any, 
     if isinstance(column, models.IntegerField):
         low, high = bounds(column)
         return WholeNumberField(min_value=low, max_value=high, required=False)
-    return TextField(max_length=column.max_length, allow_blank=True, required=False)
+    patterns = [each for each in column.validators if isinstance(each, RegexValidator)]
+    return TextField(max_length=column.max_length, allow_blank=True, required=False, validators=patterns)

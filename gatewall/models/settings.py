@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
-from django.core.validators import BaseValidator, MaxValueValidator, MinValueValidator
+from django.core.validators import BaseValidator, MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -13,6 +13,10 @@ from gatewall.kernel.changes import Recorded, Resource
 
 _POLICY = PolicySettings()
 """The defaults of the settings that the decision reads."""
+
+
+THEME_COLOR = "^#[0-9a-fA-F]{6}$"
+"""What a color is written like."""
 
 
 class MailLanguage(StrEnum):
@@ -223,6 +227,23 @@ class SettingsColumns(models.Model):
     guard_message = models.CharField(max_length=500, blank=True, help_text="A text on the sign-in page.")
     contact = models.CharField(
         max_length=200, blank=True, help_text="Contact for visitors who are refused; shown on every visitor page."
+    )
+
+    site_name = models.CharField(
+        max_length=60,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The name of the installation, at the top of every visitor page.",
+    )
+    theme_color = models.CharField(
+        max_length=7,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[RegexValidator(THEME_COLOR)],
+        help_text="The color of the buttons on visitor pages, like `#0b5cad`. Their text is black or white, so that it "
+        "can be read.",
     )
 
     class Meta:

@@ -34,7 +34,7 @@ from gatewall.engine.hosts import Authority, DomainTable
 from gatewall.kernel.cookie_domain import guard_url as guard_address
 from gatewall.kernel.refusals import Refusal, TooMany
 from gatewall.policy import system_settings
-from gatewall.portal import probe_cookies
+from gatewall.portal import branding, probe_cookies
 from gatewall.portal.refusal_texts import refusal_text
 from gatewall.portal.return_url import origin_of, parse_return_url, unregistered_authority
 from policies import cookie_reach, policy_source
@@ -83,10 +83,12 @@ def page(
 ) -> HttpResponse:
     """Render a page; its CSP allows forms to lead to the return URL, and scripts to call us if they are to."""
     return_url = shown_url(return_url)
+    row = system_settings.current()
     shared = {
         "return_url": return_url,
         "site": urlsplit(return_url).netloc if return_url else "",
-        "contact": system_settings.current().contact,
+        "contact": row.contact,
+        "brand": branding.brand_of(row),
         "root": settings.ROOT_PATH,
         "clock": f"{now():%H:%M}",
         "guard": guard_url(return_url),

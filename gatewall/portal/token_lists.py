@@ -1,5 +1,6 @@
 """The visitor's tokens for the account page: lists of git, app and API tokens, and what a new one can be for."""
 
+import re
 from typing import Any
 
 from django.core.paginator import Paginator
@@ -13,6 +14,7 @@ from policies.models import AuthorizedDomain
 
 TOKEN_DAYS = (30, 90, 365)
 _ROWS, _APP_ROWS, _API_ROWS = 7, 5, 3  # per page
+_OF_GIT = frozenset({"git", "gitea", "forgejo", "gitlab", "gogs", "code", "repo", "repos", "src", "scm"})
 _MOST_DOMAINS = 50
 """Offered in the form: others are named over the API."""
 
@@ -26,13 +28,20 @@ def lists_of(request: HttpRequest, user: User) -> dict[str, Any]:
     api_tokens = Paginator(user.api_tokens.order_by("-pk"), _API_ROWS).get_page(request.GET.get("api"))
     note_uses(SubjectKind.GIT_TOKEN.value, list(git_tokens))
     note_uses(SubjectKind.APP_TOKEN.value, list(app_tokens))
+    domains = [domain.name for domain in domains_of(user)]
     return {
         "git_tokens": git_tokens,
+        "may_need_git": bool(git_tokens.object_list) or any(map(_is_for_git, domains)),
         "app_tokens": app_tokens,
         "api_tokens": api_tokens,
-        "token_domains": [domain.name for domain in domains_of(user)],
+        "token_domains": domains,
         "token_days": TOKEN_DAYS,
     }
+
+
+def _is_for_git(domain: str) -> bool:
+    """Return whether a site looks like one of git by its name; for others the tokens are folded up, not left out."""
+    return not _OF_GIT.isdisjoint(re.split(r"[.-]", domain))
 
 
 def domains_of(user: User) -> list[AuthorizedDomain]:

@@ -7,6 +7,7 @@ from gatewall.portal import (
     account_views,
     administration_view,
     ask_views,
+    branding,
     denied_view,
     first_run,
     guard_views,
@@ -70,5 +71,7 @@ urlpatterns = [
     path("setup", first_run.FirstAdmin.as_view(), name="first-admin"),
     path("share", share_views.Share.as_view(), name="share"),
     path("ask/<uuid:decision_id>", ask_views.Ask.as_view(), name="ask"),
+    path("theme.css", branding.Theme.as_view(), name="theme"),
+    path("logo", branding.LogoFile.as_view(), name="logo"),
     path("denied", denied_view.Denied.as_view(), name="denied"),
 ]

@@ -48,6 +48,8 @@ DEFAULTS = {
     "recovery_local_only": True,
     "guard_message": "",
     "contact": "",
+    "site_name": "",
+    "theme_color": "",
 }
 
 
@@ -72,6 +74,10 @@ def test_all_settings_may_be_sent_back(admin):
         ("authorized_domains_mode", "all"),
         ("waf_mode", True),
         ("waf_mode", "BLOCK"),
+        ("theme_color", "red"),
+        ("theme_color", "#12345g"),
+        ("theme_color", "#123456;"),
+        ("theme_color", "#12345\n"),
         ("waf_threshold", 0),
         ("waf_threshold", 101),
         ("waf_threshold", "5"),

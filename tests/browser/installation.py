@@ -194,4 +194,4 @@ def sign_in(page: Page, name: str, password: str = PASSWORD) -> None:
     """Fill in the form of the guard page and send it."""
     page.fill("#username", name)
     page.fill("#password", password)
-    page.click("button")
+    page.click("button:not([type=button])")

@@ -36,6 +36,7 @@ def test_the_keyboard_is_enough(wall, page):
     page.wait_for_selector("[role=alert]")
     assert focused(page) == "password"
     page.keyboard.type(PASSWORD)
+    assert tab(page) == "Show the password"
     assert tab(page) == "Sign in"
     page.keyboard.press("Enter")
     page.wait_for_selector("form[action$='/enrol']")
@@ -62,7 +63,7 @@ def test_every_control_of_the_account_is_reached_in_the_order_it_stands(wall, pa
         "Change the password",
         "End",
         "Sign out on all devices",
-        "Make a git token",
+        "Git tokens",
         "Make an app token",
         "Sign out",
     ]

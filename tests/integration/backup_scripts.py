@@ -93,6 +93,8 @@ LATER_COLUMNS = (
     ("gatewall_systemsettings", "account_notices"),
     ("gatewall_systemsettings", "remember_device_days"),
     ("gatewall_systemsettings", "mail_language"),
+    ("gatewall_systemsettings", "site_name"),
+    ("gatewall_systemsettings", "theme_color"),
     ("policies_authorizeddomain", "identity_headers"),
     ("policies_authorizeddomain", "waf_monitor_until"),
     ("policies_authorizeddomain", "waf_monitor_reported"),

@@ -45,7 +45,9 @@ def test_the_page_has_a_form_that_needs_no_script(browser):
     assert '<form method="post" action="/wall/">' in page.text
     assert re.search(r'name="password" type="password"', page.text)
     scripts = re.findall("<script[^>]*>", page.text)
-    assert scripts == ['<script src="/wall/static/portal/passkey.js" defer>']  # for passkeys alone
+    show = '<script src="/wall/static/portal/show-password.js" defer data-show="Show the password"'
+    assert scripts[0].startswith(show)
+    assert scripts[1:] == ['<script src="/wall/static/portal/passkey.js" defer>']
 
 
 def test_the_page_is_neither_kept_nor_framed_nor_sniffed(browser):

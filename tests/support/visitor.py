@@ -96,7 +96,7 @@ class Tags(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.names.add(tag)
         if tag == "script":
-            assert dict(attrs) == {"src": "/wall/static/portal/passkey.js", "defer": None}
+            assert dict(attrs).get("src") in {f"/wall/static/portal/{name}.js" for name in ("passkey", "show-password")}
             self.scripts.append(self.get_starttag_text())
         self.attributes += attrs
 
