@@ -10,6 +10,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from accounts import admin_session, browser, fresh_sign_in, selectors, services
 from accounts.api_tokens.admin import ApiTokenAdmin
@@ -85,7 +86,7 @@ class UserForm(ServiceForm):
     def clean(self) -> dict[str, Any] | None:
         cleaned = super().clean()
         if self.instance.pk is None and bool(self.data.get("new_password")) == bool(self.data.get("invite")):
-            self.add_error("new_password", "Enter a password, or invite the user: one of the two.")
+            self.add_error("new_password", gettext("Enter a password, or invite the user: one of the two."))
         return cleaned
 
 
@@ -99,7 +100,7 @@ class LiveSessions(admin.TabularInline):  # type: ignore[type-arg]  # not generi
     """Read-only table of the live sessions of a user."""
 
     model = Session
-    verbose_name_plural = "live sessions"
+    verbose_name_plural = _("live sessions")
     fields = readonly_fields = ("issued_at", "expires_at", "client_ip", "user_agent", "amr")
     ordering = ("-issued_at",)
     extra = max_num = 0
@@ -205,7 +206,9 @@ class UserAdmin(LinksAdmin):
             title = gettext("%(row)s was created") % {"row": obj}
             return self.show_once(request, obj, title, offer.link, label=gettext("The link"))
         if offer is not None:
-            self.message_user(request, f"An invitation is on its way to {offer.sent_to}.")
+            self.message_user(
+                request, gettext("An invitation is on its way to %(address)s.") % {"address": offer.sent_to}
+            )
         return ServiceAdmin.response_add(self, request, obj, post_url_continue)
 
     def change_row(self, request: HttpRequest, row: User, **values: Any) -> None:

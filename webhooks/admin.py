@@ -13,6 +13,7 @@ from audit.event_kinds import EventKind
 from audit.events.revision_events import url_without_path
 from gatewall.api.fresh_sign_in import is_fresh
 from gatewall.api.service_admin import FreshForm, ReadOnlyAdmin, ShownOnceAdmin, actor
+from gatewall.api.translation import translated
 from gatewall.kernel.refusals import Refusal
 from webhooks import services
 from webhooks.models import Delivery, Mail, Webhook
@@ -88,24 +89,36 @@ class WebhookAdmin(_NoSealedLookups, ShownOnceAdmin):
         to_delete, counts, forbidden, protected = super().get_deleted_objects(objs, request)
         return to_delete, counts, forbidden - {Delivery._meta.verbose_name}, protected  # noqa: SLF001 - Django's documented API
 
-    @admin.action(description="Send a test")
+    @admin.action(description=_("Send a test"))
     def send_test(self, request: HttpRequest, queryset: QuerySet[Webhook]) -> None:
         for webhook in queryset:
             try:
                 services.send_test(webhook, actor=actor(request))
             except Refusal as refusal:
-                self.message_user(request, f"Not to {webhook}: {refusal}", messages.ERROR)
+                self.message_user(
+                    request,
+                    gettext("Nothing was sent to %(webhook)s: %(why)s.")
+                    % {"webhook": webhook, "why": translated(refusal.message)},
+                    messages.ERROR,
+                )
             else:
-                self.message_user(request, f"A test is on its way to {webhook}", messages.SUCCESS)
+                self.message_user(
+                    request,
+                    gettext("A test is on its way to %(webhook)s. Its delivery is in the list of deliveries.")
+                    % {"webhook": webhook},
+                    messages.SUCCESS,
+                )
 
-    @admin.action(description="Make a new secret (choose one webhook)")
+    @admin.action(description=_("Make a new secret (choose one webhook)"))
     def rotate_secret(self, request: HttpRequest, queryset: QuerySet[Webhook]) -> HttpResponse | None:
         chosen = list(queryset[:2])
         if len(chosen) != 1:
-            self.message_user(request, "Choose one webhook: its secret is shown once.", messages.ERROR)
+            self.message_user(request, gettext("Choose one webhook: its secret is shown once."), messages.ERROR)
             return None
         if not is_fresh(request):
-            self.message_user(request, "You signed in more than ten minutes ago: sign in again.", messages.ERROR)
+            self.message_user(
+                request, gettext("You signed in more than ten minutes ago: sign in again."), messages.ERROR
+            )
             return None
         webhook, secret = services.rotate_secret(chosen[0], actor=actor(request))
         title = gettext("%(row)s has a new secret") % {"row": webhook}
@@ -147,12 +160,18 @@ class DeliveryAdmin(_NoSealedLookups, ReadOnlyAdmin):
     def body(self, delivery: Delivery) -> str:
         return delivery.notice.body
 
-    @admin.action(description="Send again")
+    @admin.action(description=_("Send again"))
     def send_again(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
         for delivery in queryset:
             try:
                 services.resend(delivery)
             except Refusal as refusal:
-                self.message_user(request, f"Not sent again: {refusal}", messages.ERROR)
+                self.message_user(
+                    request,
+                    gettext("It was not sent again: %(why)s.") % {"why": translated(refusal.message)},
+                    messages.ERROR,
+                )
             else:
-                self.message_user(request, f"Sent again: {delivery.notice.type}", messages.SUCCESS)
+                self.message_user(
+                    request, gettext("It is sent again: %(kind)s") % {"kind": delivery.notice.type}, messages.SUCCESS
+                )

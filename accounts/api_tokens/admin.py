@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.utils.functional import Promise
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.api_tokens import services
@@ -28,7 +29,7 @@ class NetworksField(forms.CharField):
     def clean(self, value: Any) -> list[str]:
         lines = super().clean(value).split()
         if len(lines) > MAX_NETWORKS:
-            raise ValidationError(f"at most {MAX_NETWORKS} networks")
+            raise ValidationError(gettext("at most %(number)s networks") % {"number": MAX_NETWORKS})
         return [canonical_network(line) for line in lines]
 
 
@@ -51,10 +52,8 @@ class ApiTokenForm(FreshForm):
         if "expires_at" in self.fields:
             field = self.fields["expires_at"]
             field.required = False
-            field.help_text = (
-                f"At most {services.LONGEST_LIFE.days} days from now. "
-                f"Without a time the token expires in {services.USUAL_LIFE.days} days."
-            )
+            words = gettext("At most %(longest)s days from now. Without a time the token expires in %(usual)s days.")
+            field.help_text = words % {"longest": services.LONGEST_LIFE.days, "usual": services.USUAL_LIFE.days}
 
 
 @admin.register(ApiToken)

@@ -7,6 +7,7 @@ from django import forms
 from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
+from django.utils.translation import gettext
 
 from accounts.identity_providers import services, validators
 from accounts.provider_models import IdentityProvider
@@ -94,7 +95,7 @@ class IdentityProviderForm(FreshForm):
         names: list[str] = self.cleaned_data["domains"]
         registered = set(AuthorizedDomain.objects.filter(name__in=names).values_list("name", flat=True))
         if unknown := [name for name in names if name not in registered]:
-            raise ValidationError(f"{unknown[0]} is not a registered domain")
+            raise ValidationError(gettext("%(domain)s is not a registered domain") % {"domain": unknown[0]})
         return names
 
 

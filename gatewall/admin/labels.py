@@ -3,22 +3,13 @@
 Fields are declared in plain English, which the API keeps. Pages show the same words through the console's catalogue.
 """
 
-import re
-
 from django.apps import apps
 from django.db import models
 from django.utils.translation import gettext_lazy
 
 from gatewall.admin.settings_words import WORDS
+from gatewall.api.field_labels import label_of
 from gatewall.models import SystemSettings
-
-_ACRONYMS = re.compile(r"\b(?:api|cpu|waf|ip|id|url|asns)\b")
-_OTHERS = {"asns": "AS numbers"}
-
-
-def label_of(name: str) -> str:
-    """Return the label of a field in English, with acronyms as people write them."""
-    return _ACRONYMS.sub(lambda found: _OTHERS.get(found[0], found[0].upper()), name.replace("_", " "))
 
 
 def translate_fields() -> None:
@@ -38,14 +29,19 @@ def translate_fields() -> None:
 
 
 def texts() -> list[str]:
-    """Return the labels, help texts and choices of the models that have pages, for the catalogue."""
+    """Return the labels, help texts and choices of the models and forms that have pages, for the catalogue."""
     from django.contrib import admin  # noqa: PLC0415 - loads every admin module
 
     admin.autodiscover()
     found: list[models.Field[object, object]] = []
+    words: list[str] = []
     for model in filter(admin.site.is_registered, apps.get_models()):
         found += [*model._meta.fields, *model._meta.many_to_many]  # noqa: SLF001 - Django's documented API
+        for name, field in getattr(admin.site.get_model_admin(model).form, "declared_fields", {}).items():
+            words += [str(field.label or label_of(name)), str(field.help_text)]
     own = [each for each in found if each.model is not SystemSettings]
     labels = [str(each.verbose_name) for each in own]
     choices = [str(label) for each in own for _value, label in each.flatchoices]
-    return list(dict.fromkeys([*labels, *(str(each.help_text) for each in found if each.help_text), *choices]))
+    return [
+        text for text in dict.fromkeys([*labels, *(str(each.help_text) for each in found), *choices, *words]) if text
+    ]

@@ -15,9 +15,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.functional import Promise
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from gatewall.api.field_labels import label_of
 from gatewall.api.fresh_sign_in import is_fresh, require_fresh_sign_in
 from gatewall.api.request_notes import REFUSAL, RequestNote
 from gatewall.api.serializers import FIRST_YEAR
@@ -39,6 +41,11 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        for name, field in self.fields.items():
+            if not field.label:
+                field.label = capfirst(gettext(label_of(name)))
+            if isinstance(field.help_text, str) and field.help_text:
+                field.help_text = gettext(field.help_text)
         if "force" in self.fields:
             self.fields["force"].label = _("Do it anyway")
             self.fields["force"].help_text = str(what_force_does(self.refusal))
