@@ -61,7 +61,7 @@ def test_a_test_is_sent_and_one_that_cannot_be_says_so(pages):
     html = act(pages, LIST, "send_test", webhook, other).content.decode()
 
     assert "A test is on its way to pager" in html
-    assert "Not to other: the webhook is switched off" in html
+    assert "Nothing was sent to other: the webhook is switched off" in html
     assert [row.webhook_id for row in Delivery.objects.all()] == [webhook.pk]
 
 
@@ -74,7 +74,7 @@ def test_a_delivery_is_looked_at_and_sent_again_and_nothing_else(pages):
     assert pages.get(f"{OUTBOX}add/").status_code == 403
     assert pages.get(f"{OUTBOX}{delivery.pk}/delete/").status_code == 403
 
-    assert "Sent again: webhook.test" in act(pages, OUTBOX, "send_again", delivery).content.decode()
+    assert "It is sent again: webhook.test" in act(pages, OUTBOX, "send_again", delivery).content.decode()
     delivery.refresh_from_db()
     assert delivery.status == "waiting"
 
