@@ -85,7 +85,9 @@ class IPLists:
 
     def _contain(self, client: IPAddress) -> bool:
         """True if any network contains the client."""
-        return any(True for table in (*self._blocked, self._allowed) for _ in table.containing(client))
+        if any(True for _ in self._allowed.containing(client)):
+            return True
+        return any(True for table in self._blocked for _ in table.containing(client))
 
     def _most_specific_blocked(self, client: IPAddress, at: float, *, by_hand_only: bool) -> BlockedNetwork | None:
         best: BlockedNetwork | None = None
