@@ -2,8 +2,10 @@
 
 import html
 import re
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from gatewall.kernel.changes import MAX_CHANGES
 from gatewall.models import PendingConfirmation, PolicyRevision
@@ -52,12 +54,27 @@ def test_pages_are_bounded_and_filtered(pages):
     assert "There is no such revision." in text_of(pages.get("/history/?actor=nobody"))
 
 
-@pytest.mark.parametrize("query", ["page=x", "page=0", "page=-1", "page=9999999999", "resource=x", "x=1", "actor=%00"])
+@pytest.mark.parametrize(
+    "query", ["day=x", "day=0001-01-01", "page=0", "page=-1", "page=9999999999", "resource=x", "x=1", "actor=%00"]
+)
 def test_a_parameter_that_is_none_is_told(pages, query):
     response = pages.get(f"/history/?{query}")
 
     assert response.status_code == 400
     assert "has an invalid filter or page" in text_of(response)
+
+
+def test_the_changes_of_a_day_are_shown_alone(pages):
+    services.block_country(actor="carol", country_code="AQ")
+    services.block_country(actor="carol", country_code="AX")
+    yesterday = timezone.now() - timedelta(days=1)
+    PolicyRevision.objects.filter(number=now() - 1).update(committed_at=yesterday)
+    today = pages.get("/history/?actor=carol&day=" + timezone.now().strftime("%Y-%m-%d")).content.decode()
+    before = pages.get("/history/?actor=carol&day=" + yesterday.strftime("%Y-%m-%d")).content.decode()
+
+    assert today.count("<h2><a") == before.count("<h2><a") == 1
+    assert f"/history/{now() - 1}/" in before
+    assert f'<a href="?day={yesterday:%Y-%m-%d}" aria-current="true">Yesterday</a>' in before
 
 
 @pytest.mark.parametrize("number", [0, 999_999, 2**63, 10**30])

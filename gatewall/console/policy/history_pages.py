@@ -1,5 +1,6 @@
 """Pages of the policy's history: revisions, their changes, restore and confirmation."""
 
+from datetime import UTC, date, datetime, timedelta
 from http import HTTPStatus
 from typing import Any
 
@@ -8,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -28,7 +30,7 @@ _PAGE_SIZE = 25
 _MAX_PAGE = 1_000_000
 _CHANGES_IN_LIST = 3
 _MAX_NUMBER = 2**63 - 1
-_PARAMETERS = frozenset({"page", "actor", "resource"})
+_PARAMETERS = frozenset({"page", "actor", "resource", "day"})
 
 
 class History(OperatorPage):
@@ -39,20 +41,38 @@ class History(OperatorPage):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         actor, resource = request.GET.get("actor", ""), request.GET.get("resource", "")
-        page = request.GET.get("page", "1")
+        page, day = request.GET.get("page", "1"), _day(request.GET.get("day", ""))
         known = {"": _("everything")} | {each.value: title_of(each) for each in Resource}
-        filters = {"actor": actor[:64], "resource": resource if resource in known else ""}
+        filters = {"actor": actor[:64], "resource": resource if resource in known else "", "day": day}
+        context = {"filters": filters, "resources": known.items(), "days": _days()}
         is_number = page.isascii() and page.isdigit() and 0 < len(page) < 8 and 0 < int(page) <= _MAX_PAGE
-        if set(request.GET) - _PARAMETERS or resource not in known or len(actor) > 64 or "\0" in actor or not is_number:
+        is_filter = resource in known and len(actor) <= 64 and "\0" not in actor and day is not None
+        if set(request.GET) - _PARAMETERS or not is_filter or not is_number:
             messages.error(request, _("The address of this page has an invalid filter or page."))
-            return self.render(request, HTTPStatus.BAD_REQUEST, filters=filters, resources=known.items())
+            return self.render(request, HTTPStatus.BAD_REQUEST, **context)
         rows = PolicyRevision.objects.order_by("-number")
         if actor:
             rows = rows.filter(actor=actor)
         if resource:
             rows = rows.filter(resources__contains=f" {resource} ")
+        if day:
+            start = datetime.fromisoformat(day).replace(tzinfo=UTC)
+            rows = rows.filter(committed_at__gte=start, committed_at__lt=start + timedelta(days=1))
         rows_page = Paginator(rows, _PAGE_SIZE).get_page(int(page))
-        return self.render(request, page=rows_page, shown=_rows(rows_page), filters=filters, resources=known.items())
+        return self.render(request, page=rows_page, shown=_rows(rows_page), **context)
+
+
+def _day(text: str) -> str | None:
+    """Return a date as sent, empty for none; None if it is not one that can be asked for."""
+    try:
+        return text if not text or 1970 < date.fromisoformat(text).year < 9999 else None
+    except ValueError:
+        return None
+
+
+def _days() -> list[tuple[str, str]]:
+    today = timezone.now().astimezone(UTC).date()
+    return [(_("Today"), today.isoformat()), (_("Yesterday"), (today - timedelta(days=1)).isoformat())]
 
 
 class Revision(OperatorPage):
