@@ -1,7 +1,10 @@
-"""The Python examples of the page about signed identities, executed as they are printed."""
+"""The examples of the page about signed identities in Python and Go, executed as they are printed."""
 
 import asyncio
+import os
 import re
+import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -15,10 +18,14 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 
 from gatewall.credentials.identity_keys import ES256, IdentityKeys
+from gatewall.install.ports import free_port
 from tests.support.cast import KEYS
+from tests.support.not_run import not_run
+from tests.support.processes import is_listening, running, wait_until
 
+GO = Path(__file__).resolve().parents[1] / "signed_identity_go"
 PAGE = Path(__file__).resolve().parents[2] / "docs/signed-identity.md"
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+BLOCKS = re.findall(r"^```(?:python|go)\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
 SITE, ISSUER = "https://app.example.com", "https://wall.example.com"
 SIGNS = IdentityKeys(KEYS)
 
@@ -97,17 +104,40 @@ def test_signed_visitor_is_known(visit):
     assert visit(a_token()) == (200, "2")
 
 
-@pytest.mark.parametrize(
-    "token",
-    [
-        "",
-        "made-up",
-        a_token(aud="https://other.example.com"),
-        a_token(iss="https://other.example.com"),
-        a_token(exp=1_000_000_000),
-        a_token()[:-4] + "AAAA",
-    ],
-    ids=["none", "made-up", "other site", "other issuer", "expired", "changed"],
-)
+WRONG = {
+    "none": "",
+    "made-up": "made-up",
+    "other site": a_token(aud="https://other.example.com"),
+    "other issuer": a_token(iss="https://other.example.com"),
+    "expired": a_token(exp=1_000_000_000),
+    "changed": a_token()[:-4] + "AAAA",
+}
+
+
+@pytest.mark.parametrize("token", WRONG.values(), ids=WRONG)
 def test_anything_else_is_refused(visit, token):
     assert visit(token) == (403, "")
+
+
+@pytest.mark.full
+def test_the_function_in_go_lets_in_signed_visitors_alone(tmp_path, verifies):
+    go, keys, port = shutil.which("go"), os.environ["GATEWALL_KEYS"], free_port()
+    if go is None:
+        not_run("the example in Go, because there is no Go (apt-get install golang)")
+    (function,) = [block for block in BLOCKS if "func identified" in block]
+    imports = 'import (\n"net/http"\n"github.com/lestrrat-go/jwx/v3/jwk"\n"github.com/lestrrat-go/jwx/v3/jwt"\n)\n'
+    source = shutil.copytree(GO, tmp_path / "site")
+    printed = re.sub(r'const keysURL = ".*"', f'const keysURL = "{keys}"', function)
+    (source / "printed.go").write_text(f"package main\n{imports}{printed}", "utf-8")
+    command = [go, "build", "-mod=readonly", "-o", "site", "."]
+    made = subprocess.run(command, cwd=source, capture_output=True, text=True, timeout=600, check=False)
+    assert made.returncode == 0, made.stderr
+
+    with running([str(source / "site"), f"127.0.0.1:{port}"], log=tmp_path / "log", env=dict(os.environ)) as process:
+        wait_until(lambda: is_listening(port) or process.poll() is not None, what="the site")
+
+        def status(token):
+            return httpx.get(f"http://127.0.0.1:{port}/", headers={"X-Gatewall-Identity": token}).status_code
+
+        assert status(a_token()) == 200
+        assert {name: status(token) for name, token in WRONG.items()} == dict.fromkeys(WRONG, 403)
