@@ -16,6 +16,8 @@ ROOT_PAGES["README.md"] = "about.md"
 """Pages of the repository's root, and their paths in the site; ``README.md`` there is docs/README.md."""
 BOOSTS = {
     **dict.fromkeys(("how-to/", "providers/", "tutorial.md", "troubleshooting.md", "upgrade.md"), 3.0),
+    "reference/reasons.md": 0.5,
+    **dict.fromkeys(("contributing/", "webhooks.md", "operator.md"), 2.0),
     **dict.fromkeys(("backup.md", "install.md", "geo.md", "configuration.md", "CONTRIBUTING.md"), 2.0),
     **dict.fromkeys(("adr/", "CHANGELOG.md"), 0.1),
 }

@@ -134,11 +134,8 @@ PARTS = {
     "the commands": ("reference/commands.md", "<!-- commands -->\n", r"(?:(?!<!-- /commands).*\n)*", commands),
     "the reasons": (
         "reference/reasons.md",
-        (
-            "| Reason | Status | What it means | What the visitor reads | What to do where no exemption is offered |\n"
-            "|---|---|---|---|---|\n"
-        ),
-        r"(?:\| `[\w-]+` \| .*\n)*",
+        "<!-- reasons -->\n",
+        r"(?:(?!<!-- /reasons).*\n)*",
         reasons,
     ),
     **{

@@ -163,12 +163,18 @@ def adrs() -> str:
 
 
 def reasons() -> str:
-    """Return a row for each reason: what it means, what a refused visitor reads, what an operator can do."""
+    """Return a section for each reason: what it means, what a refused visitor reads, what an operator can do."""
     return "".join(
-        f"| `{reason.value}` | {reason.effect.status} | {_cell(reason.words)} | {_cell(reason.visitor_words)} | "
-        f"{_cell(reason.advice)} |\n"
+        f"## `{reason.value}`\n\nStatus {reason.effect.status}. {_sentence(reason.words)}\n\n"
+        + (f"* The visitor reads: {_sentence(reason.visitor_words)}\n" if reason.visitor_words else "")
+        + (f"* If no exemption is offered: {_sentence(reason.advice)}\n" if reason.advice else "")
+        + ("\n" if reason.visitor_words or reason.advice else "")
         for reason in Reason
     )
+
+
+def _sentence(text: str) -> str:
+    return f"{_cell(text).rstrip('.')}."
 
 
 def commands() -> str:

@@ -50,6 +50,12 @@ TASKS = {
     "who would be locked out": "how-to/plan-a-change",
     "policy git pipeline": "how-to/policy-in-git",
     "verify identity django": "signed-identity",
+    "why did Bob get a 403?": "troubleshooting",
+    "share a folder with a guest for an evening": "how-to/grants",
+    "how do I add a field to the log": "contributing/log-field",
+    "host-not-in-scope": "reference/reasons",
+    "session lifetime": "visitors",
+    "slack notification": "webhooks",
 }
 """What a reader types, and the page that they look for."""
 

@@ -12,6 +12,8 @@ TOPICS: Mapping[str, str] = {
     "who-can-enter": "operator.md#who-can-enter",
     "first-site": "how-to/first-site.md",
     "access-requests": "operator.md#access-requests",
+    "backup": "backup.md",
+    "hosts": "how-to/many-hosts.md",
     "import": "operator.md#list-import",
     "blast-radius": "operator.md#blast-radius",
     "history": "operator.md#policy-history",
