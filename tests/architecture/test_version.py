@@ -1,4 +1,4 @@
-"""There is one version: of the package, of its metadata, and of the Helm chart; the changelog has a page about it."""
+"""There is one version: of the package, its metadata and the Helm chart; the changelog has its release on one page."""
 
 import re
 import tomllib
@@ -19,4 +19,12 @@ def test_every_file_that_names_the_version_names_the_same():
     ]
 
     assert {project["version"], chart["version"], chart["appVersion"], *images} == {__version__}
-    assert f"\n## What is in {__version__}\n" in (BASE / "CHANGELOG.md").read_text()
+    assert re.search(
+        rf"^## \[{re.escape(__version__)}\] - 20\d\d-\d\d-\d\d$", (BASE / "CHANGELOG.md").read_text(), re.MULTILINE
+    )
+
+
+def test_a_release_is_told_on_one_page():
+    releases = (BASE / "CHANGELOG.md").read_text().split("\n## [")[1:]
+
+    assert [text.partition("]")[0] for text in releases if len(text.splitlines()) > 90] == []

@@ -25,7 +25,7 @@ FOLLOWED = (
     *("README.md", "CONTRIBUTING.md", "docs/README.md", "docs/tutorial.md", "docs/first-change.md", "docs/upgrade.md"),
     *("docs/how-to/", "docs/providers/", "docs/contributing/", "docs/backup.md", "docs/geo.md"),
 )
-SHORT = [page for page in PAGES if page.parent.name != "adr" and page.name not in {"SECURITY.md", "CHANGELOG.md"}]
+SHORT = [page for page in PAGES if page.parent.name != "adr" and page.name != "SECURITY.md"]
 """Pages but the decisions, which are not edited."""
 RIDDLES = (Path(__file__).parent / "riddles.txt").read_text().splitlines()
 """Sentences that had to be read twice; of pages and of the program."""
