@@ -1,6 +1,9 @@
 """Programs with pages: a browser signs in, follows their links and fills in their forms."""
 
 import json
+from contextlib import suppress
+
+from playwright.sync_api import Error
 
 from tests.corpora.programs.explore import explore, settle, sign_in
 from tests.corpora.programs.session import PASSWORD, USER, Session, segment
@@ -83,7 +86,7 @@ def datasette(session: Session) -> None:
     command = session.python("datasette", "datasette")
     session.serve(lambda port: [command, "serve", "library.db", "-h", "127.0.0.1", "-p", str(port)])
     content, page = session.content, session.page
-    for number in range(30):
+    for number in range(60):
         query = f"title__contains={segment(content.title())}&year__gt={1900 + number}&_sort_desc=year&_facet=author"
         page.goto(f"{session.at}/library/books?{query}")
         session.send(
@@ -121,14 +124,77 @@ def changedetection(session: Session) -> None:
     explore(session, "/", requests=200, seconds=90, avoid=("checknow", "clear"))
 
 
+_LIBRARY = """
+import sqlite3, sys, uuid
+sys.path.insert(0, sys.argv[1])
+from sqlalchemy import create_engine
+from sqlalchemy.orm import Session
+from cps import db
+engine = create_engine("sqlite:///library/metadata.db").execution_options(schema_translate_map={"calibre": None})
+db.Base.metadata.create_all(engine)
+with Session(engine) as session:
+    session.add(db.Library_Id(uuid=str(uuid.uuid4())))
+    session.commit()
+with sqlite3.connect("app.db") as settings:
+    changes = "config_calibre_dir = ?, config_port = ?, config_uploading = 1"
+    settings.execute(f"update settings set {changes}", sys.argv[2:])
+"""
+"""Create an empty library, which the program leaves to Calibre, from its own models; allow uploads."""
+
+
 def calibre_web(session: Session) -> None:
-    """Shelves, searches and settings of a library of books."""
+    """Uploads, descriptions, searches, shelves and settings of a library of books, and its catalog for readers (OPDS)."""
+    library, app = session.folder / "library", str(session.folder / "app.db")
+    library.mkdir()
     command = session.python("calibreweb", "cps")
-    session.serve(
-        lambda port: [command, "-p", str(session.folder / "app.db"), "-i", "127.0.0.1"], CALIBRE_PORT="{port}"
-    )
-    sign_in(session, "/login", "admin", "admin123")
+    session.run(command, "-p", app, "-s", f"admin:{PASSWORD}")
+    package = next((session.programs / "py" / "calibreweb" / "lib").glob("*/site-packages/calibreweb"))
+
+    def started(port: int) -> list[str]:
+        session.run(session.python("calibreweb"), "-c", _LIBRARY, str(package), str(library), str(port))
+        return [command, "-p", app, "-i", "127.0.0.1"]
+
+    session.serve(started)
+    page, content = session.page, session.content
+    sign_in(session, "/login", "admin", PASSWORD)
+    page.wait_for_url(lambda url: "/login" not in url, timeout=200_000, wait_until="commit")
+    for number in range(24):
+        with suppress(Error):  # its script may lead elsewhere meanwhile
+            _add_book(session, number)
+    login = ("admin", PASSWORD)
+    for _ in range(12):
+        title = content.title()
+        session.send("GET", f"/opds/search/{segment(title)}", auth=login)
+        session.send("GET", "/opds/search", params={"query": content.person()}, auth=login)
+        page.goto(f"{session.at}/search?query={segment(title)}")
+    for path in ("", "/osd", "/books/letter/00", "/new", "/hot", "/author/letter/00", "/category", "/shelfindex"):
+        session.send("GET", f"/opds{path}", params={"offset": 0}, auth=login)
     explore(session, "/", requests=250, seconds=90)
+
+
+def _add_book(session: Session, number: int) -> None:
+    """Upload a book, describe it, and put it on a shelf of its own."""
+    page, content = session.page, session.content
+    name = content.file_name().rpartition(".")[0].replace("/", " ") or "book"
+    book = session.folder / f"{name} {number}.txt"
+    book.write_text(content.markdown())
+    page.goto(session.at)
+    page.set_input_files("#btn-upload", book)
+    settle(page)
+    page.goto(f"{session.at}/admin/book/{number + 1}")
+    if not page.locator("#title").count():
+        return
+    page.fill("#title", content.title())
+    page.fill("#authors", content.person())
+    page.evaluate(
+        "text => { window.tinymce?.remove(); document.querySelector('#comments').value = text }", content.page()
+    )
+    page.evaluate("document.querySelector('#book_edit_frm').requestSubmit()")
+    settle(page, 2_000)
+    page.goto(f"{session.at}/shelf/create")
+    page.fill("[name=title]", content.title())
+    page.press("[name=title]", "Enter")
+    settle(page, 2_000)
 
 
 def wagtail(session: Session) -> None:
@@ -166,10 +232,12 @@ def label_studio(session: Session) -> None:
     options = ["--no-browser", "--data-dir", str(session.folder / "data"), "--username", email, "--password", PASSWORD]
     start = [command, "start", "--internal-host", "127.0.0.1", *options]
     session.serve(lambda port: [*start, "-p", str(port)], ready="/health", COLLECT_ANALYTICS="0")
-    sign_in(session, "/user/login/", email)
-    cookies = {each["name"]: each["value"] for each in session.page.context.cookies()}
-    session.http.cookies.update(cookies)
-    login = {"X-CSRFToken": cookies.get("csrftoken", ""), "Referer": session.at}
+    session.send("GET", "/user/login/")
+    login = {"X-CSRFToken": session.http.cookies["csrftoken"], "Referer": session.at}
+    session.send("POST", "/user/login/", data={"email": email, "password": PASSWORD}, headers=login)
+    login["X-CSRFToken"] = session.http.cookies["csrftoken"]
+    cookies = [{"name": each.name, "value": str(each.value), "url": session.at} for each in session.http.cookies]
+    session.page.context.add_cookies(cookies)
     for _ in range(20):
         _label(session, login)
     explore(session, "/projects/", requests=200, seconds=80)
@@ -179,11 +247,11 @@ def _label(session: Session, login: dict[str, str]) -> None:
     content = session.content
     project = {"title": content.title()[:50], "description": content.comment(), "label_config": _LABELS}
     made = session.send("POST", "/api/projects", json={**project, "expert_instruction": content.page()}, headers=login)
-    number = made.json().get("id", 1)
+    number = made.json()["id"]
     tasks = [{"data": {"text": content.comment()}} for _ in range(4)]
     session.send("POST", f"/api/projects/{number}/import", json=tasks, headers=login)
     result = [{"from_name": "kind", "to_name": "text", "type": "choices", "value": {"choices": ["Good"]}}]
     listed = session.send("GET", "/api/tasks", params={"project": number, "page_size": 5}, headers=login).json()
-    for task in listed.get("tasks", [])[:2] if isinstance(listed, dict) else []:
+    for task in listed["tasks"][:2]:
         annotation = {"result": result, "lead_time": 3.2}
         session.send("POST", f"/api/tasks/{task['id']}/annotations/", json=annotation, headers=login)

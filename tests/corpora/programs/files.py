@@ -196,7 +196,7 @@ def mercurial(session: Session) -> None:
     (session.folder / "served" / ".hg" / "hgrc").write_text("[web]\nallow_push = *\npush_ssl = no\n")
     session.serve(lambda port: [hg, "serve", "-R", "served", "-a", "127.0.0.1", "-p", str(port)])
     session.run(hg, "clone", session.at, "work")
-    for number, (name, text) in enumerate(_texts(session)[:25]):
+    for number, (name, text) in enumerate(_texts(session)[:45]):
         (session.folder / "work" / name).write_text(text)
         session.run(hg, "-R", "work", "commit", "-A", "-u", user, "-m", session.content.comment())
         if number % 4 == 1:
@@ -204,6 +204,6 @@ def mercurial(session: Session) -> None:
         session.run(hg, "-R", "work", "push", "-B", ".", "--new-branch", session.at)
         session.run(hg, "-R", "work", "incoming", session.at)
     session.run(hg, "clone", "--pull", session.at, "again")
-    for title in (session.content.title() for _ in range(12)):
+    for title in (session.content.title() for _ in range(30)):
         session.page.goto(f"{session.at}/log?rev={segment(title)}")
-    explore(session, "/", requests=90, seconds=60)
+    explore(session, "/", requests=160, seconds=90)

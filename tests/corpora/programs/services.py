@@ -129,7 +129,7 @@ def synapse(session: Session) -> None:
         room = {"name": content.title(), "topic": content.sentence(), "preset": "private_chat", "visibility": "private"}
         made = session.send("POST", f"{_CLIENT}/createRoom", json=room, headers=login)
         rooms.append(f"{_CLIENT}/rooms/{segment(made.json()['room_id'])}")
-    for number in range(50):
+    for number in range(70):
         _chat(session, rooms[number % 4], number, login)
     shown = {
         "room": {"timeline": {"limit": 20}, "state": {"lazy_load_members": True}},
@@ -138,6 +138,22 @@ def synapse(session: Session) -> None:
     session.send("GET", f"{_CLIENT}/sync", params={"filter": json.dumps(shown), "timeout": 0}, headers=login)
     for path in rooms:
         session.send("GET", f"{path}/messages", params={"dir": "b", "limit": 50}, headers=login)
+        session.send("GET", f"{path}/members", params={"not_membership": "leave"}, headers=login)
+        session.send("PUT", f"{path}/state/m.room.topic", json={"topic": content.sentence()}, headers=login)
+        session.send("GET", f"{path}/state/m.room.topic/", headers=login)
+        session.send("GET", f"{path}/aliases", headers=login)
+    for _ in range(12):
+        alias = segment(f"#{content.title().replace(':', ' ')}:cloud.example")
+        session.send("GET", f"{_CLIENT}/directory/room/{alias}", headers=login)
+    for path in (
+        "/versions",
+        "/v3/capabilities",
+        "/v3/pushrules/",
+        "/v3/devices",
+        "/v3/voip/turnServer",
+        "/v3/account/whoami",
+    ):
+        session.send("GET", f"/_matrix/client{path}", headers=login)
 
 
 def _start_synapse(session: Session) -> None:
@@ -158,7 +174,12 @@ def _chat(session: Session, room: str, number: int, login: dict[str, str]) -> No
     content = session.content
     message = {"msgtype": "m.text", "body": content.comment(), "format": "org.matrix.custom.html"}
     message["formatted_body"] = content.page()
-    session.send("PUT", f"{room}/send/m.room.message/m{number}", json=message, headers=login)
+    sent = session.send("PUT", f"{room}/send/m.room.message/m{number}", json=message, headers=login).json()["event_id"]
+    if number % 3 == 0:
+        related = {"rel_type": "m.annotation", "event_id": sent, "key": content.one_of("👍", "❤️", "it's ok")}
+        session.send("PUT", f"{room}/send/m.reaction/r{number}", json={"m.relates_to": related}, headers=login)
+        session.send("GET", f"{room}/context/{segment(sent)}", params={"limit": 10}, headers=login)
+        session.send("POST", f"{room}/read_markers", json={"m.fully_read": sent, "m.read": sent}, headers=login)
     typing = {"typing": True, "timeout": 30_000}
     session.send("PUT", f"{room}/typing/@{USER}:cloud.example", json=typing, headers=login)
     if number % 5 == 0:

@@ -24,7 +24,7 @@ from tests.corpora.record.tap import PATIENCE, Tape
 from tests.support.processes import running
 
 USER, PASSWORD = "alice", "correct-Horse-2026"
-STARTS_WITHIN = 400
+STARTS_WITHIN = 900
 
 
 @dataclass

@@ -32,6 +32,8 @@ class Reply:
     kind: str = "application/json"
     body: bytes = b"{}"
     headers: dict[str, str] = field(default_factory=dict)
+    cookies: tuple[str, ...] = ()
+    """Values of ``Set-Cookie``, of which a response may have several."""
 
 
 Answer = Callable[[str, str, bytes], Reply]
@@ -105,6 +107,8 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in reply.headers.items():
             if name.lower() not in _OF_THE_CONNECTION:
                 self.send_header(name, value)
+        for cookie in reply.cookies:
+            self.send_header("Set-Cookie", cookie)
         if "content-type" not in {name.lower() for name in reply.headers}:
             self.send_header("Content-Type", reply.kind)
         self.send_header("Content-Length", str(len(reply.body)))
@@ -140,7 +144,9 @@ class _Handler(BaseHTTPRequestHandler):
             connection.putheader("Content-Length", str(len(body)))
             connection.endheaders(body)
             response = connection.getresponse()
-            return Reply(response.status, "", response.read(), dict(response.getheaders()))
+            headers = {name: value for name, value in response.getheaders() if name.lower() != "set-cookie"}
+            cookies = tuple(response.msg.get_all("Set-Cookie") or ())
+            return Reply(response.status, "", response.read(), headers, cookies)
         finally:
             connection.close()
 
