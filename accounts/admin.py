@@ -172,7 +172,7 @@ class UserAdmin(LinksAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return (*super().get_readonly_fields(request, obj), "claimed_groups")
 
-    @admin.display(description="groups by claims")
+    @admin.display(description=_("groups by claims"))
     def claimed_groups(self, user: User) -> str:
         found = identity_providers.claimed_groups(user.pk)
         return (
@@ -180,7 +180,7 @@ class UserAdmin(LinksAdmin):
             or "-"
         )
 
-    @admin.display(boolean=True)
+    @admin.display(boolean=True, description=_("second factor"))
     def second_factor(self, user: User) -> bool:
         return bool(getattr(user, "has_passkey", False) or getattr(user, "has_app", False))
 

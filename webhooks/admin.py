@@ -69,7 +69,7 @@ class WebhookAdmin(_NoSealedLookups, ShownOnceAdmin):
         field = lookup.partition("__")[0]
         return _shown_to(request, field) == field and super().lookup_allowed(lookup, value, request)
 
-    @admin.display(description="URL")
+    @admin.display(description=_("URL"))
     def host(self, webhook: Webhook) -> str:
         return url_without_path(webhook.url)
 
@@ -148,7 +148,7 @@ class DeliveryAdmin(_NoSealedLookups, ReadOnlyAdmin):
     readonly_fields = fields
     actions = ("send_again",)
 
-    @admin.display(description="type")
+    @admin.display(description=_("type"))
     def type(self, delivery: Delivery) -> str:
         return delivery.notice.type
 
@@ -156,7 +156,7 @@ class DeliveryAdmin(_NoSealedLookups, ReadOnlyAdmin):
     def message_id(self, delivery: Delivery) -> str:
         return delivery.notice.message_id
 
-    @admin.display(description="body")
+    @admin.display(description=_("body"))
     def body(self, delivery: Delivery) -> str:
         return delivery.notice.body
 

@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from accounts.identity_providers import services, validators
 from accounts.provider_models import IdentityProvider
@@ -115,7 +116,7 @@ class IdentityProviderAdmin(ServiceAdmin):
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         return "sealed" not in lookup and super().lookup_allowed(lookup, value, request)
 
-    @admin.display(boolean=True, description="has a client secret")
+    @admin.display(boolean=True, description=_("has a client secret"))
     def has_client_secret(self, provider: IdentityProvider) -> bool:
         return provider.has_client_secret
 

@@ -3,6 +3,8 @@
 Fields are declared in plain English, which the API keeps. Pages show the same words through the console's catalogue.
 """
 
+from typing import Any
+
 from django.apps import apps
 from django.db import models
 from django.utils.translation import gettext_lazy
@@ -17,6 +19,8 @@ def translate_fields() -> None:
     for model in apps.get_models():
         if model.__module__.startswith("django."):
             continue
+        names = model._meta  # noqa: SLF001 - Django's documented API
+        names.verbose_name, names.verbose_name_plural = map(_lazily, (names.verbose_name, names.verbose_name_plural))
         for field in (*model._meta.fields, *model._meta.many_to_many):  # noqa: SLF001 - Django's documented API
             if model is SystemSettings and field.name in WORDS:
                 field.verbose_name = WORDS[field.name].label  # type: ignore[assignment]  # lazy texts, which the stubs know by another name
@@ -28,6 +32,11 @@ def translate_fields() -> None:
                 field.choices = [(value, gettext_lazy(str(label))) for value, label in field.flatchoices]
 
 
+def _lazily(text: Any) -> Any:
+    """Return the text in the reader's language; one that is so already stays as it is."""
+    return gettext_lazy(text) if isinstance(text, str) else text
+
+
 def texts() -> list[str]:
     """Return the labels, help texts and choices of the models and forms that have pages, for the catalogue."""
     from django.contrib import admin  # noqa: PLC0415 - loads every admin module
@@ -36,8 +45,11 @@ def texts() -> list[str]:
     found: list[models.Field[object, object]] = []
     words: list[str] = []
     for model in filter(admin.site.is_registered, apps.get_models()):
-        found += [*model._meta.fields, *model._meta.many_to_many]  # noqa: SLF001 - Django's documented API
-        for name, field in getattr(admin.site.get_model_admin(model).form, "declared_fields", {}).items():
+        page = admin.site.get_model_admin(model)
+        for each in (model, *(inline.model for inline in page.inlines)):
+            found += [*each._meta.fields, *each._meta.many_to_many]  # noqa: SLF001 - Django's documented API
+        words += [str(model._meta.verbose_name), str(model._meta.verbose_name_plural)]  # noqa: SLF001 - the same
+        for name, field in getattr(page.form, "declared_fields", {}).items():
             words += [str(field.label or label_of(name)), str(field.help_text)]
     own = [each for each in found if each.model is not SystemSettings]
     labels = [str(each.verbose_name) for each in own]
