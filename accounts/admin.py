@@ -103,6 +103,7 @@ class LiveSessions(admin.TabularInline):  # type: ignore[type-arg]  # not generi
     verbose_name_plural = _("live sessions")
     fields = readonly_fields = ("issued_at", "expires_at", "client_ip", "user_agent", "amr")
     ordering = ("-issued_at",)
+    template = "admin/accounts/user/live_sessions.html"
     extra = max_num = 0
     can_delete = False
 
@@ -133,7 +134,6 @@ class UserAdmin(LinksAdmin):
     list_filter = ("is_admin", "is_auditor", "is_active", "all_domains", "groups")
     search_fields = ("username", "email", "remark")
     ordering = ("id",)
-    filter_horizontal = ("authorized_domains", "groups")
     readonly_fields = ("second_factor", "last_login_at", "created_at", "created_by")
     inlines = (LiveSessions,)
     fields = (

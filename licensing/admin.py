@@ -75,7 +75,6 @@ class LicenseAdmin(UsedRowsAdmin, MachineCredentialAdmin):
     )
     list_filter = ("is_active", "all_domains")
     search_fields = ("name", "prefix", "remark")
-    filter_horizontal = ("authorized_domains",)
     readonly_fields = _RECORD
     fields = ("name", "is_active", "expires_at", "all_domains", "authorized_domains", "remark", *readonly_fields)
 
@@ -131,7 +130,6 @@ class AppTokenAdmin(UsedRowsAdmin, UserTokenAdmin):
         *("name", "user", "prefix", "all_domains", "uses", "last_used", "expires_at", "created_at", "created_by"),
     )
     list_filter = ("all_domains",)
-    filter_horizontal = ("authorized_domains",)
     fields = (
         *("user", "name", "expires_at", "never_expires", "all_domains", "authorized_domains", "path_prefixes"),
         *_RECORD,

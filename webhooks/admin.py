@@ -25,7 +25,7 @@ class WebhookForm(FreshForm):
     kinds = forms.MultipleChoiceField(
         choices=[(kind.value, kind.value) for kind in EventKind],
         required=False,
-        widget=forms.CheckboxSelectMultiple,
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "pick"}),
         help_text="Kinds of events to send; empty means all.",
     )
 

@@ -38,7 +38,7 @@ class ApiTokenForm(FreshForm):
 
     scopes = forms.MultipleChoiceField(
         choices=_SCOPES,
-        widget=forms.CheckboxSelectMultiple,
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "pick"}),
         help_text="What programs may do with the token. Choose the fewest that the program needs.",
     )
     networks = NetworksField(

@@ -4,8 +4,10 @@ import re
 
 _ACRONYMS = re.compile(r"\b(?:api|cpu|waf|ip|id|url|asns|amr)\b")
 _OTHERS = {"asns": "AS numbers"}
+_WHOLE = {"at": "time", "last_at": "last time"}
 
 
 def label_of(name: str) -> str:
     """Return the label of a field, with acronyms as people write them."""
+    name = _WHOLE.get(name.replace(" ", "_"), name)
     return _ACRONYMS.sub(lambda found: _OTHERS.get(found[0], found[0].upper()), name.replace("_", " "))

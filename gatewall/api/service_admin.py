@@ -146,6 +146,11 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
         models.DateTimeField: {"form_class": MomentField},
     }
 
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
+        """Return boxes to tick, which need no script and no modifier key."""
+        options.setdefault("widget", forms.CheckboxSelectMultiple(attrs={"class": "pick"}))
+        return super().formfield_for_manytomany(db_field, request, **options)
+
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         """Reject filters by secret columns, whose results would reveal them character by character."""
         return _NEVER_SHOWN.isdisjoint(lookup.split("__")) and super().lookup_allowed(lookup, value, request)

@@ -77,7 +77,7 @@ class DomainForm(ForcedForm):
         choices=[(name, name) for name in KNOWN_HEADERS],
         required=False,
         initial=DEFAULT_HEADERS,
-        widget=forms.CheckboxSelectMultiple,
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "pick"}),
         help_text="The request headers in which the site gets the user, e-mail address and groups of a visitor.",
     )
 

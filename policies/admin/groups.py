@@ -25,7 +25,6 @@ class GroupAdmin(PolicyAdmin):
     list_filter = ("all_domains",)
     search_fields = ("name", "description")
     ordering = ("name",)
-    filter_horizontal = ("authorized_domains",)
     readonly_fields = ("members", *_RECORD)
     fields = ("name", "description", "all_domains", "authorized_domains", *readonly_fields)
 

@@ -10,7 +10,7 @@ const show = (time) => {
 };
 
 export const localize = (root) => {
-    for (const cell of root.querySelectorAll("#result_list td, .readonly, #change-history th")) {
+    for (const cell of root.querySelectorAll("#result_list td, #result_list tbody th a, .readonly, #change-history th")) {
         const found = cell.childElementCount ? null : PLAIN.exec(cell.textContent);
         if (!found) continue;
         const time = document.createElement("time");
