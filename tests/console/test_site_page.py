@@ -108,6 +108,12 @@ def test_hosts_lead_to_the_page_of_their_domain(pages, domain):
     assert f"/domains/{domain.pk}/" in pages.get("/policies/authorizeddomain/").content.decode()
 
 
+def test_a_row_of_the_log_leads_to_its_site(pages, domain, log):
+    log(a_record(host="office.example", at=timezone.now().timestamp() - 60))
+
+    assert "/wall/admin/site/?host=office.example" in pages.get("/log/").content.decode()
+
+
 def test_names_of_visitors_are_escaped(pages, domain, log):
     log(a_record(host="office.example", at=timezone.now().timestamp() - 60, path="/<script>alert(1)</script>"))
 
