@@ -3,6 +3,7 @@
 Fields are declared in plain English, which the API keeps. Pages show the same words through the console's catalogue.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.apps import apps
@@ -20,7 +21,8 @@ def translate_fields() -> None:
         if model.__module__.startswith("django."):
             continue
         names = model._meta  # noqa: SLF001 - Django's documented API
-        names.verbose_name, names.verbose_name_plural = map(_lazily, (names.verbose_name, names.verbose_name_plural))
+        if isinstance(names.verbose_name, str):  # else it is translated, like its plural
+            names.verbose_name, names.verbose_name_plural = _translated(names.verbose_name, names.verbose_name_plural)
         for field in (*model._meta.fields, *model._meta.many_to_many):  # noqa: SLF001 - Django's documented API
             if model is SystemSettings and field.name in WORDS:
                 field.verbose_name = WORDS[field.name].label  # type: ignore[assignment]  # lazy texts, which the stubs know by another name
@@ -32,9 +34,10 @@ def translate_fields() -> None:
                 field.choices = [(value, gettext_lazy(str(label))) for value, label in field.flatchoices]
 
 
-def _lazily(text: Any) -> Any:
-    """Return the text in the reader's language; one that is so already stays as it is."""
-    return gettext_lazy(text) if isinstance(text, str) else text
+def _translated(*texts: Any) -> Iterator[Any]:
+    """Yield each text in the reader's language. The plural that Django makes of a name is not."""
+    for text in texts:
+        yield gettext_lazy(str(text))
 
 
 def texts() -> list[str]:

@@ -119,7 +119,7 @@ def test_a_document_may_be_a_file(pages, office):
     [
         ({"document": ""}, 400, "Paste a document, or choose a file."),
         ({"document": CLOSED, "window": "5"}, 400, "valid choice"),
-        ({"document": WIDE}, 409, "addresses; send force"),
+        ({"document": WIDE}, 409, "addresses"),
         ({"document": WIDE, "force": "on"}, 302, ""),
     ],
 )
