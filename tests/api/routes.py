@@ -116,7 +116,7 @@ PAGES = {
     *("account-identity-link", "account-identity-unlink", "provider-start", "provider-callback"),
     *("provider-sign-out", "provider-logout"),
     *("password-forgot", "password-new", "accept-invitation", "password-new-passkey-begin"),
-    *("accept-invitation-passkey", "accept-invitation-passkey-begin", "ask", "share"),
+    *("accept-invitation-passkey", "accept-invitation-passkey-begin", "ask", "share", "logo", "theme"),
 }
 """Pages for visitors: tests/integration/test_account_page.py, test_step_up.py, test_administration_page.py and the
 tests of providers there say who may use them."""
