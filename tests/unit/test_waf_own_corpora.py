@@ -106,6 +106,7 @@ def test_recorded_programs_are_many_and_say_what_was_recorded(programs):
     by_program = Counter(item["category"] for item in programs)
 
     assert len(by_program) >= 30
+    assert min(by_program.values()) >= 100
     assert len(programs) >= 3_000
     assert sum(bool(item["body"]) for item in programs) > 0.4 * len(programs)
     assert all(item["meta"]["version"] and item["meta"]["recorded"] for item in programs)

@@ -58,7 +58,7 @@ def _bytes_decoded(data: bytes, *, is_valid: bool) -> tuple[str, bool]:
         return _one_by_one(first, parts).decode("latin-1"), False
     rest = b"%" + parts.pop()
     found = None
-    if is_long and not (is_tried or _begins_malformed(rest)):
+    if is_long and not (is_tried or _begins_malformed(rest) or b"%u" in data[_LONG : _LONG + _FIRST]):
         found = _decoded_as_quoted_printable(rest)
     if found is None:
         found = escape_decode(_as_escapes(rest), "ignore")[0]
