@@ -1,11 +1,15 @@
 """The account page asks visitors with a second factor for it, also where they have just entered their password."""
 
+import json
+
 import pytest
 
 from licensing.models import GitToken
-from tests.support.proxies import PASSWORD, a_token
+from tests.api.passkeys import ORIGIN, register
+from tests.support.authenticator import Authenticator
+from tests.support.proxies import PASSWORD, Api, a_token
 from tests.support.second_factor import App, an_app, secret_of
-from tests.support.visitor import Visitor, secret
+from tests.support.visitor import Visitor, field, secret, words
 
 pytestmark = pytest.mark.django_db
 
@@ -49,3 +53,22 @@ def test_a_code_that_begins_a_set_up_is_not_asked_for_again(remembered, bob):
 
     assert answer.headers["Location"] == "/wall/account?done=app"
     assert bob.totp_devices.filter(confirmed_at__isnull=False).count() == 2
+
+
+def test_a_passkey_is_confirmed_once_and_leads_back_to_the_account(bob, settings):
+    settings.GATEWALL_PUBLIC_URL = ORIGIN
+    visitor, key = Visitor("wall.example.com"), Authenticator(ORIGIN)
+    assert register(Api(a_token(bob)), bob, key).status_code == 201
+    visitor.token = a_token(bob, audiences=["gate"])
+    page = visitor.get("/account")
+    assert "confirm first that it is you with your passkey" in words(page)
+    assert 'action="/wall/step-up/passkey"' in page.text
+    assert visitor.send("/account/passkeys/begin", password=PASSWORD).status_code == 403
+
+    asked = visitor.send("/step-up/passkey/begin").json()["public_key"]
+    done = visitor.send("/step-up/passkey", credential=json.dumps(key.get(asked)), rd=f"{ORIGIN}/wall/account")
+
+    assert (done.status_code, done.headers["Location"]) == (303, f"{ORIGIN}/wall/account")
+    assert field(page, "rd") == f"{ORIGIN}/wall/account"
+    assert "confirm first" not in words(visitor.get("/account"))
+    assert visitor.send("/account/passkeys/begin").status_code == 200
