@@ -210,7 +210,8 @@ class TotpDevice(models.Model):
     last_used_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:
-        verbose_name = "authenticator app"
+        verbose_name = _("authenticator app")
+        verbose_name_plural = _("authenticator apps")
         ordering = ["id"]
 
     def __str__(self) -> str:

@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from gatewall.engine.snapshot import Segment
 from gatewall.kernel.changes import Recorded, Resource, api_fields
@@ -31,6 +32,8 @@ class Grant(Record):
     segments = (Segment.GRANTS,)
 
     class Meta:
+        verbose_name = _("grant")
+        verbose_name_plural = _("grants")
         ordering = ["id"]
 
     def __str__(self) -> str:

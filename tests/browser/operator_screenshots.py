@@ -1,4 +1,4 @@
-"""`python -m tests.browser.operator_screenshots` makes docs/screenshots/operator-*: the pages of operators."""
+"""`python -m tests.browser.operator_screenshots [NAME ...]` pictures operator pages in docs/screenshots/operator-*."""
 
 import sys
 import tempfile
@@ -8,17 +8,40 @@ from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
-from tests.browser.installation import find_chromium, installation, launch
+from tests.browser.installation import Wall, find_chromium, installation, launch
 from tests.browser.operators import enter, fill_log
 from tests.browser.screenshots import FOLDER, keep
 from tests.support.processes import wait_until
 
 PAGES = {
     "dashboard": "/dashboard/",
-    "log": "/log/?outcome=deny&exclude_country_code=DE&page_size=8",
+    "log": "/log/?outcome=deny&exclude_country_code=DE",
+    "log-row": "/log/",
     "ban": "/log/ban/?network=203.0.113.44",
+    "search": "/search/?q=gate",
+    "site": "/site/?host=office.gate.test",
+    "domains": "/policies/authorizeddomain/",
+    "access-rule": "/policies/accessrule/add/",
+    "who-can-enter": "/who-can-enter/?host=office.gate.test&path=/&method=GET",
+    "first-site": "/first-site/",
+    "users": "/accounts/user/",
+    "access-requests": "/access-requests/",
+    "waf-rule": "/policies/wafrule/add/",
+    "blocklist": "/policies/blocklistentry/",
+    "history": "/history/",
+    "plans": "/plan/",
+    "backtests": "/backtest/",
+    "explain": "/explain/",
+    "settings": "/gatewall/systemsettings/1/change/",
+    "hosts": "/hosts/",
+    "doctor-form": "/doctor/",
 }
-_LOOKS: dict[str, tuple[Any, int]] = {"": ("light", 1200), "-dark": ("dark", 1200), "-narrow": ("dark", 320)}
+LOOKS: dict[str, dict[str, Any]] = {
+    "": {"viewport": {"width": 1200, "height": 900}},
+    "-dark": {"viewport": {"width": 1200, "height": 900}, "color_scheme": "dark"},
+    "-phone": {"viewport": {"width": 390, "height": 844}},
+    "-zh": {"viewport": {"width": 1200, "height": 900}, "locale": "zh-CN"},
+}
 
 
 def _is_busy(page: Page) -> bool:
@@ -26,8 +49,18 @@ def _is_busy(page: Page) -> bool:
     return page.locator(".counted li").count() > 8
 
 
+def _make_rows(wall: Wall) -> None:
+    """Make rows of several kinds, so that no list is empty."""
+    wall.call("/groups", name="family")
+    wall.call("/access-rules", name="API", access="public", paths=[{"match": "prefix", "value": "/api"}])
+    for network in ("203.0.113.44", "198.51.100.0/24"):
+        wall.call("/ip-black-list", ip=network, remark="scanner")
+    for _ in range(3):
+        wall.a_user()
+
+
 def main() -> None:
-    """Write each page in the light, in the dark, and narrow."""
+    """Write a window of each page in the light, in the dark, on a phone, and in Chinese."""
     executable = find_chromium()
     if executable is None:
         sys.exit("there is no chromium (apt install chromium)")
@@ -35,13 +68,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright, installation(Path(home)) as wall:
         browser = launch(playwright, executable)
         fill_log(wall.home)
-        for suffix, (scheme, width) in _LOOKS.items():
-            page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 600})
+        _make_rows(wall)
+        for suffix, look in LOOKS.items():
+            page = browser.new_page(**look)
             enter(wall, page, "/dashboard/")
             wait_until(partial(_is_busy, page), 300, "a busy log")
-            for name, path in PAGES.items():
-                page.goto(wall.page(f"/admin{path}"))
-                keep(page, f"operator-{name}{suffix}")
+            for name in sys.argv[1:] or PAGES:
+                page.goto(wall.page(f"/admin{PAGES[name]}"))
+                if name == "log-row":
+                    page.locator(".entry .toggle").nth(2).check()
+                    page.locator(".entry .menu summary").nth(5).click()
+                keep(page, f"operator-{name}{suffix}", whole=False)
         browser.close()
 
 
