@@ -8,8 +8,8 @@ const QUERY = 2 // the kind of message of the theme that has a query
 
 function withoutLittleWords(message) {
   if (message?.type !== QUERY || typeof message.data !== "string" || message.data.includes('"')) return message
-  const words = message.data.replace(/(\w)-(?=\w)/g, "$1 ").split(/\s+/)
-  const kept = words.filter((word) => !LEFT_OUT.has(word.toLowerCase().replace(/[?!.,]+$/, "")))
+  const words = message.data.replace(/(\w)-(?=\w)/g, "$1 ").replace(/[?!.,]+(?=\s|$)/g, "").split(/\s+/)
+  const kept = words.filter((word) => !LEFT_OUT.has(word.toLowerCase()))
   return { ...message, data: (kept.length ? kept : words).join(" ") }
 }
 

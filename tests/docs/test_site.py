@@ -51,7 +51,7 @@ TASKS = {
     "policy git pipeline": "how-to/policy-in-git",
     "verify identity django": "signed-identity",
     "why did Bob get a 403?": "troubleshooting",
-    "share a folder with a guest for an evening": "how-to/grants",
+    "share a folder with a guest for an evening": "how-to/share-for-an-evening",
     "how do I add a field to the log": "contributing/log-field",
     "host-not-in-scope": "reference/reasons",
     "session lifetime": "visitors",
