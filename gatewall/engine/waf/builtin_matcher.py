@@ -196,11 +196,10 @@ class BuiltinMatcher:
                 continue
             left = [value for value in values if not scope.spares(rule, value[0], value[1])]
             if len(left) < len(values):
-                now = self._found_of(scanner, numbers, left, placed, scope)
+                now, placed = self._found_of(scanner, numbers, left, placed, scope)  # noqa: PLW2901 - fewer
                 found += now
-                for each in now:
-                    del placed[each.position]
-            found += self._in_regions(scanner, numbers, left, placed, scope)
+            if placed:
+                found += self._in_regions(scanner, numbers, left, placed, scope)
         return found
 
     def _in_regions(
@@ -213,7 +212,7 @@ class BuiltinMatcher:
         found: list[Placed] = []
         for region, group in by_region.items() if len(by_region) > 1 else ():
             if any(region in each.targets for each in waiting.values()):
-                now = self._found_of(scanner, numbers, group, waiting, scope)
+                now, _ = self._found_of(scanner, numbers, group, waiting, scope)
                 found += now
                 for each in now:
                     del waiting[each.position]
@@ -221,15 +220,18 @@ class BuiltinMatcher:
 
     def _found_of(
         self, scanner: Scanner, numbers: Sequence[int], values: list[Value], waiting: dict[int, Placed], scope: Scope
-    ) -> list[Placed]:
-        """Return those of the rules of which a scan finds the first match in a value that they target."""
+    ) -> tuple[list[Placed], dict[int, Placed]]:
+        """Return the rules whose first match is in a value that they target, and those where it is in another."""
         ends = ends_of(values)
-        return [
-            placed
-            for number, end in scanner.scan("\n".join([text for _, _, text in values]).encode("latin-1"))
-            for placed in self._by_number.get(numbers[number], ())
-            if placed.position in waiting and is_hit(placed, values[bisect_left(ends, end)], scope)
-        ]
+        found, elsewhere = [], {}
+        for number, end in scanner.scan("\n".join([text for _, _, text in values]).encode("latin-1")):
+            for placed in self._by_number.get(numbers[number], ()):
+                if placed.position in waiting:
+                    if is_hit(placed, values[bisect_left(ends, end)], scope):
+                        found.append(placed)
+                    else:
+                        elsewhere[placed.position] = placed
+        return found, elsewhere
 
     def refused_at_once(self, request: AccessRequest, scope: Scope, threshold: int) -> list[Placed]:
         """Return rules that match the beginning of a long URI if they suffice to refuse, else none.

@@ -1,7 +1,6 @@
 """Where a rule applies: domain, path prefix and exclusions. No I/O."""
 
 from collections.abc import Callable
-from itertools import repeat
 
 from gatewall.engine.access_rules.paths import trimmed
 from gatewall.engine.access_rules.rules import PathMatch
@@ -59,8 +58,8 @@ class Scope:
         self._request = request
         self._domain = domain
         self.hits: dict[int, tuple[Region, Name | None]] = {}
-        self._spared: dict[tuple[int, PartName | None], tuple[bool, tuple[Exclusion, ...]]] = {}
-        """By identity of a rule's exclusions, which are kept alive, and by part."""
+        self._spared: dict[int, tuple[set[PartName | None], tuple[Exclusion, ...]]] = {}
+        """By identity of a rule's exclusions, which are kept alive: the parts that they spare, None for every part."""
         self._at: dict[Callable[[str], bool], bool] = {}
 
     def covers(self, rule: WafRule) -> bool:
@@ -70,18 +69,16 @@ class Scope:
 
     def spares(self, rule: WafRule, region: Region, name: Name | None) -> bool:
         """True if an exclusion of the rule applies to the value of this name in this region."""
-        exclusions, part = rule.exclusions, part_of(region, name)
-        key = (id(exclusions), part)
-        found = self._spared.get(key)
+        exclusions = rule.exclusions
+        found = self._spared.get(id(exclusions))
         if found is None:
-            found = self._spared[key] = (any(map(self._applies, exclusions, repeat(part))), exclusions)
-        return found[0]
+            parts = {each.part for each in exclusions if self._applies(each)}
+            found = self._spared[id(exclusions)] = (parts, exclusions)
+        return bool(found[0]) and (None in found[0] or part_of(region, name) in found[0])
 
-    def _applies(self, exclusion: Exclusion, part: PartName | None) -> bool:
-        named = exclusion.compiled[0]
+    def _applies(self, exclusion: Exclusion) -> bool:
         return (
-            (named is None or named == part)
-            and (exclusion.domain is None or self._is_at(exclusion.domain))
+            (exclusion.domain is None or self._is_at(exclusion.domain))
             and is_live(exclusion.expires_at, self._request.at)
             and self.is_surely_at(exclusion)
         )
