@@ -25,6 +25,7 @@ def test_every_page_has_a_title_and_the_anchors_of_its_headings(documents):
         assert page.title, name
         assert sorted(ids) == sorted(anchors(DOCS / name) - {slug(page.title)}), name
         assert not OF_THE_FRAME & set(ids), name
+        assert "<th></th>" not in page.html, name
         assert not re.search(r"<script|<style|\sstyle=|\son[a-z]+=", re.sub(r">[^<]*<", "><", page.html)), name
 
 

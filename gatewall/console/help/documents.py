@@ -109,6 +109,7 @@ class Documents:
             for child in token.children or ():
                 self._lead(child, PurePosixPath(name).parent)
         html = markdown.renderer.render(tokens, markdown.options, {})
+        html = html.replace("<th></th>", "<td></td>")  # a header without words is none to a screen reader
         html = html.replace("<table>", '<div class="wide" tabindex="0"><table>').replace("</table>", "</table></div>")
         return Document(_MARKUP.sub(r"\1", title.removeprefix("# ")), html.replace("<pre>", '<pre tabindex="0">'))
 
