@@ -16,8 +16,8 @@ from accounts import selectors
 from accounts.models import User
 from accounts.visitor import Visitor
 from gatewall.engine.addresses import parse_address
+from gatewall.engine.devices import name_of
 from gatewall.kernel.detectors import network_of
-from gatewall.kernel.devices import name_of
 
 COOKIE_NAME = "gatewall.browser"
 _LIFE = timedelta(days=400)  # the most that browsers keep a cookie for

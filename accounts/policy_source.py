@@ -6,7 +6,7 @@ from datetime import datetime
 from accounts import selectors
 from accounts.models import User
 from gatewall.engine.segments import USERS_A_SHARD, shard_of_user
-from gatewall.engine.snapshot import UserState
+from gatewall.engine.users import UserState
 
 
 def user_shards() -> list[str]:

@@ -184,6 +184,14 @@ class ShareLinkFilters(ListFilters):
     expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
 
 
+class DevicePassFilters(ListFilters):
+    """Filters of the device passes of a user."""
+
+    domain = text("domain__name", max_length=255, parse=canonical_domain)
+    program = text("program", max_length=60)
+    expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
+
+
 class WafRuleFilters(ListFilters):
     """Filters of the WAF rules."""
 

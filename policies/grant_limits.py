@@ -1,4 +1,4 @@
-"""How many grants and share links there may be, and for how long. No I/O but the clock."""
+"""How many grants, share links and device passes there may be, and for how long. No I/O but the clock."""
 
 from datetime import datetime, timedelta
 
@@ -8,14 +8,17 @@ from django.utils.translation import gettext_lazy as _
 
 MAX_GRANTS = 1_000
 MAX_SHARE_LINKS = 1_000
+MAX_DEVICE_PASSES = 1_000
+MAX_DEVICE_PASSES_OF_A_USER = 20
+MAX_HOURS_OF_A_PASS = 24
 MAX_DAYS = 30
 
 
-def require_valid_end(expires_at: datetime) -> None:
-    """Raise ValidationError unless a grant that ends then has yet to end, and does so within 30 days."""
+def require_valid_end(expires_at: datetime, *, most: timedelta = timedelta(days=MAX_DAYS)) -> None:
+    """Raise ValidationError unless what ends then has yet to end, and does so in time, by default within 30 days."""
     now = timezone.now()
     if expires_at <= now:
         raise ValidationError({"expires_at": ValidationError(_("a moment that is yet to come"), "invalid")})
-    if expires_at > now + timedelta(days=MAX_DAYS):
-        words = _("at most %(days)s days ahead")
-        raise ValidationError({"expires_at": ValidationError(words, "invalid", {"days": MAX_DAYS})})
+    if expires_at > now + most:
+        words = _("at most %(days)s days ahead") if most.days > 1 else _("at most 24 hours ahead")
+        raise ValidationError({"expires_at": ValidationError(words, "invalid", {"days": most.days})})

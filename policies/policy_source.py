@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 
 from gatewall.engine.access_rules.rules import AccessRule, PathMatch, PathPattern
 from gatewall.engine.addresses import IPAddress, NetworkTable, canonical_text, networks_of, parse_network
+from gatewall.engine.device_passes import DevicePass
 from gatewall.engine.grants import Grant
 from gatewall.engine.groups import GroupState
 from gatewall.engine.hosts import Access, Domain
@@ -21,6 +22,7 @@ from policies.access_conditions import WEEKDAYS, minute_of
 from policies.exclusions import engine_exclusion
 from policies.models import MANUAL, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, Group, ShareLink
 from policies.models import AccessRule as AccessRuleRow
+from policies.models import DevicePass as DevicePassRow
 from policies.models import Grant as GrantRow
 from policies.models import WafRule as WafRuleRow
 
@@ -173,6 +175,16 @@ def share_links() -> tuple[ShareLinkState, ...]:
     )
 
 
+def device_passes() -> tuple[DevicePass, ...]:
+    """Return the device passes."""
+    columns = ("id", "user_id", "domain__name", "address", "program", "expires_at")
+    rows = DevicePassRow.objects.order_by("id").values_list(*columns)
+    return tuple(
+        DevicePass(id_, user_id, domain, address, program, seconds(expires_at))
+        for id_, user_id, domain, address, program, expires_at in rows
+    )
+
+
 SEGMENTS: Mapping[str, Callable[[], Iterable[Any]]] = {
     Segment.DOMAINS: domains,
     Segment.ALLOWED_NETWORKS: allowed_networks,
@@ -182,5 +194,6 @@ SEGMENTS: Mapping[str, Callable[[], Iterable[Any]]] = {
     Segment.ACCESS_RULES: access_rules,
     Segment.GRANTS: grants,
     Segment.SHARE_LINKS: share_links,
+    Segment.DEVICE_PASSES: device_passes,
 }
 """The rows of each segment as engine values; for the blocklist see ``blocked_networks``."""

@@ -10,8 +10,8 @@ from gatewall.policy.resources import CREATE_OR_UPDATE, PolicyResource, Write
 from policies import selectors, serializers, services
 from policies.access_rules import services as access_rules
 from policies.access_rules.serializers import AccessRuleInput
+from policies.grants import device_passes, share_links
 from policies.grants import services as grants
-from policies.grants import share_links
 from policies.grants.serializers import GrantInput, ShareLinkChange
 from policies.groups import services as groups
 from policies.groups.serializers import GroupInput
@@ -21,6 +21,7 @@ from policies.models import (
     AllowlistEntry,
     AuthorizedDomain,
     BlocklistEntry,
+    DevicePass,
     Expectation,
     GeoBlockRule,
     Grant,
@@ -116,6 +117,13 @@ SHARE_LINKS = PolicyResource(
     draft=ShareLinkChange,
     note="",
 )
+DEVICE_PASSES = PolicyResource(
+    model=DevicePass,
+    title=_("device pass"),
+    subject=SubjectKind.DEVICE.value,
+    delete=device_passes.delete_device_pass,
+    note="",
+)
 SUBSCRIPTIONS = PolicyResource(
     model=ListSubscription,
     title=_("list subscription"),
@@ -126,5 +134,5 @@ SUBSCRIPTIONS = PolicyResource(
 EXPECTATIONS = PolicyResource(model=Expectation, title=_("expectation"))  # written with the policy document alone
 RESOURCES = (
     *(WAF_RULES, BLOCKLIST, ALLOWLIST, COUNTRIES, DOMAINS, ACCESS_RULES, GRANTS, SHARE_LINKS, GROUPS),
-    *(SUBSCRIPTIONS, EXPECTATIONS),
+    *(DEVICE_PASSES, SUBSCRIPTIONS, EXPECTATIONS),
 )

@@ -213,7 +213,7 @@ def remove_domain(domain: AuthorizedDomain, *, actor: str, caller: Caller | None
         scopes = Scopes([domain])
         builtin = domain.waf_rules.filter(builtin_key__isnull=False)
         changes = [rows.write(rule, domain=None, enabled=False) for rule in builtin]
-        given = [*domain.grants.all(), *domain.share_links.all()]
+        given = [*domain.grants.all(), *domain.share_links.all(), *domain.device_passes.all()]
         gone = [*domain.allowlist_entries.all(), *domain.waf_rules.all(), *given, domain]
         changes += [rows.deletion(row) for row in gone]
         changes += remove_from_rules("domains", domain)

@@ -6,10 +6,12 @@ from rest_framework.routers import SimpleRouter
 from policies import views
 from policies.app_profiles import profile_views
 from policies.bans import unban_view
+from policies.grants.views import DevicePasses
 
 router = SimpleRouter(trailing_slash=False)
 for view in views.RESOURCES:
     router.register(view.resource.name.value, view, basename=view.resource.name.value)
+router.register(r"users/(?P<user_id>[0-9]{1,18})/device-passes", DevicePasses, basename="device-passes")
 
 urlpatterns = [
     path("app-profiles", profile_views.AppProfiles.as_view(), name="app-profiles"),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from audit.counting.summaries import Summary
 from audit.spool.records import AccessRecord, storable
-from gatewall.kernel.devices import program_of
+from gatewall.engine.devices import program_of
 
 MINUTE, TEN_MINUTES, HOUR, DAY = 60, 600, 3_600, 86_400
 KEYS = {MINUTE: 100, TEN_MINUTES: 100, HOUR: 200, DAY: 500}
@@ -27,7 +27,7 @@ OPEN_ENDED = frozenset({"client", "denied-client", "host", "path", "would-host",
 KINDS = EXACT | OPEN_ENDED
 WOULD_REFUSE = "waf"
 """The only key of the kind ``would-refuse``."""
-_MACHINES = frozenset({"git-token", "app-token", "license", "guest"})
+_MACHINES = frozenset({"git-token", "app-token", "license", "guest", "device"})
 MAX_PATH = 255
 """Paths are truncated to this many characters."""
 _EXACT_BELOW_US = 100

@@ -22,7 +22,14 @@ _OF_RESOURCE = {
     Resource.USERS: EventKind.USER_CHANGED,
 }
 _TOKENS = frozenset(
-    {Resource.LICENSES, Resource.GIT_TOKENS, Resource.APP_TOKENS, Resource.API_TOKENS, Resource.SHARE_LINKS}
+    {
+        Resource.LICENSES,
+        Resource.GIT_TOKENS,
+        Resource.APP_TOKENS,
+        Resource.API_TOKENS,
+        Resource.SHARE_LINKS,
+        Resource.DEVICE_PASSES,
+    }
 )
 _OF_TOKEN = {Action.CREATED: EventKind.TOKEN_ISSUED, Action.DELETED: EventKind.TOKEN_REVOKED}
 

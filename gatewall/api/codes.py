@@ -19,8 +19,8 @@ CODES = {
 """Default code of each status."""
 
 REFUSAL_CODES = frozenset({
-    "admin-exists", "admin-required", "already-decided", "backtest-not-finished", "backtest-saved", "backtest-stale",
-    "builtin-rule",
+    "address-shared", "admin-exists", "admin-required", "already-decided", "backtest-not-finished", "backtest-saved",
+    "backtest-stale", "builtin-rule",
     "cannot-restore", "code-entry-locked", "code-required", "cross-site", "doctor-busy", "document-refused",
     "domain-removed",
     "duplicate", "expectation-failed", "grant-overruled", "group-in-use", "group-removed", "identity-refused",
@@ -34,7 +34,7 @@ REFUSAL_CODES = frozenset({
     "target-refused", "too-busy", "too-large-to-revert", "too-many-access-rules",
     "too-many-access-requests",
     "too-many-api-tokens", "too-many-app-tokens", "too-many-attempts", "too-many-backtests",
-    "too-many-git-tokens", "too-many-grants", "too-many-groups", "too-many-share-links",
+    "too-many-git-tokens", "too-many-device-passes", "too-many-grants", "too-many-groups", "too-many-share-links",
     "too-many-identity-providers", "too-many-passkeys", "too-many-waf-rules", "too-many-webhooks", "totp-enabled",
     "too-many-totp-devices", "user-disabled",
     "totp-not-set-up", "user-removed", "webhook-disabled", "would-lock-you-out",

@@ -21,9 +21,9 @@ from gatewall.engine.snapshot import (
     LicenseState,
     PolicySnapshot,
     ShareLinkState,
-    UserState,
 )
 from gatewall.engine.token_scope import TokenScope
+from gatewall.engine.users import UserState
 
 MEMO_SIZE = 4096
 

@@ -123,10 +123,11 @@ def _asked_by(access: AccessOutcome) -> DecidedBy | None:
 def _has_second_factor(subject: Subject, facts: Facts) -> bool:
     """Return whether the user proved one. A machine has none: its scope must name the domain.
 
-    So does a share link, which is not for the paths that an access rule protects more than the domain.
+    So does a share link, which is not for the paths that an access rule protects more than the domain. A device pass
+    proves too little.
     """
     if subject.kind is SubjectKind.USER:
         return not SECOND_FACTORS.isdisjoint(subject.amr)
-    if subject.kind is SubjectKind.GUEST and facts.access.rule:
+    if subject.kind is SubjectKind.DEVICE or (subject.kind is SubjectKind.GUEST and facts.access.rule):
         return False
     return subject.is_made_for(facts.domain_name)

@@ -146,7 +146,7 @@ class Facts:
 
     @lazy
     def subject(self) -> Subject | None:
-        """The subject of the first valid credential, or None."""
+        """The subject of the first valid credential, else the device of a pass, or None."""
         for credential in self.request.credentials:
             if credential.header and not self._may_hold_token(credential.header):
                 continue
@@ -154,7 +154,7 @@ class Facts:
             if subject is not None:
                 has_link = self.request.credentials[-1].kind is CredentialKind.GUEST_COOKIE  # those are the last
                 return self._or_guest(subject) if has_link else subject
-        return None
+        return self._device() if self.policy.device_passes.has_any else None
 
     @lazy
     def grant(self) -> Grant | None:
@@ -179,6 +179,13 @@ class Facts:
                 if guest is not None and guest.may_enter(domain):
                     return guest
         return subject
+
+    def _device(self) -> Subject | None:
+        """Return the device of the first pass for the program whose user may still enter."""
+        domain, policy = self.domain_name, self.policy
+        passes = policy.device_passes.of(self.request, domain) if domain is not None else ()
+        found = (each.subject(policy.users.get(each.user_id), policy.groups) for each in passes)
+        return next(filter(None, found), None)
 
     def _may_hold_token(self, header: str) -> bool:
         """True if an access rule of the host names this header for app tokens."""

@@ -122,6 +122,7 @@ class Reason(StrEnum):
     APP_TOKEN_VALID = "app-token-valid", Effect.ALLOW, "An app token was valid."
     LICENSE_VALID = "license-valid", Effect.ALLOW, "A license was valid."
     GRANT_VALID = "grant-valid", Effect.ALLOW, "A grant let the user in for a while."
+    DEVICE_PASS_VALID = "device-pass-valid", Effect.ALLOW, "A user let this program in at this address for a while."
     SHARE_LINK_VALID = "share-link-valid", Effect.ALLOW, "A guest came by a share link."
     CANNOT_DECIDE = (
         "cannot-decide",
@@ -168,9 +169,10 @@ class SubjectKind(StrEnum):
     APP_TOKEN = "app-token"
     LICENSE = "license"
     GUEST = "guest"
+    DEVICE = "device"
 
 
-NAMELESS = (SubjectKind.LICENSE, SubjectKind.GUEST)
+NAMELESS = (SubjectKind.LICENSE, SubjectKind.GUEST, SubjectKind.DEVICE)
 """Kinds that sites get no name of: an operator could name a row after a user."""
 
 
@@ -178,7 +180,7 @@ NAMELESS = (SubjectKind.LICENSE, SubjectKind.GUEST)
 class Subject:
     """The authenticated subject, and the registered domains it may access.
 
-    ``id`` is that of the user, token, license or share link; ``user_id``, ``name``, ``email`` and the groups are the
+    ``id`` is that of the user, or of what proved the subject; ``user_id``, ``name``, ``email`` and the groups are the
     user's, empty for a license or guest. ``domains`` are those that a scope lists, of the user or of a group; a scope
     of all domains lists none. ``groups`` are names, sorted. ``limits``: what an app token may use of its user's scope,
     and a guest at all.

@@ -70,6 +70,7 @@ NAMES_DOMAINS = (
     Segment.ACCESS_RULES,
     Segment.GRANTS,
     Segment.SHARE_LINKS,
+    Segment.DEVICE_PASSES,
     Segment.USERS,
     Segment.APP_TOKENS,
     Segment.LICENSES,

@@ -5,10 +5,12 @@ from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
 from gatewall.engine.access_rules.table import AccessRuleTable
+from gatewall.engine.device_passes import DevicePassTable
 from gatewall.engine.grants import GrantTable
 from gatewall.engine.groups import GroupTable
 from gatewall.engine.hosts import DomainTable
 from gatewall.engine.lists import IPLists
+from gatewall.engine.users import UserState
 from gatewall.engine.waf.matcher import RuleSet
 
 
@@ -24,6 +26,7 @@ class Segment(StrEnum):
     ACCESS_RULES = "access-rules"
     GRANTS = "grants"
     SHARE_LINKS = "share-links"
+    DEVICE_PASSES = "device-passes"
     USERS = "users"
     GIT_TOKENS = "git-tokens"
     APP_TOKENS = "app-tokens"
@@ -97,21 +100,6 @@ class PolicySettings:
     stale_policy: StalePolicy = StalePolicy.STATIC
     stale_policy_seconds: int = 60
     signed_identity: SignedIdentity = SignedIdentity.OFF
-
-
-@dataclass(frozen=True, slots=True)
-class UserState:
-    """A user's current state, for validating sessions and the user's tokens; ``groups`` are ids."""
-
-    id: int
-    username: str
-    email: str
-    is_admin: bool
-    is_active: bool
-    session_version: int
-    all_domains: bool
-    domains: frozenset[str]
-    groups: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +193,7 @@ class PolicySnapshot:
     access_rules: AccessRuleTable
     grants: GrantTable
     share_links: Mapping[str, ShareLinkState]
+    device_passes: DevicePassTable
     users: Mapping[int, UserState]
     git_tokens: Mapping[str, GitTokenState]
     app_tokens: Mapping[str, AppTokenState]

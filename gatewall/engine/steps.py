@@ -126,11 +126,11 @@ def client_is_over_rate(facts: Facts) -> Verdict | None:
 
 
 def credential_is_missing(facts: Facts) -> Verdict | None:
-    """No credential was sent.
+    """No credential was sent, and no device pass is for the program.
 
     Separate from the next step, because a client without a credential has done nothing wrong.
     """
-    if not facts.request.credentials:
+    if not facts.request.credentials and not (facts.policy.device_passes.has_any and facts.subject):
         return Verdict(Effect.CHALLENGE, Reason.CREDENTIAL_MISSING)
     return None
 
@@ -166,6 +166,7 @@ _VALID = {
     SubjectKind.APP_TOKEN: Reason.APP_TOKEN_VALID,
     SubjectKind.LICENSE: Reason.LICENSE_VALID,
     SubjectKind.GUEST: Reason.SHARE_LINK_VALID,
+    SubjectKind.DEVICE: Reason.DEVICE_PASS_VALID,
 }
 
 
@@ -228,7 +229,7 @@ STEPS: tuple[Step, ...] = (
         ("access", "domain"),
         (Reason.HOST_PUBLIC, Reason.PATH_PUBLIC),
     ),
-    Step(credential_is_missing, "No credential was sent", (), (Reason.CREDENTIAL_MISSING,)),
+    Step(credential_is_missing, "No credential was sent", ("subject",), (Reason.CREDENTIAL_MISSING,)),
     Step(credential_is_invalid, "No credential that was sent is valid", ("subject",), (Reason.CREDENTIAL_INVALID,)),
     Step(
         host_is_not_in_scope,

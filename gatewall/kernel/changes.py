@@ -31,6 +31,7 @@ class Resource(StrEnum):
     USERS = "users"
     GIT_TOKENS = "users/git-tokens"
     APP_TOKENS = "users/app-tokens"
+    DEVICE_PASSES = "users/device-passes"
     API_TOKENS = "api-tokens"
     SETTINGS = "system/settings"
     SUBSCRIPTIONS = "list-subscriptions"

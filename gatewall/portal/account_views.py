@@ -16,7 +16,7 @@ from accounts.remembered_devices import services as remembered_devices
 from accounts.sign_in import passkey_browser, reauthentication, second_factor
 from accounts.token_removal import kinds_to_revoke
 from accounts.totp_devices import services as totp_devices
-from gatewall.kernel.devices import name_of
+from gatewall.engine.devices import name_of
 from gatewall.kernel.refusals import Gone
 from gatewall.portal import pages, passkey_views, probe_cookies, token_lists
 from gatewall.portal.pages import Caller, OwnForm, see_other

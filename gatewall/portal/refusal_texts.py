@@ -8,6 +8,11 @@ from gatewall.api.translation import translated
 from gatewall.kernel.refusals import Refusal, TooMany
 
 _KNOWN = {
+    "address-shared": gettext_lazy(
+        "Other people are behind your address, or it is shared by customers of a carrier. A pass would let them in as "
+        "well, so there is none."
+    ),
+    "too-many-device-passes": gettext_lazy("There are as many passes as there may be. Take one back first."),
     "admin-exists": gettext_lazy("There is an administrator already."),
     "code-entry-locked": gettext_lazy(
         "Too many wrong codes. Use one of your recovery codes, or ask an administrator to unlock code entry."

@@ -60,6 +60,7 @@ class ChangeReach:
         )
         self._subjects_differ = subjects_differ(before, after)
         self._grants_differ = before.grants != after.grants
+        self._passes_differ = before.device_passes != after.device_passes
         self._lists_differ = before.lists is not after.lists
         self._has_waf = bool(rules.ids) and before.settings.waf_mode is not EnforcementMode.OFF
         self._site = lru_cache(_KEPT)(self._site_of)
@@ -80,6 +81,8 @@ class ChangeReach:
         if site.has_rates and not self._rates(record.policy_revision):
             return True
         if self._subjects_differ and not self._subject_is_same(record):
+            return True
+        if self._passes_differ and (record.subject or {}).get("kind", SubjectKind.DEVICE) == SubjectKind.DEVICE:
             return True
         if self._grants_differ and not self._grants_are_same(record):
             return True

@@ -77,7 +77,7 @@ class Comparison:
         self._rules = ChangedRules(before.waf, after.waf.rules)
         self._same_access: dict[str | None, bool] = {}
         self._subjects_differ = subjects_differ(before, after)
-        self._grants_differ = before.grants != after.grants
+        self._grants_differ = before.grants != after.grants or before.device_passes != after.device_passes
         self.reach = ChangeReach(
             before,
             after,

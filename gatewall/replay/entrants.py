@@ -14,7 +14,8 @@ from gatewall.engine.hosts import Access
 from gatewall.engine.lists import IPLists
 from gatewall.engine.model import AccessRequest, Credential, CredentialKind, DecidedBy, Effect, Reason, Subject
 from gatewall.engine.ports import Ports
-from gatewall.engine.snapshot import EnforcementMode, PolicySnapshot, UserState
+from gatewall.engine.snapshot import EnforcementMode, PolicySnapshot
+from gatewall.engine.users import UserState
 
 MAX_LISTED = 200
 _NO_MEMBER = -1

@@ -14,6 +14,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from gatewall.engine.access_rules.rules import AccessRule, PathPattern
 from gatewall.engine.access_rules.table import AccessRuleTable
 from gatewall.engine.addresses import IPNetwork, NetworkTable, parse_network
+from gatewall.engine.device_passes import DevicePass, DevicePassTable
 from gatewall.engine.grants import Grant, GrantTable
 from gatewall.engine.groups import GroupState, GroupTable
 from gatewall.engine.hosts import Domain, DomainTable
@@ -26,8 +27,8 @@ from gatewall.engine.snapshot import (
     PolicySettings,
     Segment,
     ShareLinkState,
-    UserState,
 )
+from gatewall.engine.users import UserState
 from gatewall.engine.waf.exclusions import Exclusion
 from gatewall.engine.waf.rules import WafRule
 
@@ -166,6 +167,7 @@ KINDS: Mapping[str, Kind] = {
     Segment.ACCESS_RULES: _objects(AccessRule, "access_rules", AccessRuleTable),
     Segment.GRANTS: _lists(Grant, "grants", GrantTable),
     Segment.SHARE_LINKS: _lists(ShareLinkState, "share_links", _by_digest),
+    Segment.DEVICE_PASSES: _lists(DevicePass, "device_passes", DevicePassTable),
     Segment.USERS: _lists(UserState, "users", key="id"),
     Segment.GIT_TOKENS: _lists(GitTokenState, "git_tokens", key="digest"),
     Segment.APP_TOKENS: _lists(AppTokenState, "app_tokens", key="digest"),

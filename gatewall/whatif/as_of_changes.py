@@ -41,6 +41,7 @@ class EverythingBefore(Past):
         Resource.APP_TOKENS,
         Resource.LICENSES,
         Resource.SHARE_LINKS,
+        Resource.DEVICE_PASSES,
         Resource.SUBSCRIPTIONS,
     }
 

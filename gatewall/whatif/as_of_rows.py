@@ -20,7 +20,15 @@ from gatewall.whatif.as_of_changes import EverythingBefore
 from licensing.models import AppToken, GitToken, License, MachineCredential
 from licensing.services import shard_of
 from policies.history.undo import CannotRestore
-from policies.models import RESTORABLE, AuthorizedDomain, BlocklistEntry, Group, ListSubscription, ShareLink
+from policies.models import (
+    RESTORABLE,
+    AuthorizedDomain,
+    BlocklistEntry,
+    DevicePass,
+    Group,
+    ListSubscription,
+    ShareLink,
+)
 
 _BATCH = 200
 _MOMENTS = frozenset({"expires_at", "created_at"})
@@ -39,6 +47,7 @@ _MODELS = (
     AppToken,
     License,
     ShareLink,
+    DevicePass,
     ListSubscription,
 )
 

@@ -1,4 +1,4 @@
-"""Django admin pages of grants and share links."""
+"""Django admin pages of grants, share links and device passes."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from policies import resources, selectors
 from policies.admin.entries import PolicyAdmin
 from policies.admin.rules import WordsField
 from policies.grants import share_links
-from policies.models import Grant, ShareLink
+from policies.models import DevicePass, Grant, ShareLink
 from policies.models.share_links import reading_methods
 
 _RECORD = ("decision_id", "created_at", "created_by")
@@ -136,3 +136,23 @@ class ShareLinkAdmin(UsedRowsAdmin, PolicyAdmin, ShownOnceAdmin):
         log = f"{reverse('console:log')}?{urlencode({'subject': f'{self.use_kind}:{link.pk}'})}"
         last = f", {use.last_at:%Y-%m-%d %H:%M} UTC {use.last_by}" if use and use.last_at else ""
         return format_html('<a href="{}">{}</a>{}', log, use.count if use else 0, last)
+
+
+@admin.register(DevicePass)
+class DevicePassAdmin(UsedRowsAdmin, PolicyAdmin):
+    """Device passes, which users make for themselves and admins delete."""
+
+    resource = resources.DEVICE_PASSES
+    use_kind = resource.logged_as
+    hits, last_hit = use_columns(use_kind, log_filter="subject")
+    list_display = ("program", "user", "domain", "address", "expires_at", "hits", "last_hit", "created_at")
+    list_filter = ("domain",)
+    list_select_related = ("user", "domain")
+    search_fields = ("program", "address", "user__username", "domain__name")
+    fields = readonly_fields = ("program", "user", "domain", "address", "expires_at", "created_at", "created_by")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False

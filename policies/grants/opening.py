@@ -6,9 +6,9 @@ from datetime import datetime
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, count_event, record_event
 from gatewall.credentials.machine import SHARE_LINK_PREFIX, digest_of, is_well_formed
+from gatewall.engine.devices import program_of
 from gatewall.engine.hosts import DomainTable, Host
 from gatewall.engine.messages import gettext_noop as _
-from gatewall.kernel.devices import program_of
 from gatewall.kernel.refusals import Conflict
 from gatewall.policy import revisions
 from policies import policy_source, selectors

@@ -6,12 +6,12 @@ from django.contrib.auth import get_user_model
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from audit.figures.used_resources import HitsOutput, LastHitOutput, ProgramOutput
+from audit.figures.used_resources import HitsOutput, LastHitOutput, LastUsedOutput, ProgramOutput
 from gatewall.api.fresh_sign_in import FreshInput
 from gatewall.api.serializers import MomentField, StrictInput, TextField, WholeNumberField
 from policies.access_conditions import validate_path_prefix
 from policies.access_rules.serializers import methods_field
-from policies.models import Grant, ShareLink
+from policies.models import DevicePass, Grant, ShareLink
 from policies.models.share_links import MAX_USES
 from policies.serializers import RegisteredDomainField
 
@@ -97,3 +97,24 @@ class SharedLink(serializers.Serializer[Any]):
     """The link to send, which is returned only to its creator."""
 
     link = serializers.CharField()
+
+
+class DevicePassInput(FreshInput):
+    """Input of a device pass; the address is that of the caller."""
+
+    domain = RegisteredDomainField()
+    program = TextField(max_length=60)
+    expires_at = MomentField()
+
+
+class DevicePassOutput(LastUsedOutput, HitsOutput, serializers.ModelSerializer[DevicePass]):
+    """A device pass."""
+
+    domain = serializers.CharField(source="domain.name")
+
+    class Meta:
+        model = DevicePass
+        fields = (
+            *("id", "created_at", "created_by", "domain", "address", "program", "expires_at"),
+            *("hits", "last_used_at"),
+        )

@@ -14,7 +14,7 @@ from gatewall.policy import revisions
 from policies import rows
 from policies.access_rules.services import UserRemoved
 from policies.grant_limits import MAX_GRANTS, require_valid_end
-from policies.models import AuthorizedDomain, Grant
+from policies.models import AuthorizedDomain, DevicePass, Grant
 
 
 class TooManyGrants(Conflict):
@@ -58,9 +58,13 @@ def delete_grant(grant: Grant, *, actor: str) -> None:
 
 
 def grants_removed_with(user: Any) -> tuple[tuple[str, ...], list[Change | None]]:
-    """Return the segments and changes of the grants that go when this user is deleted, for the service that does."""
-    gone = [rows.deletion(grant) for grant in Grant.objects.filter(user=user).select_related("user", "domain")]
-    return (Grant.segments if gone else ()), gone
+    """Return segments and changes of the grants and device passes that go when this user is deleted."""
+    found: list[Grant | DevicePass] = [
+        *Grant.objects.filter(user=user).select_related("user", "domain"),
+        *DevicePass.objects.filter(user=user).select_related("domain"),
+    ]
+    segments = tuple({segment: None for row in found for segment in row.segments})
+    return segments, [rows.deletion(row) for row in found]
 
 
 def _refuse_contradictions(values: dict[str, Any]) -> None:

@@ -16,6 +16,7 @@ from django.utils import timezone
 from gatewall.credentials.check import session_subject
 from gatewall.engine.access_rules.table import AccessRuleTable
 from gatewall.engine.addresses import IPAddress
+from gatewall.engine.device_passes import DevicePassTable
 from gatewall.engine.evaluate import evaluate
 from gatewall.engine.grants import GrantTable
 from gatewall.engine.groups import GroupTable
@@ -23,7 +24,8 @@ from gatewall.engine.hosts import Authority, DomainTable, Host
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.model import AccessRequest, Credential, CredentialKind, Decision, Effect, Reason, Subject
 from gatewall.engine.ports import Ports
-from gatewall.engine.snapshot import EnforcementMode, PolicySnapshot, UserState
+from gatewall.engine.snapshot import EnforcementMode, PolicySnapshot
+from gatewall.engine.users import UserState
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.kernel.clientip import Caller
 from gatewall.policy import revisions, system_settings
@@ -135,6 +137,7 @@ def _policy_for(caller: Caller, user: Any) -> PolicySnapshot:
         app_tokens={},
         licenses={},
         share_links={},
+        device_passes=DevicePassTable(),
         revoked_sessions=frozenset(),
     )
 

@@ -3,6 +3,7 @@
 from policies.models.access_requests import WAITS, RequestForAccess, RequestState, pending
 from policies.models.access_rules import AccessRule
 from policies.models.countries import GeoBlockRule
+from policies.models.device_passes import DevicePass
 from policies.models.domains import AuthorizedDomain
 from policies.models.expectations import Expectation
 from policies.models.grants import Grant
@@ -21,6 +22,7 @@ __all__ = [
     "AllowlistEntry",
     "AuthorizedDomain",
     "BlocklistEntry",
+    "DevicePass",
     "Expectation",
     "GeoBlockRule",
     "Grant",

@@ -20,7 +20,8 @@ from gatewall.engine.groups import GroupState
 from gatewall.engine.hosts import Access, Authority
 from gatewall.engine.model import AccessRequest, Credential, CredentialKind, Subject
 from gatewall.engine.ports import Ports
-from gatewall.engine.snapshot import GitTokenState, LicenseState, PolicySnapshot, UserState
+from gatewall.engine.snapshot import GitTokenState, LicenseState, PolicySnapshot
+from gatewall.engine.users import UserState
 from tests.access_rules import oracle
 from tests.access_rules import shapes as of_oracle
 from tests.access_rules.windows import WEEKDAYS

@@ -9,7 +9,8 @@ from typing import Any
 from audit.spool.records import AccessRecord
 from gatewall.credentials.machine import GIT_TOKEN_PREFIX, LICENSE_PREFIX, new_token
 from gatewall.engine.ports import Ports
-from gatewall.engine.snapshot import PolicySnapshot, UserState
+from gatewall.engine.snapshot import PolicySnapshot
+from gatewall.engine.users import UserState
 from gatewall.gate.application import AuthApplication
 from gatewall.gate.gate import Gate
 from gatewall.gate.responses import GuardPage

@@ -26,7 +26,7 @@ DOORS = (
     *("admin-login-passkey-begin", "admin-login-passkey-finish", "admin-recover-2fa"),
 )
 PASSKEY, LINKS = ("passkey-begin", "passkey-finish"), ("invitation", "user-password-reset")
-OWN = ("git-tokens", "app-tokens", "passkeys", "remembered-devices", "totp-devices")
+OWN = ("git-tokens", "app-tokens", "device-passes", "passkeys", "remembered-devices", "totp-devices")
 TOTP = ("totp-setup", "totp-confirm", "totp-disable")
 
 WHO = {
@@ -89,7 +89,7 @@ WHO = {
     ("users-detail", "GET"): SELF,
     **{(f"{name}-list", "GET"): SELF for name in (*OWN, "sessions")},
     **{(f"{name}-detail", verb): SELF for name in (*OWN, "sessions") for verb in ("GET", "DELETE")},
-    **{(f"{kind}-tokens-list", "POST"): SELF for kind in ("git", "app")},
+    **{(f"{name}-list", "POST"): SELF for name in ("git-tokens", "app-tokens", "device-passes")},
     **{(f"{name}-detail", "PUT"): SELF for name in ("passkeys", "totp-devices")},
     **{(name, "POST"): SELF for name in PASSKEY},
     **{(name, "POST"): SELF for name in TOTP},
@@ -117,6 +117,7 @@ PAGES = {
     *("provider-sign-out", "provider-logout"),
     *("password-forgot", "password-new", "accept-invitation", "password-new-passkey-begin"),
     *("accept-invitation-passkey", "accept-invitation-passkey-begin", "ask", "share", "logo", "theme"),
+    *("account-devices", "account-device-take-back"),
 }
 """Pages for visitors: tests/integration/test_account_page.py, test_step_up.py, test_administration_page.py and the
 tests of providers there say who may use them."""

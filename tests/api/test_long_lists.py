@@ -52,6 +52,7 @@ SHORT = {
     "/grants": "at most a thousand",
     "/access-requests": "typed by hand",
     "/share-links": "at most a thousand",
+    "/users/{bob}/device-passes": "at most twenty",
     "/authorized-domains": "typed by hand",
     "/groups": "typed by hand",
     "/api-tokens": "made by hand, by admins",

@@ -63,8 +63,8 @@ SCOPES = {
 """The operations that each scope of an API token permits."""
 SESSION_ONLY = {
     *(("session", "GET"), ("logout", "POST"), ("passkey-begin", "POST"), ("passkey-finish", "POST")),
-    *((f"api-tokens-{part}", verb) for part, verb in (("list", "GET"), ("list", "POST"))),
-    *((f"api-tokens-{part}", verb) for part, verb in (("detail", "GET"), ("detail", "DELETE"))),
+    *((f"{name}-list", verb) for name in ("api-tokens", "device-passes") for verb in ("GET", "POST")),
+    *((f"{name}-detail", verb) for name in ("api-tokens", "device-passes") for verb in ("GET", "DELETE")),
 }
 """Operations that no API token permits."""
 

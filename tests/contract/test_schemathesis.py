@@ -31,8 +31,9 @@ from accounts.visitor import Visitor
 from audit.storage.ingest import ship
 from gatewall.api import rate
 from gatewall.policy import system_settings
-from policies.models import Grant, RequestForAccess
+from policies.models import DevicePass, Grant, RequestForAccess
 from tests.api.resources import KINDS, make
+from tests.contract.meanings import MEANT
 from tests.support.records import a_record
 from tests.support.spool_shipping import spooled
 
@@ -76,60 +77,6 @@ HOW = SchemathesisConfig.from_dict(
 )
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT, config=HOW)
 SCHEMA.app = application
-
-MEANT = {
-    "If-Match",
-    "addresses",
-    "argument",
-    "authorized_domain",
-    "authorized_domains",
-    "change",
-    "changes",
-    "client_ip",
-    "code",
-    "confirm_within_seconds",
-    "country",
-    "country_code",
-    "credential",
-    "cursor",
-    "digest",
-    "document",
-    "domain",
-    "email",
-    "end_time",
-    "exclusions",
-    "expires_at",
-    "groups",
-    "guard_message",
-    "headers",
-    "host",
-    "id",
-    "if_revision",
-    "interval",
-    "ip",
-    "network",
-    "networks",
-    "new_password",
-    "password",
-    "path_prefix",
-    "paths",
-    "pattern",
-    "resource",
-    "restore",
-    "revision",
-    "source",
-    "start_time",
-    "time_zone",
-    "token",
-    "uri",
-    "username",
-    "users",
-    "values",
-    "window",
-}
-"""Fields whose value must also make sense, which no schema can say: a network, a host name, a pattern that compiles.
-
-``If-Match`` has a pattern, which schemathesis does not hold header values to."""
 
 HYPOTHESIS = settings(
     database=None,
@@ -198,6 +145,15 @@ def row(wall, admin, bob, monkeypatch, tmp_path):
         "/users/{user_id}/app-tokens/{id}": lambda: admin.post(
             f"{own}/app-tokens", {"name": "calendar", "all_domains": True}
         ).json()["id"],
+        "/users/{user_id}/device-passes/{id}": lambda: (
+            DevicePass.objects.create(
+                user=bob,
+                domain=Grant.objects.get(pk=row("/grants/{id}")).domain,
+                address="203.0.113.7",
+                program="Kodi",
+                expires_at=timezone.now() + timedelta(hours=1),
+            ).pk
+        ),
         "/users/{user_id}/passkeys/{id}": lambda: (
             Passkey.objects.create(
                 user=bob, name="laptop", credential_id="id", public_key="key", user_handle="handle", rp_id="example.com"

@@ -223,6 +223,15 @@ def share_link_delete(site):
     return Change(lambda: site.admin.delete(f"/share-links/{row['id']}"), question, 200, 401)
 
 
+def device_pass_delete(site):
+    """A user lets a program in at the own address, and takes that back."""
+    program = site.new("tv")
+    path = "/users/1/device-passes"
+    row = site.admin.post(path, domain=OFFICE, program=program, expires_at=in_an_hour())
+    question = about(client="127.0.0.1", User_Agent=f"{program}/1")
+    return Change(lambda: site.admin.delete(f"{path}/{row['id']}"), question, 200, 401)
+
+
 def opened(port, link):
     """Open a share link; return the cookie of the browser."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
@@ -278,6 +287,7 @@ REVOCATIONS = [
     git_token_of_disabled,
     app_token_delete,
     share_link_delete,
+    device_pass_delete,
     license_delete,
     license_disabled,
 ]

@@ -20,6 +20,7 @@ from gatewall.credentials.machine import digest_of
 from gatewall.credentials.sessions import SessionVerifier
 from gatewall.engine.access_rules.rules import AccessRule
 from gatewall.engine.addresses import IPAddress, parse_address, parse_network
+from gatewall.engine.device_passes import DevicePass
 from gatewall.engine.grants import Grant
 from gatewall.engine.groups import GroupState
 from gatewall.engine.hosts import Access, Authority, Domain
@@ -46,10 +47,10 @@ from gatewall.engine.snapshot import (
     PolicySnapshot,
     Segment,
     ShareLinkState,
-    UserState,
     Version,
 )
 from gatewall.engine.token_scope import TokenScope
+from gatewall.engine.users import UserState
 from gatewall.engine.waf.rules import WafRule
 from gatewall.gate.subrequest import Subrequest
 from gatewall.kernel.clientip import TrustedProxies
@@ -175,6 +176,7 @@ def a_source(
     access_rules: Iterable[AccessRule] = (),
     grants: Iterable[Grant] = (),
     share_links: Iterable[ShareLinkState] = (),
+    device_passes: Iterable[DevicePass] = (),
     revoked: Iterable[str] = (),
     **parts: Any,
 ) -> dict[str, list[Any]]:
@@ -198,6 +200,7 @@ def a_source(
         Segment.ACCESS_RULES: list(access_rules),
         Segment.GRANTS: list(grants),
         Segment.SHARE_LINKS: list(share_links),
+        Segment.DEVICE_PASSES: list(device_passes),
         Segment.REVOCATIONS: list(revoked),
     }
 

@@ -7,11 +7,11 @@ import pytest
 
 from gatewall.credentials.machine import digest_of
 from gatewall.engine.destinations import path_readings_of
+from gatewall.engine.devices import program_of
 from gatewall.engine.evaluate import evaluate
 from gatewall.engine.model import Credential, CredentialKind, Reason
 from gatewall.gate.credentials import credentials_of, site_credentials, site_headers
 from gatewall.gate.subrequest import auth
-from gatewall.kernel.devices import program_of
 from tests.support.cast import (
     ALICE,
     ALICES_APP_TOKEN,

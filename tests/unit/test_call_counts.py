@@ -13,7 +13,8 @@ import pytest
 from audit.spool.writer import SpoolWriter
 from gatewall.credentials.machine import GIT_TOKEN_PREFIX, new_token
 from gatewall.engine.segments import blocked_networks_of
-from gatewall.engine.snapshot import GitTokenState, LicenseState, UserState, Version
+from gatewall.engine.snapshot import GitTokenState, LicenseState, Version
+from gatewall.engine.users import UserState
 from gatewall.engine.waf.judge import builtin_rules
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow
 from gatewall.gate.application import AuthApplication

@@ -10,6 +10,7 @@ import pytest
 
 from gatewall.engine.access_rules.rules import AccessRule, PathMatch, PathPattern
 from gatewall.engine.addresses import parse_network
+from gatewall.engine.device_passes import DevicePass
 from gatewall.engine.grants import Grant
 from gatewall.engine.groups import GroupState
 from gatewall.engine.hosts import Access, Domain
@@ -88,6 +89,10 @@ ROWS = {
     Segment.SHARE_LINKS: (
         ShareLinkState(1, "ab" * 32, OFFICE, "/photos", frozenset({"GET", "HEAD"}), NOW + DAY),
         ShareLinkState(2, "cd" * 32, OFFICE, None, frozenset(), NOW),
+    ),
+    Segment.DEVICE_PASSES: (
+        DevicePass(1, 3, OFFICE, "203.0.113.7", "Jellyfin", NOW + DAY),
+        DevicePass(2, 4, OFFICE, "2001:db8::1", "Kodi", NOW),
     ),
     Segment.GIT_TOKENS: GIT_TOKENS,
     Segment.APP_TOKENS: APP_TOKENS,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatewall.kernel.devices import name_of
+from gatewall.engine.devices import name_of
 
 
 @pytest.mark.parametrize(

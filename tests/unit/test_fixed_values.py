@@ -19,19 +19,20 @@ WORDS = {
     Access: "authenticated two_factor phishing_resistant public denied",
     model.Effect: "allow challenge deny error",
     model.Action: "block monitor",
-    model.SubjectKind: "user git-token app-token license guest",
+    model.SubjectKind: "user git-token app-token license guest device",
     model.CredentialKind: (
         "session-header session-cookie git-token git-basic app-basic app-bearer app-header license guest-cookie"
     ),
     model.Reason: " ".join(
         [
             *dict.fromkeys(each[1] for each in CASES),
-            "git-token-valid app-token-valid license-valid grant-valid share-link-valid cannot-decide",
+            "git-token-valid app-token-valid license-valid grant-valid device-pass-valid share-link-valid",
+            "cannot-decide",
         ]
     ).replace("host-public", "host-public path-public"),
     segments.Segment: (
         "settings domains allowed-networks blocked-countries waf-rules groups access-rules grants share-links "
-        "users git-tokens app-tokens licenses revocations"
+        "device-passes users git-tokens app-tokens licenses revocations"
     ),
     snapshot.DomainsMode: "any registered",
     snapshot.EnforcementMode: "block monitor off",

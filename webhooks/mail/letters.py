@@ -14,7 +14,7 @@ from django.utils import timezone, translation
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from gatewall.kernel.devices import recognized
+from gatewall.engine.devices import recognized
 from gatewall.policy import system_settings
 from webhooks.models import Mail, MailKind
 

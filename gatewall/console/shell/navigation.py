@@ -93,6 +93,7 @@ SECTIONS = (
             "policies.group",
             "policies.grant",
             "policies.sharelink",
+            "policies.devicepass",
             Page("access-requests", _("Access requests"), ("access-request",)),
             "accounts.identityprovider",
         ),

@@ -36,6 +36,7 @@ class RuleCredential(StrEnum):
     APP_TOKEN = "app-token"
     LICENSE = "license"
     GUEST = "guest"
+    DEVICE = "device"
 
     @classmethod
     def of(cls, kind: SubjectKind) -> "RuleCredential":

@@ -176,6 +176,13 @@ CUTS = (
     _tokens("git tokens stay revoked", Resource.GIT_TOKENS, "licensing_gittoken", "present_gittoken"),
     _tokens("app tokens stay revoked", Resource.APP_TOKENS, "licensing_apptoken", "present_apptoken"),
     _tokens("share links stay revoked", Resource.SHARE_LINKS, "policies_sharelink", "present_sharelink"),
+    Cut(
+        text="device passes have ended",
+        resource=Resource.DEVICE_PASSES,
+        table="policies_devicepass",
+        name="program",
+        where="1 = 1",
+    ),
     _tokens("API tokens stay revoked", Resource.API_TOKENS, "accounts_apitoken", "present_apitoken"),
 )
 _OUTSIDE_OF_SCOPE = (

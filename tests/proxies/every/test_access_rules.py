@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from gatewall.engine.snapshot import UserState
+from gatewall.engine.users import UserState
 from tests.proxies.every import rule_table
 from tests.proxies.every.asking import lines_of, raw
 from tests.proxies.every.kinds import KINDS
