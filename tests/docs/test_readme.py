@@ -8,10 +8,10 @@ from tests.docs.links import BASE, DOCS, targets
 
 PAGES = [BASE / "README.md", BASE / "README.zh-CN.md"]
 PEERS = [
-    "Gatewall, page load | 121 (",
-    "oauth2-proxy, page load | 69 (",
-    "vouch-proxy, page load | 28 (",
-    "coraza, page load | 1173 (",
+    "Gatewall, page load | 190 (",
+    "oauth2-proxy, page load | 117 (",
+    "vouch-proxy, page load | 36 (",
+    "coraza, page load | 2291 (",
 ]
 _BLOCK = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
