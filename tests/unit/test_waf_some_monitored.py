@@ -1,11 +1,15 @@
 """Some rules are enforced and others on monitor: enforced ones see every text to its end, at a bounded cost."""
 
+from dataclasses import replace
+
 import pytest
 
 from bench.waf import browser_requests, some_monitored, worst_requests
+from gatewall.engine.waf.exclusions import Exclusion
 from gatewall.engine.waf.judge import COMPILED_NOW, builtin_rules
 from gatewall.engine.waf.matcher import RuleSet
-from gatewall.engine.waf.rules import THRESHOLD
+from gatewall.engine.waf.rules import THRESHOLD, Target
+from tests.support.cast import a_request
 from tests.unit.body_requests import request
 from tests.unit.test_waf_worst_cases import MOST_TIMES, calls
 
@@ -62,3 +66,16 @@ def test_costly_request_takes_at_most_fifty_times_the_calls_of_an_ordinary_one(n
 def test_default_rules_need_no_scan_of_their_own():
     assert RuleSet(builtin_rules())._builtin._enforced is None
     assert RuleSet(RULES)._builtin._enforced is not None
+
+
+def test_rule_with_an_exclusion_is_found_where_it_targets_behind_a_match_where_it_does_not():
+    rule = next(rule for rule in builtin_rules() if rule.name == "sqli-union-select")
+    attack = "1 union select 1"
+    asked = a_request(
+        uri=f"/?q={attack}".replace(" ", "+"),
+        headers={"referer": f"https://cloud.example/?x={attack}"},
+        cookies={"c": attack},
+    )
+    hits = RuleSet([replace(rule, exclusions=(Exclusion(argument="q"),))]).hits(asked, None)
+
+    assert [(hit.target, hit.name) for hit in hits] == [(Target.COOKIES, "c")]

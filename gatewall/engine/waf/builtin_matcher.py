@@ -147,26 +147,30 @@ class BuiltinMatcher:
 
         It also ends when only those on monitor suffice: then another one for enforced rules alone goes on to the end.
         """
-        text, ends = "\n".join([text for _, _, text in values]).encode("latin-1"), ends_of(values)
-        of_texts: list[Placed] = []
-        is_mixed = self._enforced is not None
-        for some in self._some:
-            so_far, is_stopped = [*found, *of_texts], False
-
-            def is_enough(hit: Hit, some: SomePatterns = some, so_far: list[Placed] = so_far) -> bool:
-                nonlocal is_stopped
-                number, end = hit
-                value = values[bisect_left(ends, end)]
-                rules = self._by_number.get(some.numbers[number], ())
-                so_far.extend([each for each in rules if scope.covers(each.rule) and is_target(each, value, scope)])
-                is_stopped = self._suffices(so_far, stop_at, are_monitored_counted=is_mixed and some is self._in_texts)
-                return is_stopped
-
-            hits = some.scanner.scan_until(text, is_enough)
-            of_texts += self._of_hits(hits, some.scanner, some.numbers, values, scope) if hits else []
-            if not is_stopped or self._suffices([*found, *of_texts], stop_at):
-                break
+        of_texts, is_stopped = self._until_enough(self._in_texts, values, scope, found, stop_at)
+        if is_stopped and self._enforced and not self._suffices([*found, *of_texts], stop_at):
+            of_texts += self._until_enough(self._enforced, values, scope, [*found, *of_texts], stop_at)[0]
         return of_texts
+
+    def _until_enough(
+        self, some: SomePatterns, values: list[Value], scope: Scope, found: list[Placed], stop_at: int
+    ) -> tuple[list[Placed], bool]:
+        """Return the rules that match one of the texts, and whether the scan ended early."""
+        text, ends = "\n".join([text for _, _, text in values]).encode("latin-1"), ends_of(values)
+        are_monitored_counted = self._enforced is not None and some is self._in_texts
+        so_far, is_stopped = list(found), False
+
+        def is_enough(hit: Hit) -> bool:
+            nonlocal is_stopped
+            number, end = hit
+            value = values[bisect_left(ends, end)]
+            rules = self._by_number.get(some.numbers[number], ())
+            so_far.extend([each for each in rules if scope.covers(each.rule) and is_target(each, value, scope)])
+            is_stopped = self._suffices(so_far, stop_at, are_monitored_counted=are_monitored_counted)
+            return is_stopped
+
+        hits = some.scanner.scan_until(text, is_enough)
+        return (self._of_hits(hits, some.scanner, some.numbers, values, scope) if hits else []), is_stopped
 
     def _of_hits(
         self, hits: list[Hit], scanner: Scanner, numbers: Sequence[int], values: list[Value], scope: Scope
@@ -223,7 +227,8 @@ class BuiltinMatcher:
     ) -> tuple[list[Placed], dict[int, Placed]]:
         """Return the rules whose first match is in a value that they target, and those where it is in another."""
         ends = ends_of(values)
-        found, elsewhere = [], {}
+        found: list[Placed] = []
+        elsewhere: dict[int, Placed] = {}
         for number, end in scanner.scan("\n".join([text for _, _, text in values]).encode("latin-1")):
             for placed in self._by_number.get(numbers[number], ()):
                 if placed.position in waiting:
