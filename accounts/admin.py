@@ -23,16 +23,9 @@ from accounts.passkeys.admin import PasskeyAdmin
 from accounts.sign_in import code_entry, reauthentication, recovery
 from accounts.token_removal import kinds_to_revoke
 from accounts.totp_devices.admin import TotpDeviceAdmin
+from gatewall.api.admin_forms import CREDENTIALS, LONGEST_CODE, ServiceForm, code_field, password_field
 from gatewall.api.request_notes import REFUSAL, RequestNote
-from gatewall.api.service_admin import (
-    CREDENTIALS,
-    LONGEST_CODE,
-    ServiceAdmin,
-    ServiceForm,
-    actor,
-    code_field,
-    password_field,
-)
+from gatewall.api.service_admin import ServiceAdmin, actor
 from gatewall.kernel.refusals import Refusal
 
 __all__ = ["ApiTokenAdmin", "IdentityProviderAdmin", "PasskeyAdmin", "TotpDeviceAdmin", "UserAdmin"]

@@ -78,7 +78,7 @@ class AccessLogOutput(serializers.ModelSerializer[AccessLog]):
         return row.would_refuse is True
 
     def get_grant(self, row: AccessLog) -> int | None:
-        """Return the id of the grant or share link that let the request in."""
+        """Id of the grant or share link that let the request in."""
         return row.decided_by_id if row.decided_by_kind == GRANTS else None
 
 

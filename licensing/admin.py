@@ -9,7 +9,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from audit.figures.used_rows import UsedRowsAdmin, use_columns
-from gatewall.api.service_admin import FreshForm, ShownOnceAdmin, actor
+from gatewall.api.admin_forms import FreshForm
+from gatewall.api.service_admin import ShownOnceAdmin, actor
 from gatewall.credentials.machine import MachineToken
 from gatewall.engine.model import SubjectKind
 from licensing import services

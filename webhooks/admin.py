@@ -11,8 +11,9 @@ from django.utils.translation import gettext_lazy as _
 
 from audit.event_kinds import EventKind
 from audit.events.revision_events import url_without_path
+from gatewall.api.admin_forms import FreshForm
 from gatewall.api.fresh_sign_in import is_fresh
-from gatewall.api.service_admin import FreshForm, ReadOnlyAdmin, ShownOnceAdmin, actor
+from gatewall.api.service_admin import ReadOnlyAdmin, ShownOnceAdmin, actor
 from gatewall.api.translation import translated
 from gatewall.kernel.refusals import Refusal
 from webhooks import services

@@ -15,8 +15,9 @@ from accounts.api_tokens import services
 from accounts.api_tokens.serializers import MAX_NETWORKS
 from accounts.authentication import signed_in_user
 from accounts.models import ApiToken
+from gatewall.api.admin_forms import FreshForm
 from gatewall.api.scopes import Scope
-from gatewall.api.service_admin import FreshForm, ShownOnceAdmin, actor
+from gatewall.api.service_admin import ShownOnceAdmin, actor
 from policies.validators import canonical_network
 
 _RECORD = ("prefix", "created_at", "created_by", "last_used_at")

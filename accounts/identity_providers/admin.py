@@ -12,9 +12,10 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.identity_providers import services, validators
 from accounts.provider_models import IdentityProvider
+from gatewall.api.admin_forms import CREDENTIALS, LONGEST_CODE, FreshForm, password_field
 from gatewall.api.fresh_sign_in import is_fresh, require_fresh_sign_in
 from gatewall.api.request_notes import REFUSAL
-from gatewall.api.service_admin import CREDENTIALS, LONGEST_CODE, FreshForm, ServiceAdmin, actor, password_field
+from gatewall.api.service_admin import ServiceAdmin, actor
 from gatewall.kernel.refusals import Refusal
 from policies.models import AuthorizedDomain
 

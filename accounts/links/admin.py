@@ -17,8 +17,9 @@ from accounts import browser
 from accounts.links import requests
 from accounts.links.requests import Offer
 from accounts.models import LinkPurpose, User
+from gatewall.api.admin_forms import CREDENTIALS, ProofFields
 from gatewall.api.fresh_sign_in import is_fresh, require_fresh_sign_in
-from gatewall.api.service_admin import CREDENTIALS, ProofFields, ShownOnceAdmin, actor
+from gatewall.api.service_admin import ShownOnceAdmin, actor
 from gatewall.api.translation import messages_of
 from gatewall.kernel.refusals import Refusal
 

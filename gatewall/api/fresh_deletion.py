@@ -5,8 +5,9 @@ from typing import Any
 from django import forms
 from django.http import HttpRequest
 
+from gatewall.api.admin_forms import CREDENTIALS, LONGEST_CODE, ProofFields
 from gatewall.api.fresh_sign_in import is_fresh, require_fresh_sign_in
-from gatewall.api.service_admin import CREDENTIALS, LONGEST_CODE, ProofFields, ServiceAdmin
+from gatewall.api.service_admin import ServiceAdmin
 from gatewall.kernel.refusals import Refusal
 
 

@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from audit.figures.used_rows import UsedRowsAdmin, use_columns
-from gatewall.api.service_admin import MomentField, ServiceForm
+from gatewall.api.admin_forms import MomentField, ServiceForm
 from gatewall.api.translation import messages_of, translated
 from gatewall.engine.access_rules.rules import RuleCredential
 from gatewall.kernel.refusals import Refusal

@@ -14,8 +14,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from audit.figures.used_rows import UsedRowsAdmin, use_columns
+from gatewall.api.admin_forms import ServiceForm
 from gatewall.api.caller import caller_of
-from gatewall.api.service_admin import ServiceAdmin, ServiceForm, actor, forced
+from gatewall.api.service_admin import ServiceAdmin, actor, forced
 from gatewall.api.translation import translated
 from gatewall.engine.identity_headers import DEFAULT_HEADERS, KNOWN_HEADERS
 from gatewall.policy.resources import PolicyResource, Write

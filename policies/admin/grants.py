@@ -15,8 +15,9 @@ from django.utils.translation import gettext_lazy as _
 
 from audit.figures.used_resources import uses_of
 from audit.figures.used_rows import UsedRowsAdmin, use_columns
+from gatewall.api.admin_forms import FreshForm, ServiceForm
 from gatewall.api.own_origins import site_origin
-from gatewall.api.service_admin import FreshForm, ServiceForm, ShownOnceAdmin, actor
+from gatewall.api.service_admin import ShownOnceAdmin, actor
 from policies import resources, selectors
 from policies.admin.entries import PolicyAdmin
 from policies.admin.rules import WordsField

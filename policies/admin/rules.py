@@ -11,8 +11,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from audit.figures.used_rows import UsedRowsAdmin, use_columns
+from gatewall.api.admin_forms import ServiceForm
 from gatewall.api.content_policy import content_security_policy
-from gatewall.api.service_admin import ServiceForm, actor
+from gatewall.api.service_admin import actor
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Target
 from gatewall.models import choices

@@ -36,14 +36,15 @@ INTERNALS = (
     Internals(
         "gunicorn",
         "27.0.1",
-        ("gatewall.server.master", "gatewall.server.answering"),
+        ("gatewall.server.master", "gatewall.server.answering", "gatewall.server.lone"),
         {
             "gunicorn.app.wsgiapp": "WSGIApplication",
             "gunicorn.arbiter": "Arbiter WORKERS LISTENERS worker_age num_workers systemd handle_hup "
             "handle_usr2 manage_workers reap_workers murder_workers spawn_worker kill_worker stop",
             "gunicorn.errors": "HaltServer",
-            "gunicorn.sock": "close_sockets",
+            "gunicorn.sock": "close_sockets create_sockets",
             "gunicorn.workers.base": "Worker tmp ppid age sockets cfg wsgi init_process init_signals notify run",
+            "gunicorn.workers.workertmp": "WorkerTmp _tmp close fileno",
         },
     ),
     Internals(
@@ -83,7 +84,7 @@ INTERNALS = (
     Internals(
         "Django",
         "5.2.19",
-        ("gatewall.api.service_admin",),
+        ("gatewall.api.admin_forms",),
         {"django.forms.models": "_post_clean"},
         is_closed=False,
     ),
@@ -197,7 +198,7 @@ def test_nothing_else_overrides_or_uses_an_inherited_private_name():
 
 
 def test_the_scan_notices_an_override():
-    from gatewall.api.service_admin import ServiceForm  # noqa: PLC0415
+    from gatewall.api.admin_forms import ServiceForm  # noqa: PLC0415
 
     assert ("django", "_post_clean") in set(inherited(ServiceForm))
 

@@ -27,14 +27,13 @@ from gatewall.engine.waf.rules import (
 )
 from gatewall.engine.waf.scanning import Hit, OneByOne, Scanner, Scanners
 from gatewall.engine.waf.scope import Scope
-from gatewall.engine.waf.some_patterns import PATTERNS, SomePatterns
+from gatewall.engine.waf.some_patterns import PATTERNS, SomePatterns, is_retargeted
 from gatewall.engine.waf.values import Value
 
 LONG_TEXT = 8_192
 BEGINNING_OF_TEXT = 2_048
 """Of longer texts, this much is scanned first; the scan of the whole stops where the matches suffice."""
 _EVERY = range(len(PATTERNS))
-_IN_TEXT = frozenset(IN_TEXT)
 SHORT_URI = 512
 """For longer URIs, RE2 on the few patterns for the raw URI is cheaper than one scan for all patterns."""
 _BLOCK = Action.BLOCK  # an enum look-up would be the most expensive part of handling a match
@@ -74,7 +73,7 @@ class BuiltinMatcher:
         """Sort a rule in by how it is matched."""
         rule = placed.rule
         number = _NUMBERS.get(rule.pattern)
-        if rule.transforms or rule.operator is not Operator.REGEX or _is_retargeted(number, placed):
+        if rule.transforms or rule.operator is not Operator.REGEX or is_retargeted(number, placed):
             number = None
         if number is None:
             self._others.append(placed)  # edited by the operator, or of another release
@@ -299,8 +298,3 @@ class BuiltinMatcher:
                 (number is not None and hits is not None) or placed.test(transforms.apply(placed.rule.transforms, uri))
             )
         ]
-
-
-def _is_retargeted(number: int | None, placed: Placed) -> bool:
-    """True if the operator added the body to the targets of a rule that the scan of texts leaves out."""
-    return number not in _IN_TEXT and BodyRegion.TEXT in placed.targets

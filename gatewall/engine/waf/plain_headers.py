@@ -17,6 +17,7 @@ _PLAIN = frozenset(
         "via", "x-real-ip", "x-request-id", "x-requested-with",
     }
 )  # fmt: skip
+_IN_ADDRESS = b":/.-_~@+,=;!*"
 _IN_PLAIN = bytes(set(range(32, 127)) - set(b"'<>{}$`|\\"))
 
 
@@ -34,3 +35,11 @@ def inspected_headers(request: AccessRequest) -> Sequence[tuple[str, str]]:
         or '" ' in each[1]
         or each[1].encode("latin-1").translate(None, _IN_PLAIN)
     ]
+
+
+def is_plain_address(text: str) -> bool:
+    """True for the address of a page without anything that a rule may look for."""
+    if text[:4] != "http":
+        return False
+    rest = text.encode("latin-1").translate(None, _IN_ADDRESS)
+    return rest.isalnum() or rest.decode("latin-1").isalnum()

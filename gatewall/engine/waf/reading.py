@@ -13,7 +13,7 @@ from gatewall.engine.waf.body.texts import FORM_MARK, LONG, UNINSPECTED, BodyTex
 from gatewall.engine.waf.decoding import MIN_BASE64, base64_decoded, basic_decoded
 from gatewall.engine.waf.exclusions import Name
 from gatewall.engine.waf.percent import has_too_many_wide, percent_decoded
-from gatewall.engine.waf.plain_headers import inspected_headers
+from gatewall.engine.waf.plain_headers import inspected_headers, is_plain_address
 from gatewall.engine.waf.redirects import REDIRECTS, add_redirect
 from gatewall.engine.waf.rules import BodyRegion, Region, Target
 from gatewall.engine.waf.values import Value, Values, add
@@ -21,8 +21,7 @@ from gatewall.engine.waf.values import Value, Values, add
 MAX_URI = 32_768
 MAX_HEADER = 8_192
 MAX_HEADERS = 65_536
-MAX_BODY = 65_536
-"""A longer form is refused."""
+MAX_BODY = 65_536  # a longer form is refused
 MAX_READ = 65_536
 """Bytes of a body that are inspected."""
 MAX_SEPARATE = 40
@@ -258,7 +257,7 @@ def _referer_values(value: str) -> tuple[str, tuple[Value, ...]]:
     values = Values()
     if query:
         _arguments(values, _REFERER, query)
-    if not _is_address(address):
+    if not is_plain_address(address):
         add(values, _REFERER, None, percent_decoded(address))
     host = address.partition("//")[2].partition("/")[0].partition(":")[0] if address[:4] == "http" else ""
     return host, tuple(values)
@@ -267,16 +266,6 @@ def _referer_values(value: str) -> tuple[str, tuple[Value, ...]]:
 @lru_cache(maxsize=2048)  # a page is the referer of all its resources
 def _short_referer_values(value: str) -> tuple[str, tuple[Value, ...]]:
     return _referer_values(value)
-
-
-def _is_address(text: str) -> bool:
-    if text[:4] != "http":
-        return False
-    rest = text.encode("latin-1").translate(None, _ADDRESS)
-    return rest.isalnum() or rest.decode("latin-1").isalnum()
-
-
-_ADDRESS = b":/.-_~@+,=;!*"
 
 
 def _body(values: Values, request: AccessRequest) -> None:

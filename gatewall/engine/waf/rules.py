@@ -59,6 +59,14 @@ Region = Target | BodyRegion
 """Where a value comes from. Rules that target the body may target its regions, too."""
 
 
+def is_of_body(target: Region) -> bool:
+    """True for the body and its regions."""
+    return target is _BODY or isinstance(target, BodyRegion)
+
+
+_BODY = Target.BODY  # an enum look-up is slow
+
+
 class Transform(StrEnum):
     """Change made to each value before matching, in the rule's order."""
 

@@ -6,12 +6,20 @@ from gatewall.engine.waf.builtin import BUILTIN_RULES
 from gatewall.engine.waf.builtin.regions import IN_TEXT
 from gatewall.engine.waf.canaries import misread
 from gatewall.engine.waf.lines import on_one_line
+from gatewall.engine.waf.patterns import Placed
+from gatewall.engine.waf.rules import BodyRegion
 from gatewall.engine.waf.scanning import OneByOne, Scanner, Scanners
 
 PATTERNS = tuple([on_one_line(rule.pattern).encode("ascii") for rule in BUILTIN_RULES])
 """All patterns in one database, whichever rules are on."""
 TEXT_PATTERNS = tuple([PATTERNS[number] for number in IN_TEXT])
 """The patterns for texts and files: a quarter of the cost of all."""
+_IN_TEXT = frozenset(IN_TEXT)
+
+
+def is_retargeted(number: int | None, placed: Placed) -> bool:
+    """True if the operator added the body to the targets of a rule that the scan of texts leaves out."""
+    return number not in _IN_TEXT and BodyRegion.TEXT in placed.targets
 
 
 class SomePatterns:

@@ -16,7 +16,7 @@ from gatewall.engine.waf.decoding import (
 )
 from gatewall.engine.waf.exclusions import Name
 from gatewall.engine.waf.percent import percent_decoded
-from gatewall.engine.waf.rules import BodyRegion, Region, Target
+from gatewall.engine.waf.rules import BodyRegion, Region, Target, is_of_body
 from gatewall.engine.waf.scope import part_of
 
 Value = tuple[Region, Name | None, str]
@@ -187,7 +187,7 @@ def add(values: Values, target: Region, name: Name | None, text: str, *, base64:
     if not unusual:
         values.put(target, name, text)
         return
-    if text[:1] in {"{", "["} and _is_of_body(target) and _add_json(values, target, name, text, depth):
+    if text[:1] in {"{", "["} and is_of_body(target) and _add_json(values, target, name, text, depth):
         return
     if target is _BODY and text[:1] == "<" and text[-1:] == ">":
         target = _markup(values, name, text, depth)
@@ -272,7 +272,7 @@ def _look_through(values: Values, target: Region, name: Name | None, text: str, 
         values.coded_left -= 1
         _add_decoded(values, target, name, inside, depth + 1)
         return True
-    elif text[:1] in {"{", "["} and not _is_of_body(target):  # ``add`` tried it
+    elif text[:1] in {"{", "["} and not is_of_body(target):  # ``add`` tried it
         values.coded_left -= 1
         for each in json_reader.read(text) or ():
             _add_inside(values, target, name, each, depth + 1)
@@ -286,7 +286,7 @@ def _add_decoded(values: Values, target: Region, name: Name | None, inside: str,
             _add_inside(values, target, name, each, depth)
         return
     text = percent_decoded(inside)
-    if "\n" in text and _is_of_body(target):
+    if "\n" in text and is_of_body(target):
         target = BodyRegion.FILE
     add(values, target, name, text, depth=depth)
 
@@ -295,7 +295,3 @@ def _add_inside(values: Values, target: Region, name: Name | None, found: BodyTe
     found = values.judged(found)
     region = found.region if target is _BODY or target is BodyRegion.TEXT else target
     add(values, region, name, percent_decoded(found.text), depth=depth)
-
-
-def _is_of_body(target: Region) -> bool:
-    return target is _BODY or isinstance(target, BodyRegion)

@@ -233,11 +233,11 @@ def label_studio(session: Session) -> None:
     start = [command, "start", "--internal-host", "127.0.0.1", *options]
     session.serve(lambda port: [*start, "-p", str(port)], ready="/health", COLLECT_ANALYTICS="0")
     session.send("GET", "/user/login/")
-    login = {"X-CSRFToken": session.http.cookies["csrftoken"], "Referer": session.at}
+    login = {"X-CSRFToken": str(session.http.cookies["csrftoken"]), "Referer": session.at}
     session.send("POST", "/user/login/", data={"email": email, "password": PASSWORD}, headers=login)
-    login["X-CSRFToken"] = session.http.cookies["csrftoken"]
-    cookies = [{"name": each.name, "value": str(each.value), "url": session.at} for each in session.http.cookies]
-    session.page.context.add_cookies(cookies)
+    login["X-CSRFToken"] = str(session.http.cookies["csrftoken"])
+    for each in session.http.cookies:
+        session.page.context.add_cookies([{"name": each.name, "value": str(each.value), "url": session.at}])
     for _ in range(20):
         _label(session, login)
     explore(session, "/projects/", requests=200, seconds=80)
