@@ -6,6 +6,7 @@ from itertools import combinations
 from typing import Any
 
 from gatewall.engine.access_rules.rules import AccessRule
+from gatewall.engine.device_passes import DevicePass
 from gatewall.engine.facts import Facts
 from gatewall.engine.hosts import Access
 from gatewall.engine.lists import AllowedNetwork, BlockedNetwork
@@ -33,6 +34,7 @@ class Scene:
     access_rules: tuple[AccessRule, ...] = ()
     over_seconds: int = 0
     credentials: tuple[str, ...] = ("bob",)
+    device_passes: tuple[DevicePass, ...] = ()
 
     def parts(self) -> tuple[AccessRequest, PolicySnapshot, Ports]:
         """What ``evaluate`` takes."""
@@ -46,6 +48,7 @@ class Scene:
             rules=self.rules,
             access_rules=self.access_rules,
             request_rate_per_minute=1,
+            device_passes=self.device_passes,
         )
         return request, policy, a_ports(country="DE", over_seconds=self.over_seconds)
 

@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatewall.engine.device_passes import DevicePass
 from gatewall.engine.evaluate import evaluate, explain
 from gatewall.engine.facts import Facts
 from gatewall.engine.model import Reason
 from gatewall.engine.steps import STEPS
 from gatewall.engine.values import lazy
-from tests.unit.request_cases import NEVER_TOGETHER, ONE_STANDING, PAIRS, SITUATIONS, Scene
+from tests.support.cast import BOB, CLIENT, HOUR, NOW
+from tests.unit.request_cases import NEVER_TOGETHER, ONE_STANDING, PAIRS, SHOP, SITUATIONS, Scene
 
 each_situation = pytest.mark.parametrize("situation", SITUATIONS, ids=lambda situation: situation.name)
 each_pair = pytest.mark.parametrize(
@@ -45,7 +47,8 @@ def test_step_looks_up_the_facts_that_it_declares_and_no_others(situation):
                 asked.add(name)
             return super().__getattribute__(name)
 
-    for scene in [Scene(), *(each.change(Scene()) for each in SITUATIONS)]:
+    passes = (DevicePass(61, BOB.id, SHOP, CLIENT, "Jellyfin", NOW + HOUR),)
+    for scene in [Scene(), Scene(credentials=(), device_passes=passes), *(each.change(Scene()) for each in SITUATIONS)]:
         situation.step.function(Watched(*scene.parts()))
 
     looked_up = {name for name in asked if isinstance(vars(Facts).get(name.removesuffix("_name")), lazy)}

