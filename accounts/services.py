@@ -22,11 +22,10 @@ from gatewall.engine.segments import shard_of_user
 from gatewall.kernel.changes import describe, difference
 from gatewall.kernel.refusals import Conflict, Gone
 from gatewall.policy import revisions
-from policies.grants.services import grants_removed_with
 from policies.groups.members import groups_of_a_user
 from policies.models import AuthorizedDomain, Group
 from policies.rows import still_registered
-from policies.rule_references import remove_from_rules, segments_of
+from policies.rule_references import grants_removed_with, remove_from_rules, segments_of
 
 _PRUNED_AT_ONCE = 1000
 
@@ -175,7 +174,7 @@ def delete_user(user: User, *, actor: str) -> None:
     shards, gone = delete_tokens(user, KINDS_OF_TOKENS)
     gone.append(difference(describe(user), None))
     shard, rules = shard_of_user(user.pk), remove_from_rules("users", user)
-    segments, grants = grants_removed_with(user)
+    segments, grants = grants_removed_with(user=user)
     user.delete()
     revisions.advance(shard, *shards, *segments, *segments_of(rules), actor=actor, changes=[*gone, *grants, *rules])
 

@@ -169,6 +169,7 @@ class GrantFilters(ListFilters):
     """Filters of the grants."""
 
     user = text("user__username", max_length=64, lookup="iexact")
+    group = text("group__name", max_length=64)
     domain = text("domain__name", max_length=255, parse=canonical_domain)
     path_prefix = text("path_prefix", max_length=500)
     decision_id = decision_id("decision_id")

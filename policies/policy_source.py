@@ -156,11 +156,11 @@ def engine_access_rule(row: AccessRuleRow) -> AccessRule:
 def grants() -> tuple[Grant, ...]:
     """Return the grants."""
     rows = GrantRow.objects.order_by("id").values_list(
-        "id", "user_id", "domain__name", "path_prefix", "methods", "expires_at"
+        "id", "user_id", "group_id", "domain__name", "path_prefix", "methods", "expires_at"
     )
     return tuple(
-        Grant(id_, user_id, domain, prefix, frozenset(methods), seconds(expires_at))
-        for id_, user_id, domain, prefix, methods, expires_at in rows
+        Grant(id_, user_id, group_id, domain, prefix, frozenset(methods), seconds(expires_at))
+        for id_, user_id, group_id, domain, prefix, methods, expires_at in rows
     )
 
 

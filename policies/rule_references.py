@@ -1,10 +1,11 @@
-"""Remove a row that is to be deleted from the access rules that name it; no rule becomes wider."""
+"""Access rules and grants that name a row that is to be deleted; no rule becomes wider."""
 
 from collections.abc import Iterable
 from typing import Any
 
 from gatewall.kernel.changes import Change, describe, difference
-from policies.models import AccessRule
+from policies import rows
+from policies.models import AccessRule, DevicePass, Grant
 
 
 def remove_from_rules(condition: str, row: Any) -> list[Change]:
@@ -17,9 +18,9 @@ def remove_from_rules(condition: str, row: Any) -> list[Change]:
 
 
 def _without(rule: AccessRule, condition: str, row: Any) -> Change:
-    before, rows = describe(rule), getattr(rule, condition)
-    rows.remove(row)
-    if rule.enabled and not rows.exists():
+    before, named = describe(rule), getattr(rule, condition)
+    named.remove(row)
+    if rule.enabled and not named.exists():
         rule.enabled = False
         rule.save(update_fields=["enabled"])
     changed = difference(before, describe(rule))
@@ -30,3 +31,15 @@ def _without(rule: AccessRule, condition: str, row: Any) -> Change:
 def segments_of(changes: Iterable[Change | None]) -> tuple[str, ...]:
     """Return the segments that these changes of rules touch."""
     return AccessRule.segments if any(changes) else ()
+
+
+def grants_removed_with(**holder: Any) -> tuple[tuple[str, ...], list[Change | None]]:
+    """Return segments and changes of the grants and device passes that go with the user or group, for its service.
+
+    ``holder``: ``user`` or ``group``.
+    """
+    found: list[Grant | DevicePass] = [*Grant.objects.filter(**holder).select_related("user", "group", "domain")]
+    if "user" in holder:
+        found += DevicePass.objects.filter(**holder).select_related("domain")
+    segments = tuple({segment: None for row in found for segment in row.segments})
+    return segments, [rows.deletion(row) for row in found]

@@ -68,8 +68,8 @@ def access_rules() -> QuerySet[AccessRule]:
 
 
 def grants() -> QuerySet[Grant]:
-    """Return the grants, with their users and domains."""
-    return Grant.objects.select_related("user", "domain")
+    """Return the grants, with their users, groups and domains."""
+    return Grant.objects.select_related("user", "group", "domain")
 
 
 def share_links() -> QuerySet[ShareLink]:

@@ -214,7 +214,7 @@ class AccessRules(_PolicyView, UsedResource):
 
 
 class Grants(_PolicyView, UsedResource):
-    """What users may enter for a while, besides their scope."""
+    """What users and groups may enter for a while, besides their scope."""
 
     nouns = ("a grant", "grants")
     resource, use_kind = resources.GRANTS, resources.GRANTS.logged_as
@@ -222,7 +222,7 @@ class Grants(_PolicyView, UsedResource):
     volatile = ("hits", "last_hit_at")
     filterset_class = filters.GrantFilters
     ordering_fields = ("id", "created_at", "expires_at")
-    search_fields = ("user__username", "domain__name", "reason")
+    search_fields = ("user__username", "group__name", "domain__name", "reason")
 
 
 class ShareLinks(_PolicyView, UsedResource):

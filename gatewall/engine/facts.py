@@ -165,7 +165,7 @@ class Facts:
         domain = self.domain_name
         if subject is None or subject.kind is not SubjectKind.USER or domain is None:
             return None
-        grants = self.policy.grants.of_user(subject.id)
+        grants = self.policy.grants.of_user(subject.id, subject.group_ids)
         return next((each for each in grants if each.covers(self.request, domain, lambda: self.path_readings)), None)
 
     def _or_guest(self, subject: Subject) -> Subject:

@@ -1,4 +1,4 @@
-"""Grants: what a user may enter for a while, besides scope and access rules. No I/O.
+"""Grants: what users and groups may enter for a while, besides scope and access rules. No I/O.
 
 Whether a grant has ended is judged with the time of the request, so that it ends without any process.
 """
@@ -16,13 +16,15 @@ LIFTED_BY_GRANTS = frozenset({Reason.HOST_NOT_IN_SCOPE, Reason.ACCESS_DENIED})
 
 @value
 class Grant:
-    """A user's access to a registered domain until ``expires_at``.
+    """Access of a user, or of the members of a group, to a registered domain until ``expires_at``.
 
-    ``path_prefix``: None covers every path. Without ``methods`` every method is covered.
+    One of ``user_id`` and ``group_id`` is set. ``path_prefix``: None covers every path. Without ``methods`` every
+    method is covered.
     """
 
     id: int
-    user_id: int
+    user_id: int | None
+    group_id: int | None
     domain: str
     path_prefix: str | None
     methods: frozenset[str]
@@ -44,19 +46,27 @@ class Grant:
 
 
 class GrantTable:
-    """Grants by their users."""
+    """Grants by the users and groups that hold them."""
 
     def __init__(self, grants: Iterable[Grant] = ()) -> None:
         self._by_user: dict[int, tuple[Grant, ...]] = {}
+        self._by_group: dict[int, tuple[Grant, ...]] = {}
         for grant in grants:
-            self._by_user[grant.user_id] = (*self._by_user.get(grant.user_id, ()), grant)
-        self.has_any = bool(self._by_user)
+            if grant.user_id is not None:
+                self._by_user[grant.user_id] = (*self._by_user.get(grant.user_id, ()), grant)
+            if grant.group_id is not None:
+                self._by_group[grant.group_id] = (*self._by_group.get(grant.group_id, ()), grant)
+        self.has_any = bool(self._by_user or self._by_group)
 
-    def of_user(self, user_id: int) -> tuple[Grant, ...]:
-        """Return the grants of a user, also those that have ended."""
-        return self._by_user.get(user_id, ())
+    def of_user(self, user_id: int, group_ids: frozenset[int]) -> tuple[Grant, ...]:
+        """Return the grants of a user and then those of the user's groups, also those that have ended."""
+        own = self._by_user.get(user_id, ())
+        groups = sorted(self._by_group.keys() & group_ids)
+        return (*own, *(grant for id_ in groups for grant in self._by_group[id_]))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, GrantTable) and self._by_user == other._by_user
+        if not isinstance(other, GrantTable):
+            return False
+        return (self._by_user, self._by_group) == (other._by_user, other._by_group)
 
     __hash__ = None  # type: ignore[assignment]  # compared by its rows

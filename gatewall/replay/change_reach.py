@@ -3,7 +3,8 @@
 Most changes concern few requests: a host, a network, a person. A request whose facts are equal under both policies gets
 the same answer under both, whatever its record lacks, and need not be decided twice. The facts are those of
 ``engine/facts.py``: the domain, the list entry and country of the client, WAF rules, access rules, the subject and the
-limits of request rates, and the grants of a user. Where equality is not certain, the request counts as touched.
+limits of request rates, and the grants of a user and their groups. Where equality is not certain, the request counts as
+touched.
 """
 
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from functools import lru_cache
 
 from audit.spool.records import AccessRecord
 from gatewall.engine.addresses import parse_address
+from gatewall.engine.grants import Grant
 from gatewall.engine.hosts import Host
 from gatewall.engine.model import Reason, Subject, SubjectKind
 from gatewall.engine.ports import CountryLookup
@@ -147,7 +149,7 @@ class ChangeReach:
         who = record.subject or {}
         if who.get("kind") != SubjectKind.USER:
             return record.credential is None or bool(who)
-        return self._before.grants.of_user(who["id"]) == self._after.grants.of_user(who["id"])
+        return _grants_of(who["id"], self._before) == _grants_of(who["id"], self._after)
 
     def _rules_may_match(self, record: AccessRecord, domain: str | None) -> bool:
         if self._rules.were_recorded(record):
@@ -165,6 +167,12 @@ def subjects_differ(before: PolicySnapshot, after: PolicySnapshot) -> bool:
     """True if any user, group, token, license or share link differs."""
     tables = ("groups", "users", "git_tokens", "app_tokens", "licenses", "share_links")
     return any(getattr(before, name) != getattr(after, name) for name in tables)
+
+
+def _grants_of(user_id: int, policy: PolicySnapshot) -> tuple[Grant, ...]:
+    """Return the grants of a user and their groups under a policy."""
+    state = policy.users.get(user_id)
+    return policy.grants.of_user(user_id, state.groups if state else frozenset())
 
 
 def _country_rule(policy: PolicySnapshot, code: str | None) -> BlockedCountry | UnknownCountry | None:

@@ -16,7 +16,7 @@ from gatewall.snapshot import keyed_rows
 from gatewall.snapshot.keyed_rows import KeyedRows, KeyedRowsRefused
 from gatewall.snapshot.row_codecs import KINDS, list_of, plain
 
-SCHEMA = 6
+SCHEMA = 7
 LAYOUT = f"{SCHEMA}-{sys.byteorder}"
 """Schema and byte order: machines that share both can read each other's segments."""
 _MAGIC = b"gatewall segment %d\n" % SCHEMA

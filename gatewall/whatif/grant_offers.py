@@ -77,5 +77,5 @@ def _prefix_of(request: AccessRequest, domain: str) -> str | None:
         validate_path_prefix(prefix)
     except ValidationError:
         return None
-    grant = Grant(0, 0, domain, prefix, frozenset(), None)
+    grant = Grant(0, 0, None, domain, prefix, frozenset(), None)
     return prefix if grant.covers(request, domain, lambda: trimmed_readings(request.uri.partition("?")[0])) else None

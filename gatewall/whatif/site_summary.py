@@ -64,7 +64,7 @@ def groups_of(domain: AuthorizedDomain) -> list[Group]:
 
 def grants_of(domain: AuthorizedDomain, at: datetime) -> list[Grant]:
     """Return the grants at the domain that are in force, those that end first."""
-    rows = Grant.objects.filter(domain=domain, expires_at__gt=at).select_related("user").order_by("expires_at")
+    rows = Grant.objects.filter(domain=domain, expires_at__gt=at).select_related("user", "group").order_by("expires_at")
     return list(rows[:MAX_LISTED])
 
 

@@ -31,16 +31,20 @@ _RECORD = ("decision_id", "created_at", "created_by")
 class GrantForm(ServiceForm):
     """Edit a grant; the user is typed by name, because there may be many."""
 
-    user = forms.CharField(max_length=64, label=_("User"), help_text=_("The name of a user."))
+    user = forms.CharField(
+        required=False, max_length=64, label=_("User"), help_text=_("The name of a user. Leave it empty for a group.")
+    )
     methods = WordsField(required=False, label=_("Methods"), help_text=_("Separated by commas; empty: every method."))
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        if self.instance.pk:
+        if self.instance.user:
             self.initial["user"] = self.instance.user.username
 
     def clean_user(self) -> Any:
         name = self.cleaned_data["user"]
+        if not name:
+            return None
         user = get_user_model()._default_manager.filter(username__iexact=name).first()  # noqa: SLF001 - public by its documentation
         if user is None:
             raise ValidationError(_("there is no user %(name)s"), "invalid", {"name": name})
@@ -58,6 +62,7 @@ class GrantAdmin(UsedRowsAdmin, PolicyAdmin):
     form = GrantForm
     list_display = (
         "user",
+        "group",
         "domain",
         "path_prefix",
         "expires_at",
@@ -68,10 +73,10 @@ class GrantAdmin(UsedRowsAdmin, PolicyAdmin):
         "created_by",
     )
     list_filter = ("domain",)
-    list_select_related = ("user", "domain")
-    search_fields = ("user__username", "domain__name", "reason")
+    list_select_related = ("user", "group", "domain")
+    search_fields = ("user__username", "group__name", "domain__name", "reason")
     readonly_fields = _RECORD
-    fields = ("user", "domain", "path_prefix", "methods", "expires_at", "reason", *readonly_fields)
+    fields = ("user", "group", "domain", "path_prefix", "methods", "expires_at", "reason", *readonly_fields)
 
 
 class ShareLinkForm(FreshForm):

@@ -1,1 +1,1 @@
-"""Grants: what a user may enter for a while, besides scope and access rules."""
+"""Grants: what users and groups may enter for a while, besides scope and access rules."""

@@ -11,12 +11,12 @@ from gatewall.api.fresh_sign_in import FreshInput
 from gatewall.api.serializers import MomentField, StrictInput, TextField, WholeNumberField
 from policies.access_conditions import validate_path_prefix
 from policies.access_rules.serializers import methods_field
-from policies.models import DevicePass, Grant, ShareLink
+from policies.models import DevicePass, Grant, Group, ShareLink
 from policies.models.share_links import MAX_USES
 from policies.serializers import RegisteredDomainField
 
 MAX_NAME = 64
-"""The length of a user's name."""
+"""The length of the name of a user or group."""
 
 
 class UserField(TextField):
@@ -32,10 +32,24 @@ class UserField(TextField):
         return user
 
 
-class GrantInput(StrictInput):
-    """A grant as sent."""
+class GroupField(TextField):
+    """The name of a group; validates to the row."""
 
-    user = UserField()
+    default_error_messages = {"unknown": _("there is no group {name}")}
+
+    def to_internal_value(self, data: Any) -> Any:
+        name = super().to_internal_value(data)[:MAX_NAME]
+        group = Group.objects.filter(name=name).first()
+        if group is None:
+            self.fail("unknown", name=name)
+        return group
+
+
+class GrantInput(StrictInput):
+    """A grant as sent, for a user or a group."""
+
+    user = UserField(allow_null=True, required=False)
+    group = GroupField(allow_null=True, required=False)
     domain = RegisteredDomainField()
     path_prefix = TextField(
         max_length=500, allow_null=True, required=False, trim_whitespace=False, validators=[validate_path_prefix]
@@ -49,15 +63,16 @@ class GrantInput(StrictInput):
 class GrantOutput(LastHitOutput, serializers.ModelSerializer[Grant]):
     """A grant."""
 
-    user = serializers.CharField(source="user.username")
+    user = serializers.CharField(source="user.username", allow_null=True)
+    group = serializers.CharField(source="group.name", allow_null=True)
     domain = serializers.CharField(source="domain.name")
     methods = serializers.ListField(child=serializers.CharField())
 
     class Meta:
         model = Grant
         fields = (
-            *("id", "created_at", "created_by", "user", "domain", "path_prefix", "methods", "expires_at", "reason"),
-            *("decision_id", "hits", "last_hit_at"),
+            *("id", "created_at", "created_by", "user", "group", "domain", "path_prefix", "methods", "expires_at"),
+            *("reason", "decision_id", "hits", "last_hit_at"),
         )
 
 

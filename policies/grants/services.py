@@ -4,7 +4,9 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth import get_user_model
+from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy
 
 from gatewall.engine.hosts import Access
 from gatewall.engine.messages import gettext_noop as _
@@ -14,7 +16,8 @@ from gatewall.policy import revisions
 from policies import rows
 from policies.access_rules.services import UserRemoved
 from policies.grant_limits import MAX_GRANTS, require_valid_end
-from policies.models import AuthorizedDomain, DevicePass, Grant
+from policies.groups.members import still_existing
+from policies.models import AuthorizedDomain, Grant
 
 
 class TooManyGrants(Conflict):
@@ -30,24 +33,24 @@ class GrantOverruled(Conflict):
 
 
 @revisions.one_at_a_time
-def create_grant(*, actor: str, user: Any, domain: AuthorizedDomain, expires_at: datetime, **values: Any) -> Grant:
-    """Let a user into a domain until ``expires_at``, which no process has to do anything for.
+def create_grant(*, actor: str, domain: AuthorizedDomain, expires_at: datetime, **values: Any) -> Grant:
+    """Let a ``user`` or ``group`` into a domain until ``expires_at``, which no process has to do anything for.
 
     Where the maximum number is reached, grants that have ended are deleted first.
-    Raises ValidationError, GrantOverruled, TooManyGrants, DomainRemoved, UserRemoved.
+    Raises ValidationError, GrantOverruled, TooManyGrants, DomainRemoved, GroupRemoved, UserRemoved.
     """
-    values |= {"user": user, "domain": domain, "expires_at": expires_at}
+    values |= {"domain": domain, "expires_at": expires_at}
     grant = Grant(created_by=actor)
-    _refuse_contradictions(values)
+    _refuse_contradictions(grant, values)
     rows.save(grant, *Grant.segments, actor=actor, replaced=_room_for_one(), **values)
     return grant
 
 
 @revisions.one_at_a_time
 def change_grant(grant: Grant, *, actor: str, **values: Any) -> Grant:
-    """Update a grant. Raises ValidationError, GrantOverruled, DomainRemoved, UserRemoved, Gone."""
+    """Update a grant. Raises ValidationError, GrantOverruled, DomainRemoved, GroupRemoved, UserRemoved, Gone."""
     grant = revisions.as_it_is_now(grant)
-    _refuse_contradictions(values)
+    _refuse_contradictions(grant, values)
     rows.save(grant, *Grant.segments, actor=actor, **values)
     return grant
 
@@ -57,23 +60,22 @@ def delete_grant(grant: Grant, *, actor: str) -> None:
     rows.delete(grant, *Grant.segments, actor=actor)
 
 
-def grants_removed_with(user: Any) -> tuple[tuple[str, ...], list[Change | None]]:
-    """Return segments and changes of the grants and device passes that go when this user is deleted."""
-    found: list[Grant | DevicePass] = [
-        *Grant.objects.filter(user=user).select_related("user", "domain"),
-        *DevicePass.objects.filter(user=user).select_related("domain"),
-    ]
-    segments = tuple({segment: None for row in found for segment in row.segments})
-    return segments, [rows.deletion(row) for row in found]
-
-
-def _refuse_contradictions(values: dict[str, Any]) -> None:
+def _refuse_contradictions(grant: Grant, values: dict[str, Any]) -> None:
     if "expires_at" in values:
         require_valid_end(values["expires_at"])
-    if "user" in values and not get_user_model().objects.filter(pk=values["user"].pk).exists():
+    _require_one_holder(values.get("user", grant.user), values.get("group", grant.group))
+    if values.get("user") and not get_user_model().objects.filter(pk=values["user"].pk).exists():
         raise UserRemoved(_("a user that was named does not exist any more"))
+    if values.get("group"):
+        still_existing([values["group"]])
     if "domain" in values:
         refuse_denied(values["domain"])
+
+
+def _require_one_holder(user: Any, group: Any) -> None:
+    if (user is None) == (group is None):
+        error = ValidationError(gettext_lazy("a grant is for either a user or a group"), "invalid")
+        raise ValidationError({"user": error, "group": error})
 
 
 def refuse_denied(domain: AuthorizedDomain) -> None:

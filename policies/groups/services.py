@@ -11,6 +11,7 @@ from gatewall.policy import revisions
 from policies import rows
 from policies.groups.members import Members
 from policies.models import AuthorizedDomain, Group
+from policies.rule_references import grants_removed_with
 
 MAX_GROUPS = 1000
 """Every worker holds all of them in memory."""
@@ -56,11 +57,13 @@ def change_group(
 
 @revisions.one_at_a_time
 def delete_group(group: Group, *, actor: str) -> None:
-    """Delete a group. Its members lose its scope, and stay. Raises GroupInUse, Gone."""
+    """Delete a group with its grants. Its members lose its scope, and stay. Raises GroupInUse, Gone."""
     group = revisions.as_it_is_now(group)
     if rules := list(group.access_rules.values_list("name", flat=True)):
         words = _("access rules name the group: %(rules)s; change or delete them first")
         raise GroupInUse(words, rules=", ".join(rules))
     members, gone = Members([group.pk]), rows.deletion(group)
+    segments, grants = grants_removed_with(group=group)
     group.delete()
-    revisions.advance(Segment.GROUPS, *members.segments, actor=actor, changes=[gone, *members.changes()])
+    changes = [gone, *grants, *members.changes()]
+    revisions.advance(Segment.GROUPS, *segments, *members.segments, actor=actor, changes=changes)

@@ -1,6 +1,6 @@
 """The rows of each model before and after a rollback."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -10,10 +10,10 @@ from django.db import models
 
 from gatewall.api.translation import message_of
 from gatewall.engine.messages import gettext_noop as _
-from gatewall.kernel.changes import Change, Resource, describe, difference, ids_of
+from gatewall.kernel.changes import Change, Described, Resource, describe, difference, ids_of
 from policies.groups.members import Members
 from policies.history.undo import CannotRestore, Past
-from policies.models import AUTO_BAN, AccessRule, AuthorizedDomain, Group, WafRule
+from policies.models import AUTO_BAN, AccessRule, AuthorizedDomain, Grant, Group, WafRule
 from policies.rule_order import arrange
 from policies.rule_references import remove_from_rules
 from policies.validators import validate_pattern
@@ -213,20 +213,40 @@ class AccessRules(Table):
 
     def changes(self) -> Iterator[Change]:
         """Yield the change of each rule: others may have moved."""
-        after = {rule.pk: describe(rule) for rule in self._rows()}
-        for id_ in sorted({*self.before, *after}):
-            if changed := difference(self.before.get(id_), after.get(id_)):
-                yield changed
+        yield from _changes_of_all(self.before, self._rows())
 
 
 class Grants(Table):
-    """Grants: one of a user who was deleted does not come back."""
+    """Grants: one of a user or group that is gone does not come back, and goes with a removed domain or group."""
+
+    def __init__(self, model: type[Any], past: Past) -> None:
+        super().__init__(model, past)
+        self.before = {grant.pk: describe(grant) for grant in self._rows()}
+
+    def _rows(self) -> models.QuerySet[Any]:
+        return super()._rows().select_related("user", "group", "domain")
 
     def insert(self) -> None:
-        """Insert the grants of users that exist. Raises CannotRestore."""
+        """Insert the grants of users and groups that exist. Raises CannotRestore."""
         users = get_user_model().objects.in_bulk({row.user_id for row in self.new.values()})
-        self.new = {id_: row for id_, row in self.new.items() if row.user_id in users}
+        groups = Group.objects.in_bulk({row.group_id for row in self.new.values()})
+        self.new = {id_: row for id_, row in self.new.items() if row.user_id in users or row.group_id in groups}
         super().insert()
+
+    def segments(self) -> set[str]:
+        return set(Grant.segments)
+
+    def changes(self) -> Iterator[Change]:
+        """Yield the change of each grant."""
+        yield from _changes_of_all(self.before, self._rows())
+
+
+def _changes_of_all(before: Mapping[int, Described], rows_now: Iterable[Any]) -> Iterator[Change]:
+    """Yield the change of each row of a small table, also of those that the rollback does not name."""
+    after = {row.pk: describe(row) for row in rows_now}
+    for id_ in sorted({*before, *after}):
+        if changed := difference(before.get(id_), after.get(id_)):
+            yield changed
 
 
 def check(resource: str, row: models.Model) -> None:

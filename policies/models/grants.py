@@ -9,12 +9,19 @@ from gatewall.kernel.changes import Recorded, Resource, api_fields
 from gatewall.models import Record
 from policies import access_conditions as conditions
 from policies.models.domains import AuthorizedDomain
+from policies.models.groups import Group
 
 
 class Grant(Record):
-    """A user's access to a domain, or to a path of it, until ``expires_at``; besides scope and access rules."""
+    """Access to a domain, or to a path of it, until ``expires_at``; besides scope and access rules.
 
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="grants")
+    The holder is a user, or a group: whoever is a member when they ask.
+    """
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True, related_name="grants"
+    )
+    group = models.ForeignKey(Group, on_delete=models.CASCADE, null=True, blank=True, related_name="grants")
     # Cascade: without its domain, the grant would hold for every host.
     domain = models.ForeignKey(AuthorizedDomain, on_delete=models.CASCADE, related_name="grants")
     path_prefix = models.CharField(max_length=500, null=True, blank=True, validators=[conditions.validate_path_prefix])
@@ -27,7 +34,7 @@ class Grant(Record):
 
     recorded = Recorded(
         Resource.GRANTS,
-        api_fields("user_id", "domain", "path_prefix", "methods", "expires_at", "reason", "decision_id"),
+        api_fields("user_id", "group_id", "domain", "path_prefix", "methods", "expires_at", "reason", "decision_id"),
     )
     segments = (Segment.GRANTS,)
 
@@ -35,6 +42,14 @@ class Grant(Record):
         verbose_name = _("grant")
         verbose_name_plural = _("grants")
         ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(user__isnull=False, group__isnull=True)
+                | models.Q(user__isnull=True, group__isnull=False),
+                name="grant_has_one_holder",
+            ),
+        ]
 
     def __str__(self) -> str:
-        return f"{self.user} {self.domain}{self.path_prefix or ''}"
+        holder = f"group {self.group}" if self.group else self.user
+        return f"{holder} {self.domain}{self.path_prefix or ''}"

@@ -6,10 +6,15 @@ import pytest
 from django.utils import timezone
 
 from accounts import services as accounts
+from gatewall.engine.grants import GrantTable
 from gatewall.models import PolicyRevision
-from policies import services
+from gatewall.whatif.as_of import policy_as_of
+from policies import policy_source, services
 from policies.grant_limits import MAX_GRANTS
 from policies.grants import services as grants
+from policies.groups.members import GroupRemoved
+from policies.groups.services import create_group, delete_group
+from policies.history.rollback import take_back
 from policies.models import AuthorizedDomain, Grant
 from tests.support.cast import OFFICE
 from tests.support.moments import in_hours
@@ -20,6 +25,14 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def office(admin):
     return services.register_domain(actor="alice", name=OFFICE, access="authenticated")
+
+
+@pytest.fixture
+def family(bob):
+    """A group whose only member is Bob, and whose scope is empty."""
+    group = create_group(actor="alice", name="family")
+    accounts.change_user(bob, actor="alice", groups=[group])
+    return group
 
 
 @pytest.fixture
@@ -40,6 +53,9 @@ def a_session_of(auth, wall):
 
 def body(**values):
     return {"user": "bob", "domain": OFFICE, "expires_at": in_hours(1), **values}
+
+
+OF_FAMILY = body(user=None, group="family")
 
 
 def code(response):
@@ -76,6 +92,7 @@ def test_a_change_of_it_counts_at_once(admin, narrow):
         ({"expires_at": "2020-01-01T00:00:00Z"}, "expires_at"),
         ({"expires_at": in_hours(24 * 31)}, "expires_at"),
         ({"user": "nobody"}, "user"),
+        ({"user": None, "group": "nobody"}, "group"),
         ({"domain": "unknown.example"}, "domain"),
         ({"path_prefix": "photos"}, "path_prefix"),
         ({"path_prefix": "/a/../b"}, "path_prefix"),
@@ -91,6 +108,91 @@ def test_a_grant_that_is_none_is_refused(admin, bob, office, sent, field):
     assert not Grant.objects.exists()
 
 
+@pytest.mark.parametrize("sent", [{"group": "family"}, {"user": None}, {"user": None, "group": None}])
+def test_it_is_for_either_a_user_or_a_group(admin, bob, office, family, sent):
+    refused = admin.post("/grants", body(**sent))
+
+    assert refused.status_code == 400
+    assert {error["field"] for error in refused.json()["errors"]} == {"user", "group"}
+    assert not Grant.objects.exists()
+
+
+def test_that_of_a_group_lets_its_members_in_until_they_leave(admin, bob, charlie, narrow, family, a_session_of):
+    accounts.change_user(charlie, actor="alice", all_domains=False, authorized_domains=[])
+    made = admin.post("/grants", OF_FAMILY)
+
+    assert made.status_code == 201
+    assert (made.json()["user"], made.json()["group"]) == (None, "family")
+    assert narrow() == (200, "grant-valid")
+    assert a_session_of(charlie)() == (403, "host-not-in-scope")
+
+    accounts.change_user(bob, actor="alice", groups=[])
+    assert narrow() == (403, "host-not-in-scope")
+
+
+def test_its_holder_can_be_changed_to_a_group_and_back(admin, bob, office, family):
+    grant = admin.post("/grants", body()).json()["id"]
+
+    both = admin.put(f"/grants/{grant}", {"group": "family"})
+    assert {error["field"] for error in both.json()["errors"]} == {"user", "group"}
+    moved = admin.put(f"/grants/{grant}", {"user": None, "group": "family"}).json()
+    assert (moved["user"], moved["group"]) == (None, "family")
+    unchanged = admin.put(f"/grants/{grant}", moved)
+    assert (unchanged.status_code, unchanged.json()["group"]) == (200, "family")
+    back = admin.put(f"/grants/{grant}", {"user": "bob", "group": None}).json()
+    assert (back["user"], back["group"]) == ("Bob", None)
+
+
+def test_it_goes_with_its_group_and_a_restore_brings_both_back(admin, office, family):
+    admin.post("/grants", OF_FAMILY)
+    number = PolicyRevision.objects.latest("number").number
+    assert admin.delete(f"/groups/{family.pk}").status_code == 204
+    deleted = PolicyRevision.objects.latest("number")
+    assert [change["name"] for change in deleted.changes if change["resource"] == "grants"] == [
+        f"group family {OFFICE}"
+    ]
+    assert not Grant.objects.exists()
+
+    before = policy_as_of(number).policy.grants
+    assert before.of_user(0, frozenset({family.pk}))
+    assert admin.post(f"/policy/revisions/{number}/restore").status_code == 200
+    assert [grant.group_id for grant in Grant.objects.all()] == [family.pk]
+    assert GrantTable(policy_source.grants()) == before
+
+
+def test_that_of_a_deleted_group_does_not_come_back_alone(admin, office, family):
+    grant = admin.post("/grants", OF_FAMILY).json()["id"]
+    admin.delete(f"/grants/{grant}")
+    number = PolicyRevision.objects.latest("number").number
+    admin.delete(f"/groups/{family.pk}")
+
+    take_back(number - 1, number, actor="alice")
+    assert not Grant.objects.exists()
+
+
+@pytest.mark.parametrize("gone", ["groups", "authorized-domains"])
+def test_it_goes_with_a_group_or_domain_whose_creation_is_undone(gone):
+    domain = services.register_domain(actor="alice", name=OFFICE, access="authenticated")
+    domain_made = PolicyRevision.objects.get(resources__contains="authorized-domains").number
+    group = create_group(actor="alice", name="family")
+    group_made = PolicyRevision.objects.latest("number").number
+    ends = timezone.now() + timedelta(hours=1)
+    grants.create_grant(actor="alice", group=group, domain=domain, expires_at=ends)
+
+    number = group_made if gone == "groups" else domain_made
+    take_back(number - 1, number, actor="alice")
+    assert not Grant.objects.exists()
+    newest = PolicyRevision.objects.latest("number")
+    assert {"resource": "grants", "action": "deleted", "count": 1} in newest.counts
+
+
+def test_a_group_that_was_deleted_meanwhile_is_refused(admin, office, family):
+    delete_group(type(family).objects.get(pk=family.pk), actor="alice")
+
+    with pytest.raises(GroupRemoved):
+        grants.create_grant(actor="alice", group=family, domain=office, expires_at=timezone.now() + timedelta(hours=1))
+
+
 def test_over_a_denied_domain_it_is_refused_and_says_what_stands_above(admin, bob, office):
     services.change_domain(office, actor="alice", access="denied")
 
@@ -100,10 +202,11 @@ def test_over_a_denied_domain_it_is_refused_and_says_what_stands_above(admin, bo
     assert f"{OFFICE} has the access denied, which stands above every grant" in refused.json()["detail"]
 
 
-def test_the_maximum_is_refused_unless_one_has_ended(admin, bob, office):
+def test_the_maximum_is_refused_unless_one_has_ended(admin, bob, office, family):
     ends = timezone.now() + timedelta(hours=1)
     Grant.objects.bulk_create(Grant(user=bob, domain=office, expires_at=ends) for _ in range(MAX_GRANTS))
 
+    assert code(admin.post("/grants", OF_FAMILY)) == (409, "too-many-grants")
     refused = admin.post("/grants", body())
     assert code(refused) == (409, "too-many-grants")
     assert "1,000" in refused.json()["detail"]
@@ -146,6 +249,13 @@ def test_a_user_that_was_deleted_meanwhile_is_refused(admin, bob, office):
         grants.create_grant(actor="alice", user=bob, domain=office, expires_at=timezone.now() + timedelta(hours=1))
 
 
+def test_filters_find_that_of_a_group(admin, office, family):
+    admin.post("/grants", OF_FAMILY)
+
+    assert [admin.get("/grants", {name: "family"}).json()["count"] for name in ("group", "search")] == [1, 1]
+    assert admin.get("/grants", {"user": "family"}).json()["count"] == 0
+
+
 def test_plans_and_backtests_take_one(admin, bob, office):
     window = {"start_time": in_hours(-1), "end_time": in_hours(0)}
     proposal = {"resource": "grants", "change": "create", "values": body(), **window}
@@ -159,6 +269,7 @@ def test_plans_and_backtests_take_one(admin, bob, office):
     [
         ({"user": "BOB"}, 1),
         ({"user": "alice"}, 0),
+        ({"group": "family"}, 0),
         ({"domain": OFFICE}, 1),
         ({"path_prefix": "/photos"}, 1),
         ({"expires_at_after": "2090-01-01T00:00:00Z"}, 0),

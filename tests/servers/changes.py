@@ -186,6 +186,13 @@ def grant_deleted(site):
     return Change(lambda: site.admin.delete(f"/grants/{grant['id']}"), question, 200, 403)
 
 
+def member_of_a_grant_removed(site):
+    _, user, question = _member(site)
+    group = site.admin.get(f"/users/{user}")["groups"][0]
+    site.admin.post("/grants", group=group, domain=OFFICE, expires_at=in_an_hour())
+    return Change(lambda: site.admin.put(f"/users/{user}", groups=[]), question, 200, 403)
+
+
 def logout(site):
     guest = Admin(site.control)
     return Change(lambda: guest.post("/logout"), about(Service_Authorization=guest.token), 200, 401)
@@ -282,6 +289,7 @@ REVOCATIONS = [
     member_of_a_rule_removed,
     access_rule_deleted,
     grant_deleted,
+    member_of_a_grant_removed,
     second_factor_recovered,
     git_token_delete,
     git_token_of_disabled,

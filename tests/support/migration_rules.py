@@ -32,6 +32,7 @@ FEW_ROWS = {
     "policies.authorizeddomain": "typed by hand",
     "policies.allowlistentry": "typed by hand",
     "policies.wafrule": "some thousand",
+    "policies.grant": "at most 1,000",
     "policies.listsubscription": "typed by hand",
     "webhooks.webhook": "typed by hand",
     "console.savedview": "typed by hand",

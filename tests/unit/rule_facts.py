@@ -46,6 +46,7 @@ def an_access_rule(access: Access | str = Access.DENIED, *patterns: str, **condi
 
 
 def a_grant(**parts: Any) -> Grant:
-    """Return a grant of charlie for the shop, for a minute."""
-    values = {"user_id": CHARLIE.id, "domain": SHOP, "path_prefix": None, "methods": frozenset()}
+    """Return a grant of charlie, or of a group, for the shop, for a minute."""
+    user_id = None if "group_id" in parts else CHARLIE.id
+    values = {"user_id": user_id, "group_id": None, "domain": SHOP, "path_prefix": None, "methods": frozenset()}
     return Grant(7, **{**values, "expires_at": NOW + 60, **parts})

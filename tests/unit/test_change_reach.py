@@ -18,6 +18,7 @@ from tests.unit.test_backtest import CHANGES, USER_STATES, a_comparison, changed
 from tests.unit.test_redecision_properties import ACCESS_RULES, LINES, POLICIES
 
 WIKI = [("x-forwarded-for", CLIENT), ("x-forwarded-host", OFFICE), ("x-forwarded-uri", "/wiki?q=1")]
+MEMBERS = [replace(each, groups=frozenset({5})) for each in USER_STATES]
 NARROWED = [replace(each, all_domains=False, domains=frozenset()) for each in USER_STATES]
 MORE_CHANGES = st.one_of(
     CHANGES,
@@ -64,6 +65,8 @@ TOUCHED = {
     "another rule": ({}, {"access_rules": [an_access_rule("denied", domains=frozenset({"open.example"}))]}, False),
     "its grant": ({}, {"grants": [a_grant(user_id=2)]}, True),
     "another grant": ({}, {"grants": [a_grant(user_id=9)]}, False),
+    "a grant of its group": ({"users": MEMBERS}, {"grants": [a_grant(group_id=5)]}, True),
+    "a grant of another group": ({"users": MEMBERS}, {"grants": [a_grant(group_id=6)]}, False),
     "its query": ({}, {"rules": [a_rule_for("query", pattern="q")]}, True),
     "another query": ({}, {"rules": [a_rule_for("query", pattern="attack")]}, False),
     "any query, switched off": ({"waf_mode": "off"}, {"rules": [a_rule_for("query", pattern="q")]}, False),
@@ -88,6 +91,17 @@ def test_a_change_touches_the_requests_that_it_is_about(today, change, touched):
     record = recorded([*WIKI, CREDENTIALS["bob"]], a_policy(domains=DOMAINS, **today))
 
     assert comparison.reach.covers(record) is touched
+
+
+def test_a_grant_of_a_group_touches_no_request_of_a_deleted_user():
+    before, after = (
+        a_policy(version=version, domains=DOMAINS, users=[], grants=grants)
+        for version, grants in ((2, []), (3, [a_grant(group_id=5)]))
+    )
+
+    assert not a_comparison(before, after).reach.covers(
+        recorded([*WIKI, CREDENTIALS["bob"]], a_policy(domains=DOMAINS))
+    )
 
 
 def test_a_change_of_another_domain_leaves_no_request_undecidable():

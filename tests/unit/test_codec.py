@@ -83,8 +83,8 @@ ROWS = {
     Segment.USERS: (*USERS, replace(USERS[0], id=9, groups=frozenset({1, 2}))),
     Segment.ACCESS_RULES: (ACCESS_RULE, AccessRule(2, "rest", Access.PUBLIC)),
     Segment.GRANTS: (
-        Grant(1, 3, OFFICE, "/photos", frozenset({"GET", "HEAD"}), NOW + DAY),
-        Grant(2, 4, "*.shop.example", None, frozenset(), NOW),
+        Grant(1, 3, None, OFFICE, "/photos", frozenset({"GET", "HEAD"}), NOW + DAY),
+        Grant(2, None, 4, "*.shop.example", None, frozenset(), NOW),
     ),
     Segment.SHARE_LINKS: (
         ShareLinkState(1, "ab" * 32, OFFICE, "/photos", frozenset({"GET", "HEAD"}), NOW + DAY),

@@ -63,7 +63,7 @@ def test_tokens_are_ours_and_for_the_gate():
 
 
 def test_file_of_this_schema_is_read():
-    assert codec.decode("revocations", b'gatewall segment 6\n["a"]') == ("a",)
+    assert codec.decode("revocations", b'gatewall segment 7\n["a"]') == ("a",)
     assert segments.blocked_networks_of("manual") == "blocked-networks/manual"
 
 

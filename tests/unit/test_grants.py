@@ -1,5 +1,7 @@
 """Grants: what they let a user into, what stands above them, and that they end by the time of the request alone."""
 
+from dataclasses import replace
+
 import pytest
 
 from gatewall.engine.access_rules.rules import AccessRule
@@ -7,8 +9,18 @@ from gatewall.engine.evaluate import evaluate, explain
 from gatewall.engine.facts import Facts
 from gatewall.engine.grants import GrantTable
 from gatewall.engine.hosts import Access
-from gatewall.engine.model import DecidedBy, Reason
-from tests.support.cast import CHARLIE, NOW, a_policy, a_ports, a_request, a_rule
+from gatewall.engine.model import DecidedBy, Reason, SubjectKind
+from tests.support.cast import (
+    CHARLIE,
+    CHARLIE_SUBJECT,
+    NOW,
+    SECRETS,
+    Subjects,
+    a_policy,
+    a_ports,
+    a_request,
+    a_rule,
+)
 from tests.unit.rule_facts import SHOP, a_grant
 
 SEEN = frozenset({"uri", "method", "for"})
@@ -18,11 +30,12 @@ DENIED = {"access_rules": [AccessRule(8, "rule", Access.DENIED, users=frozenset(
 def decide(grant=None, *, who="charlie", host=SHOP, access="authenticated", uri="/", at=NOW, **parts):
     """What charlie, whose scope is office.example alone, is told at the shop."""
     visible, method = parts.pop("visible", SEEN), parts.pop("method", "GET")
+    ports = a_ports(credentials=Subjects(parts.pop("known", SECRETS)))
     domains = {"office.example": "authenticated", SHOP: access, "other.example": "authenticated"}
     policy = a_policy(domains=domains, grants=[grant or a_grant()], **parts)
     credentials = (who,) if who else ()
     request = a_request(host=host, credentials=credentials, uri=uri, at=at, visible=visible, method=method)
-    return evaluate(request, policy, a_ports())
+    return evaluate(request, policy, ports)
 
 
 def test_it_lets_its_user_in_and_says_that_it_did():
@@ -120,9 +133,42 @@ def test_without_a_subject_there_is_none():
 
 
 def test_tables_of_equal_grants_are_equal():
-    one = GrantTable([a_grant(), a_grant(user_id=9)])
+    rows = [a_grant(), a_grant(user_id=9), a_grant(group_id=5)]
+    one = GrantTable(rows)
 
-    assert one == GrantTable([a_grant(), a_grant(user_id=9)])
-    assert one != GrantTable([a_grant()])
+    assert one == GrantTable(rows)
+    assert one != GrantTable(rows[:2])
+    assert one != GrantTable(rows[1:])
     assert one != "grants"
-    assert one.of_user(9) == (a_grant(user_id=9),)
+
+
+def test_a_user_has_the_own_grants_first_and_then_those_of_the_groups():
+    own, fifth, sixth = a_grant(user_id=9), a_grant(group_id=5), a_grant(group_id=6)
+    table = GrantTable([sixth, own, a_grant(group_id=7), fifth])
+
+    assert table.of_user(9, frozenset({5, 6, 8})) == (own, fifth, sixth)
+    assert table.of_user(5, frozenset()) == ()
+    assert GrantTable([fifth]).has_any
+    assert not GrantTable().has_any
+
+
+OF_GROUP = a_grant(group_id=5)
+MEMBER = replace(CHARLIE_SUBJECT, group_ids=frozenset({4, 5}))
+
+
+@pytest.mark.parametrize(
+    ("subject", "grant", "asked", "reason"),
+    [
+        (MEMBER, OF_GROUP, {}, Reason.GRANT_VALID),
+        (MEMBER, OF_GROUP, DENIED, Reason.GRANT_VALID),
+        (MEMBER, replace(OF_GROUP, expires_at=NOW), {}, Reason.HOST_NOT_IN_SCOPE),
+        (MEMBER, OF_GROUP, {"access": "denied"}, Reason.HOST_NOT_AUTHORIZED),
+        (MEMBER, OF_GROUP, {"access_rules": [AccessRule(8, "closed", Access.DENIED)]}, Reason.ACCESS_DENIED),
+        (CHARLIE_SUBJECT, OF_GROUP, {}, Reason.HOST_NOT_IN_SCOPE),
+        (replace(CHARLIE_SUBJECT, id=5, user_id=5), OF_GROUP, {}, Reason.HOST_NOT_IN_SCOPE),
+        (replace(MEMBER, kind=SubjectKind.APP_TOKEN), OF_GROUP, {}, Reason.HOST_NOT_IN_SCOPE),
+    ],
+    ids=["member", "against a rule", "ended", "denied domain", "denied to all", "not a member", "user 5", "token"],
+)
+def test_that_of_a_group_lets_its_members_in(subject, grant, asked, reason):
+    assert decide(grant, who="someone", known={"someone": subject}, **asked).reason is reason

@@ -240,6 +240,7 @@ class GrantDraft(DraftForm):
     resource, title = Resource.GRANTS, _("Grant")
 
     user = _text(_("User"), 64)
+    group = _text(_("Group"), 64)
     domain = _text(_("Domain"), 255)
     path_prefix = _text(_("Only below the path"), 500)
     methods = NamesField(_("Methods"))
