@@ -66,8 +66,8 @@ def blocks(page: str, language: str, heading: str | None = None) -> list[str]:
 
 
 def command_of(page: str) -> list[str]:
-    """Return the arguments of the page's one `gatewall proxy-config`."""
-    (line,) = re.findall(r"^gatewall (proxy-config .*)$", text_of(page), re.MULTILINE)
+    """Return the arguments of the page's one `gatewall proxy-config`, whose archive `tar` unpacks."""
+    (line,) = re.findall(r"^gatewall (proxy-config .*) --tar \| tar -xC /etc/caddy$", text_of(page), re.MULTILINE)
     return shlex.split(line)
 
 
@@ -80,9 +80,8 @@ def write_configuration(page: str, folder: Path, kind: str = "caddy", **ports: i
     """Type the page's command, for another kind of proxy if asked, with another folder than that of the system."""
     words = command_of(page)
     assert words[:2] == ["proxy-config", "caddy"]
-    assert words[-2:] == ["--into", "/etc/caddy"]
     with override_settings(GATEWALL_PUBLIC_URL=PUBLIC_URL, **ports):
-        call_command("proxy_config", kind, *words[2:-1], str(folder), stdout=io.StringIO())
+        call_command("proxy_config", kind, *words[2:], "--into", str(folder), stdout=io.StringIO())
 
 
 class Installed(NamedTuple):

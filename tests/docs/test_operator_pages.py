@@ -94,11 +94,14 @@ def test_lines_for_those_who_are_locked_out_find_the_cause_and_end_it(host):
 def test_lines_for_an_attack_block_the_list_limit_the_rate_and_can_be_taken_back(host):
     block, rate, over = blocks("under-attack", "sh", OUTLINE[1])
     lines, said = checks("under-attack")
+    host.typed("gatewall domain add app.example.com")
 
     host.typed(block)
     assert host.typed(lines).splitlines() == said
     host.typed(rate)
-    assert "request_rate_per_minute: 600" in host.typed("gatewall policy export")
+    exported = host.typed("gatewall policy export")
+    assert "request_rate_per_minute: 600" in exported
+    assert "authorized_domains_mode: registered" in exported
     host.typed(over)
     assert host.typed(lines).startswith("401 credential-missing")
 
