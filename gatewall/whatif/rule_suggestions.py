@@ -35,11 +35,12 @@ class Suggestions:
     found: list[Suggestion]
 
 
-def suggestions_for(domain: str, start: datetime, end: datetime, *, most: int = MAX_ROWS) -> Suggestions:
+def suggestions_for(domain: str, start: datetime, end: datetime, *, most: int | None = None) -> Suggestions:
     """Return the suggested rules for a registered domain from its requests from ``start`` (inclusive) to ``end``.
 
-    They rest on at most ``most`` requests.
+    They rest on at most ``most`` requests, ``MAX_ROWS`` by default.
     """
+    most = MAX_ROWS if most is None else most
     rows = AccessLog.objects.filter(at__gte=start, at__lt=end, reason__in=_FOR_WANT_OF_A_CREDENTIAL)
     rows = rows.filter(host__endswith=domain[1:]) if domain.startswith("*.") else rows.filter(host=domain)
     columns = ("decision_id", "at", "client_ip", "method", "path", "user_agent", "host")

@@ -25,7 +25,7 @@ from policies.grants.services import create_grant
 from policies.grants.share_links import issue_share_link
 from policies.groups.services import create_group
 from policies.lists import subscriptions
-from policies.models import Expectation
+from policies.models import DevicePass, Expectation
 from policies.rules.builtin import seed_waf_rules
 from tests.admin.conftest import ADMIN
 from tests.support.proxies import PASSWORD
@@ -68,6 +68,7 @@ def rows(alice, bob):
         create_access_rule(actor="test", name="api", access="public", paths=[{"match": "prefix", "value": "/api"}]),
         create_grant(actor="test", user=bob, domain=domain, expires_at=ends),
         share_link,
+        DevicePass.objects.create(user=bob, domain=domain, address="198.51.100.7", program="Jellyfin", expires_at=ends),
         subscriptions.subscribe(actor="test", name="drop", url="https://lists.example/drop.txt"),
         expectation(),
         system_settings.change(contact="somebody", actor="alice"),

@@ -22,7 +22,7 @@ def test_an_answer_is_listed_with_every_field_of_the_contract(admin, log):
 
     assert (page["count"], page["next"], page["previous"]) == (None, None, None)
     kept = {name: value for name, value in asdict(record).items() if name != "made_by_page"}
-    assert page["results"] == [kept | {"at": "2026-03-14T09:26:53.250000Z", "node": "node-1"}]
+    assert page["results"] == [kept | {"at": "2026-03-14T09:26:53.250000Z", "node": "node-1", "grant": None}]
 
 
 def test_what_an_answer_does_not_have_is_null(admin, log):

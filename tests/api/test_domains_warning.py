@@ -64,7 +64,7 @@ def test_the_page_of_the_domains_says_it(site, own):
     assert words in site.get("/wall/admin/policies/authorizeddomain/").content.decode()
 
 
-@pytest.mark.parametrize(("language", "words"), [("en", "no domain of yours"), ("zh-hans", "您没有登记任何域名")])
+@pytest.mark.parametrize(("language", "words"), [("en", "No domain of yours"), ("zh-hans", "您没有登记任何域名")])
 def test_the_dashboard_says_it(site, own, language, words):
     url = "/wall/admin/dashboard/"
     assert words not in site.get(url, headers={"Accept-Language": language}).content.decode()

@@ -21,7 +21,7 @@ def a_link(wall, admin, name):
     admin.fill("#id_expires_at_0", f"{ends:%Y-%m-%d}")
     admin.fill("#id_expires_at_1", f"{ends:%H:%M:%S}")
     admin.click("[name=_save]")
-    assert admin.locator("button[data-copy]").first.is_visible()
+    admin.locator("button[data-copy]").first.wait_for(state="attached")  # shown where the browser lets scripts copy
     return admin.locator(".shown-once pre").first.inner_text()
 
 

@@ -41,6 +41,7 @@ TOPICS: Mapping[str, str] = {
     "policies.grant": "how-to/grants.md",
     "policies.group": "how-to/family-and-guests.md",
     "policies.listsubscription": "operations.md#lists-that-are-fetched",
+    "policies.devicepass": "how-to/let-a-device-in.md",
     "policies.sharelink": "how-to/share-for-an-evening.md",
     "policies.wafrule": "how-to/false-positive.md",
     "webhooks.delivery": "webhooks.md#retries",
