@@ -33,7 +33,7 @@ def test_there_are_lines_to_look_at():
 
 @pytest.mark.parametrize(("page", "line"), LINES)
 def test_a_line_to_type_is_understood(page, line):
-    _, name, *arguments = shlex.split(re.split(r" (?:[|]|[|][|]|>) ", line)[0], comments=True)
+    _, name, *arguments = shlex.split(re.split(r" (?:[|]|[|][|]|>|<) ", line)[0], comments=True)
     if name == "keys":
         assert arguments == []
         return

@@ -272,9 +272,7 @@ POLICY = [
     settings,
     user_scope,
     group_scope,
-    access_rule,
     access_rule_denies,
-    access_rule_moved,
 ]
 REVOCATIONS = [
     logout,
