@@ -22,8 +22,8 @@ def failures(soaked: Soaked, load: Load, *, row_seconds: float) -> list[str]:
         wrong.append(f"{soaked.edits.pending} edits were answered with policy_pending")
     if soaked.ledger.broken or soaked.ledger.refused:
         wrong.append(f"{soaked.ledger.broken + soaked.ledger.refused} questions without an answer")
-    if (latest := max(soaked.rows.late, default=0.0)) > row_seconds:
-        wrong.append(f"a row was readable after {latest:.2f} s beside the polls, at most {row_seconds:g} s is allowed")
+    if (latest := max(soaked.rows.readable_after, default=0.0)) > row_seconds:
+        wrong.append(f"a row was readable after {latest:.2f} s, at most {row_seconds:g} s is allowed")
     wrong += [f"{name} was replaced" for name in sorted(soaked.replaced)]
     wrong += growing(courses_of(soaked.samples))
     return wrong + _not_applied(soaked, load)
