@@ -116,7 +116,7 @@ def _parsed(reading: Reading, subrequest: Subrequest, trusted: TrustedProxies, a
             visible=target.visible | {"headers"},
             site_credentials=site_credentials(headers),
         )
-        if head is not None:
+        if head is not None and is_trusted:  # of another peer, what it forwards must stay ignored
             head.keep(request)
         return request if subrequest.body is None else _with_body(request, subrequest.body, headers)
     except ForwardedForMalformed as error:

@@ -176,3 +176,16 @@ def test_it_forgets_while_nobody_asks(monkeypatch):
         memo._forget_regularly()
 
     assert (memo._young, memo._old) == ({}, {})
+
+
+def test_address_that_a_peer_without_trust_forwards_stays_ignored():
+    heads = Heads()
+    seen = []
+    for number in range(4):
+        lines = [(b"host", b"office.example"), (b"x-forwarded-uri", f"/forged/{number}".encode())]
+        fields, head = heads.read(lines, "192.0.2.66")
+        seen.append(
+            subrequest.auth(Subrequest("192.0.2.66", "http", fields, "GET", "/auth", None, head), TRUSTED, NOW).uri
+        )
+
+    assert seen == ["/"] * 4
