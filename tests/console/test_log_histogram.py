@@ -7,29 +7,9 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.console.conftest import NOON, ago
+from tests.console.log_rows import PAGE, a_few, numbers, shown
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("noon")]
-
-PAGE = "/log/"
-
-
-def shown(pages, **query):
-    page = pages.get(f"{PAGE}?{urlencode(query)}")
-    assert page.status_code == 200, page.context["log_query"].errors
-    return page
-
-
-def numbers(page):
-    return [int(str(each.row.decision_id)[-4:]) for each in page.context["rows"]]
-
-
-def a_few(log):
-    log(
-        ago(1, 1),
-        ago(2, 2, client_ip="203.0.113.9", country_code=None, host="git.example", path="/repo.git", query=""),
-        ago(3, 3, outcome="allow", status=200, reason="session-valid", rules=[], subject=None),
-        ago(4, 4, method="POST", user_agent="sqlmap"),
-    )
 
 
 @pytest.mark.parametrize(
