@@ -5,6 +5,7 @@ import json
 import urllib.error
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -57,11 +58,26 @@ class Site:
         return Admin(self._control, name).token
 
     def revision(self) -> int:
-        return int(self.post("/policy/document/compare", document="version: 1")[1]["revision"])
+        """Return the number of the last revision; asks until the database, which a kill may leave locked, answers."""
+        found: list[dict[str, Any]] = []
+
+        def has_answered() -> bool:
+            status, body = self.post("/policy/document/compare", document="version: 1")
+            assert status in {HTTPStatus.OK, HTTPStatus.SERVICE_UNAVAILABLE}, body
+            found.append(body)
+            return status == HTTPStatus.OK
+
+        wait_until(has_answered, what="the last revision")
+        return int(found[-1]["revision"])
 
     def apply(self, text: str, **conditions: Any) -> int:
-        """Apply a document to the policy as it is; return the number of its revision, or of the last if it has none."""
+        """Apply a document to the policy as it is; return the number of its revision, or of the last if it has none.
+
+        Raises one of UNSENT if the database does not answer.
+        """
         status, body = self.post("/policy/apply", document=text, if_revision=self.revision(), **conditions)
+        if status == HTTPStatus.SERVICE_UNAVAILABLE:
+            raise http.client.HTTPException(body)
         assert status == 200, body
         return int(body["revision"] or self.revision())  # none if the policy is the document already
 
