@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from audit.log import at_domain
 from audit.models import AccessLog
 from gatewall.engine.access_rules.paths import covers, trimmed
 from gatewall.engine.hosts import Domain, DomainTable, Host
@@ -58,10 +59,9 @@ def opened_by(offer: Offer, user: Any, at: datetime) -> Opened:
     """Return what a grant would have opened in the last 30 days, from at most 1,000 answers of each kind."""
     table, name = DomainTable(domains()), offer.domain or ""
     own = _of_person(user, at).filter(outcome=Effect.DENY.value).values_list("host", "path")[:MAX_READ]
-    suffix = {"host__endswith": name.removeprefix("*")} if name.startswith("*.") else {"host": name}
-    anybody = AccessLog.objects.filter(at__gte=at - timedelta(days=DAYS), outcome=Effect.ALLOW.value, **suffix)
-    seen = anybody.order_by("-at").values_list("host", "path")[:MAX_READ]
-    paths = Counter(path for host, path in seen if _is_opened(offer, table, host, path))
+    anybody = AccessLog.objects.filter(at__gte=at - timedelta(days=DAYS), outcome=Effect.ALLOW.value)
+    seen, _since = at_domain.newest_values(name, anybody, ("at", "host", "path"), MAX_READ)
+    paths = Counter(path for _at, host, path in seen if _is_opened(offer, table, host, path))
     return Opened(
         own=sum(_is_opened(offer, table, host, path) for host, path in own),
         paths=[path for path, _number in paths.most_common(_SHOWN)],

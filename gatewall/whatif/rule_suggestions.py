@@ -5,8 +5,8 @@ from datetime import datetime
 
 from django.core.exceptions import ValidationError
 
+from audit.log import at_domain
 from audit.models import AccessLog
-from audit.querying import keyset
 from audit.spool.records import PATH
 from gatewall.engine.access_rules.rules import PathMatch
 from gatewall.engine.hosts import DomainTable, Host
@@ -24,7 +24,7 @@ _FOR_WANT_OF_A_CREDENTIAL = (Reason.CREDENTIAL_MISSING.value, Reason.CREDENTIAL_
 class Suggestions:
     """Suggestions for a domain; ``read`` requests were refused for want of a credential.
 
-    ``is_complete`` is False if there were more than ``MAX_ROWS``.
+    ``is_complete`` is False if there were more than ``MAX_ROWS``, or if too many of other hosts were among them.
     """
 
     domain: str
@@ -42,18 +42,16 @@ def suggestions_for(domain: str, start: datetime, end: datetime, *, most: int | 
     """
     most = MAX_ROWS if most is None else most
     rows = AccessLog.objects.filter(at__gte=start, at__lt=end, reason__in=_FOR_WANT_OF_A_CREDENTIAL)
-    rows = rows.filter(host__endswith=domain[1:]) if domain.startswith("*.") else rows.filter(host=domain)
-    columns = ("decision_id", "at", "client_ip", "method", "path", "user_agent", "host")
-    newest = rows.order_by(*keyset.NEWEST_FIRST).values_list(*columns)[: most + 1]
+    columns = ("at", "decision_id", "client_ip", "method", "path", "user_agent", "host")
+    newest, since = at_domain.newest_values(domain, rows, columns, most)
     domains = DomainTable(policy_source.domains())
-    requests, read = [], 0
-    for decision_id, at, client, method, path, user_agent, host in newest.iterator():
-        read += 1
+    requests = []
+    for at, decision_id, client, method, path, user_agent, host in newest:
         registered = domains.match(Host(host))
-        if read <= most and registered is not None and registered.name == domain:
+        if registered is not None and registered.name == domain:
             shown = _as_rule_path(path)
             requests.append(RefusedRequest(str(decision_id), at.timestamp(), client, method, path, shown, user_agent))
-    return Suggestions(domain, start, end, len(requests), read <= most, suggestions(requests))
+    return Suggestions(domain, start, end, len(requests), since is None, suggestions(requests))
 
 
 def _as_rule_path(path: str) -> str | None:

@@ -9,15 +9,13 @@ from typing import Any
 from django.db.models import Q
 
 from audit.figures.used_resources import note_uses
+from audit.log import at_domain
 from audit.models import AccessLog
-from audit.querying import keyset
 from policies.models import AccessRule, AuthorizedDomain, Grant, Group, WafRule
 from policies.resources import ACCESS_RULES
 
 MAX_ROWS = 2_000
 """Requests that the paths are counted from: the newest."""
-MAX_SCANNED = 20_000
-"""Rows of the log that are tested for the hosts below a wildcard domain."""
 MAX_PATHS = 15
 MAX_LISTED = 50
 DAYS = 7
@@ -82,18 +80,12 @@ def _here(exclusions: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
 def recent_requests(domain: AuthorizedDomain, at: datetime) -> RecentRequests:
     """Return the newest requests of the last days, by the first segment of their path."""
     rows = AccessLog.objects.filter(at__gte=at - timedelta(days=DAYS), at__lt=at)
-    rest = Q()
-    if domain.name.startswith("*."):
-        rest = Q(host__endswith=domain.name[1:])
-    else:
-        rows = rows.filter(host=domain.name)
-    rows = rows.only("decision_id", "at", "path", "outcome", "reason")
-    found = keyset.walk(rows, rest, None, MAX_ROWS, MAX_SCANNED).rows
-    counted = Counter((_first_segment(row.path), row.outcome) for row in found)
-    reasons = Counter(row.reason for row in found if row.outcome != "allow")
+    found, _since = at_domain.newest_values(domain.name, rows, ("at", "path", "outcome", "reason"), MAX_ROWS)
+    counted = Counter((_first_segment(path), outcome) for _at, path, outcome, _reason in found)
+    reasons = Counter(reason for _at, _path, outcome, reason in found if outcome != "allow")
     paths = [_path_count(path, counted) for path in {path for path, _outcome in counted}]
     paths.sort(key=lambda each: (-each.refused, -each.requests, each.path))
-    return RecentRequests(len(found), found[-1].at if found else None, paths[:MAX_PATHS], reasons.most_common(5))
+    return RecentRequests(len(found), found[-1][0] if found else None, paths[:MAX_PATHS], reasons.most_common(5))
 
 
 def _first_segment(path: str) -> str:

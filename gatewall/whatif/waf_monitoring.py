@@ -14,6 +14,7 @@ from django.urls import reverse
 
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
+from audit.log import at_domain
 from audit.models import AccessLog
 from audit.querying import keyset
 from audit.spool.rows import record_of_row
@@ -117,12 +118,12 @@ def report_of(domain: AuthorizedDomain, end: datetime, days: int = USUAL_DAYS) -
 def _rows(domain: AuthorizedDomain, start: datetime, end: datetime) -> tuple[list[AccessLog], bool]:
     """Return the newest requests at the domain that would have been refused, and whether those are all."""
     name = domain.name
-    at_host = Q(host__endswith=name.removeprefix("*")) if name.startswith("*.") else Q(host=name)
-    rows = AccessLog.objects.filter(at_host, would_refuse__isnull=False, at__gte=start, at__lt=end)
-    found = list(rows.order_by(*keyset.NEWEST_FIRST)[: MOST_READ + 1])
+    rows = AccessLog.objects.filter(would_refuse__isnull=False, at__gte=start, at__lt=end)
+    scanned, rest = at_domain.rows_at(name, rows)
+    page = keyset.walk(scanned, rest, None, MOST_READ, at_domain.SCANS * MOST_READ)
     table = DomainTable(domains())
-    own = {host for host in {row.host or "" for row in found} if _name_of(table.match(Host(host))) == name}
-    return [row for row in found[:MOST_READ] if row.host in own], len(found) <= MOST_READ
+    own = {host for host in {row.host or "" for row in page.rows} if _name_of(table.match(Host(host))) == name}
+    return [row for row in page.rows if row.host in own], page.next is None
 
 
 def _name_of(domain: Domain | None) -> str | None:
