@@ -61,7 +61,8 @@ def main() -> None:
     urls, lines = (json.loads(argument) for argument in sys.argv[1:])
     if trouble := wait_for(urls):
         sys.exit(trouble)
-    print("\n".join(lines), flush=True)  # noqa: T201 - what the person who typed `gatewall up` waits for
+    sys.stdout.write("\n".join([*lines, ""]))  # in one write: lines of other processes do not come between
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

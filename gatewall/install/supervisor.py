@@ -286,7 +286,8 @@ class Supervisor:
         if self._is_colored:
             prefix = f"\033[{color}m{prefix}\033[0m"
         with suppress(OSError):  # a closed terminal: SIGHUP comes
-            print(prefix + line, flush=True)  # noqa: T201 - what this is for
+            sys.stdout.write(f"{prefix}{line}\n")  # in one write, also where Python does not buffer
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -10,11 +10,11 @@ import sys
 import psutil
 import pytest
 
-from gatewall.install import supervisor
+from gatewall.install import readiness, supervisor
 from tests.support.processes import PATIENCE, wait_until
 
 WAITS = "import time; time.sleep(600)"
-READY = "print('ready')"
+READY = "import os; os.write(1, b'ready\\n')"  # in one piece: it writes where the supervisor writes
 
 
 @pytest.fixture(autouse=True)
@@ -75,6 +75,26 @@ def test_output_is_passed_on_with_the_name_also_a_line_that_never_ends():
 
     assert [line for line in lines if line.startswith("noisy")] == ["noisy  | one", "noisy  | two", "noisy  | three"]
     assert (code, err) == (1, "Stopped everything: noisy ended (code 0).\n")
+
+
+@pytest.mark.parametrize(
+    ("file", "arguments", "last"),
+    [
+        (readiness.__file__, ["[]", '["one", "two"]'], b"one\ntwo\n"),
+        (supervisor.__file__, [json.dumps([python("readiness", "pass"), python("a", "pass")])], b" (rc=0)\n"),
+    ],
+    ids=["readiness", "supervisor"],
+)
+def test_a_line_is_written_at_once_so_that_others_do_not_come_between(file, arguments, last):
+    reading, writing = os.pipe2(os.O_DIRECT)  # gives what one write has written (pipe(2))
+    environment, command = {**os.environ, "PYTHONUNBUFFERED": "1"}, [sys.executable, "-P", file, *arguments]
+    with os.fdopen(writing, "wb") as output:
+        subprocess.run(command, stdout=output, stderr=subprocess.DEVNULL, env=environment, check=False)
+    with os.fdopen(reading, "rb", buffering=0) as pipe:
+        writes = list(iter(lambda: pipe.read(4096), b""))
+
+    assert all(each.endswith(b"\n") for each in writes), writes
+    assert writes[-1].endswith(last)
 
 
 def test_bytes_that_are_no_text_and_a_line_without_bound_do_not_stop_it():
