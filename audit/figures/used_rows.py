@@ -1,16 +1,19 @@
-"""Columns of lists of policy rows: how often a row decided or contributed, and when last."""
+"""Columns of lists of policy rows: how often a row decided or contributed, and when last; requests of domains."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 
+from audit.figures.statistics import Window, summaries
 from audit.figures.used_resources import hits_of, last_hit_of, note_uses
 
 _HITS, _LAST_HIT = _("hits"), _("last hit")
@@ -24,6 +27,22 @@ class RowsWithUses(ChangeList):
         self.result_list = list(self.result_list)
         page: Any = self.model_admin
         note_uses(page.use_kind, self.result_list)
+
+
+class DomainsWithRequests(ChangeList):
+    """A page of a list of domains with their requests of 24 hours, which one query of the roll-ups reads."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.result_list = list(self.result_list)
+        counted = summaries(Window.until(timezone.now(), timedelta(days=1)), ["host"])["host"].counts
+        for row in self.result_list:
+            row.requests = sum(number for host, number in counted.items() if _is_of(host, row.name))
+
+
+def _is_of(host: str, domain: str) -> bool:
+    """Return whether a host is this domain or, for ``*.`` and a name, below it."""
+    return host.endswith(domain[1:]) if domain.startswith("*.") else host == domain
 
 
 class UsedRowsAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic at run time

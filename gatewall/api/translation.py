@@ -3,6 +3,7 @@
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext, gettext_lazy, override
 
+from gatewall.api.advice import with_advice
 from gatewall.engine.messages import Message, Refused
 from gatewall.kernel.refusals import Refusal
 
@@ -23,8 +24,11 @@ def translated(message: str) -> str:
 
 
 def messages_of(error: Refusal | Refused | ValidationError) -> list[str]:
-    """Return the messages of an error in the active language."""
-    return error.messages if isinstance(error, ValidationError) else [translated(error.message)]
+    """Return the messages of an error in the active language; after those of a refusal, what to do about it."""
+    if isinstance(error, ValidationError):
+        return error.messages
+    message = translated(error.message)
+    return [with_advice(message, error.code) if isinstance(error, Refusal) else message]
 
 
 def message_of(error: Refusal | Refused | ValidationError) -> Message:

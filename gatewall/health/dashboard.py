@@ -39,7 +39,7 @@ SPANS: Mapping[str, tuple[timedelta, timedelta]] = {
 }
 """Windows by name: length and width of a bar of the chart."""
 FAILED_SIGN_INS = (EventKind.LOGIN_FAILED, EventKind.LOGIN_LOCKED, EventKind.TWO_FACTOR_FAILED)
-_KINDS = ("outcome", "reason", "deny-reason", "client", "denied-client", "host", "rule", "country", "latency")
+_KINDS = ("outcome", "reason", "deny-reason", "client", "denied-client", "host", "path", "rule", "country", "latency")
 _API_WINDOW = timedelta(hours=24)
 _API_BAR = timedelta(hours=1)
 _RATE_OVER = timedelta(minutes=5)
@@ -69,7 +69,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """All figures of a window. ``error``: maximum undercount of clients and hosts, by kind.
+    """All figures of a window. ``error``: maximum undercount of clients, hosts and paths, by kind.
 
     ``world``: requests of every known country; ``countries``: the most frequent ones.
     """
@@ -86,6 +86,7 @@ class Board:
     clients: Sequence[Client]
     refused_clients: Sequence[Client]
     hosts: Sequence[tuple[str, int]]
+    paths: Sequence[tuple[str, int]]
     rules: Sequence[Mapping[str, Any]]
     countries: Sequence[tuple[str, int]]
     world: Mapping[str, int]
@@ -116,10 +117,11 @@ def board(at: datetime, name: str) -> Board:
         clients=_clients(found["client"]),
         refused_clients=_clients(found["denied-client"]),
         hosts=found["host"].top(TOP),
+        paths=found["path"].top(TOP),
         rules=rules_of(found["rule"])[:TOP],
         countries=found["country"].top(TOP),
         world={code: number for code, number in found["country"].counts.items() if code},
-        error={kind: found[kind].error for kind in ("client", "denied-client", "host")},
+        error={kind: found[kind].error for kind in ("client", "denied-client", "host", "path")},
         untrusted=events.get(EventKind.PROXY_UNTRUSTED, 0),
         attacks=events.get(EventKind.ATTACK_DETECTED, 0),
     )

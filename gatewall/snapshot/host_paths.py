@@ -25,6 +25,11 @@ def geo_folder(home: Path) -> Path:
     return run_folder(home) / "geo"
 
 
+def backups_folder(home: Path) -> Path:
+    """Return the folder for backups that every kind of installation may write; the first backup there creates it."""
+    return home / "backups"
+
+
 def node_name() -> str:
     """Return the name of this host in records and reports."""
     return os.environ.get("HOSTNAME") or socket.gethostname()

@@ -21,6 +21,7 @@ from gatewall.engine.access_rules.rules import RuleCredential
 from gatewall.kernel.refusals import Refusal
 from gatewall.policy.resources import Write
 from policies import resources
+from policies.access_choices import access_field
 from policies.access_conditions import MAX_RULES, WEEKDAYS, time_zones
 from policies.access_rules.summary import conditions_of
 from policies.access_rules.warnings import warnings_about
@@ -52,7 +53,7 @@ class AccessRuleForm(ServiceForm):
     """Edit an access rule; what is left empty does not restrict."""
 
     force = forms.BooleanField(required=False)
-
+    access = access_field(_("Where every condition below holds. A domain whose access is denied stays denied."))
     position = forms.IntegerField(
         required=False,
         min_value=1,

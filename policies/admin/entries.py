@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.views.main import ChangeList
 from django.db import models
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -13,14 +14,16 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from audit.figures.used_rows import UsedRowsAdmin, use_columns
+from audit.figures.used_rows import DomainsWithRequests, UsedRowsAdmin, use_columns
 from gatewall.api.admin_forms import ServiceForm
 from gatewall.api.caller import caller_of
 from gatewall.api.service_admin import ServiceAdmin, actor, forced
 from gatewall.api.translation import translated
+from gatewall.engine.hosts import Access
 from gatewall.engine.identity_headers import DEFAULT_HEADERS, KNOWN_HEADERS
 from gatewall.policy.resources import PolicyResource, Write
 from policies import cookie_reach, resources, selectors
+from policies.access_choices import access_field
 from policies.countries import COUNTRY_NAMES
 from policies.country_choices import NO_COUNTRY, choices_after
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription
@@ -74,6 +77,10 @@ class BlocklistForm(NetworkForm):
 class DomainForm(ForcedForm):
     """Edit a domain in any letter case and script."""
 
+    access = access_field(
+        _("Users also need the domain in their scope. Access rules may ask for more or less at some paths."),
+        initial=Access.AUTHENTICATED.value,
+    )
     identity_headers = forms.MultipleChoiceField(
         choices=[(name, name) for name in KNOWN_HEADERS],
         required=False,
@@ -133,7 +140,7 @@ class AuthorizedDomainAdmin(PolicyAdmin):
     resource = resources.DOMAINS
     form = DomainForm
     delete_confirmation_template = CONFIRM
-    list_display = ("name", "site", "access", "waf", "app_profiles", "remark", *_RECORD)
+    list_display = ("name", "site", "access", "requests", "waf", "app_profiles", "remark", *_RECORD)
     list_filter = ("access",)
     search_fields = ("name", "remark")
     readonly_fields = ("waf_monitor_until", "waf_monitoring", "app_profiles", *_RECORD)
@@ -143,6 +150,17 @@ class AuthorizedDomainAdmin(PolicyAdmin):
     def site(self, domain: AuthorizedDomain) -> str:
         """Return a link to the page about it: who may enter, its rules, and its requests."""
         return format_html('<a href="{}">{}</a>', reverse("console:site", args=[domain.pk]), _("at a glance"))
+
+    def get_changelist(self, request: HttpRequest, **options: Any) -> type[ChangeList]:
+        return DomainsWithRequests
+
+    @admin.display(description=_("requests in 24 hours"))
+    def requests(self, domain: Any) -> str:
+        """Return the number of requests, at least, with a link to them in the log."""
+        if not domain.requests:
+            return "0"
+        query = urlencode({"host": domain.name})
+        return format_html('<a href="{}?{}">{}</a>', reverse("console:log"), query, f"{domain.requests:,}")
 
     @admin.display(description=_("WAF"))
     def waf(self, domain: AuthorizedDomain) -> str:

@@ -49,6 +49,10 @@ class ListRefused(Refused):
     """The list as a whole cannot be used; the message names the line at fault, if any."""
 
 
+class ListDoubtful(ListRefused):
+    """The list is probably wrong: ``ImportRules.force`` takes it all the same."""
+
+
 def source_named(name: str) -> str:
     """Return the blocklist source for the list of this name. Raises ListRefused."""
     if not _NAME.fullmatch(name):

@@ -16,7 +16,16 @@ from gatewall.policy import revisions
 from policies import rows
 from policies.history.lockout import guard_against_lockout
 from policies.list_files.diff import Entry, ListDiff
-from policies.list_files.parsing import BadLine, Format, Listed, ListRefused, Ranges, read_list, source_named
+from policies.list_files.parsing import (
+    BadLine,
+    Format,
+    ListDoubtful,
+    Listed,
+    ListRefused,
+    Ranges,
+    read_list,
+    source_named,
+)
 from policies.lists import rows as list_rows
 from policies.models import BlocklistEntry
 
@@ -181,8 +190,8 @@ def dropped_for(listed: Listed, rules: ImportRules, trusted: Ranges) -> str | No
     if _BOGONS.cover(network):
         return _("loopback, private or reserved")
     if not rules.force and network.prefixlen < _SHORTEST_PREFIX[network.version]:
-        raise ListRefused(
-            _("line %(line)s: %(network)s is larger than /%(prefix)s; --force takes it"),
+        raise ListDoubtful(
+            _("line %(line)s: %(network)s is larger than /%(prefix)s"),
             line=listed.line,
             network=network,
             prefix=_SHORTEST_PREFIX[network.version],
@@ -263,8 +272,8 @@ def _outcome(diff: ListDiff, skipped: _Skipped, rules: ImportRules) -> Imported:
         added, removed, changed, diff.kept(), dict(skipped.dropped), examples, skipped.bad, tuple(skipped.bad_lines)
     )
     if outcome.after * 2 < outcome.before and not rules.force:
-        raise ListRefused(
-            _("it has %(after)s entries where there were %(before)s, less than half; --force takes it"),
+        raise ListDoubtful(
+            _("it has %(after)s entries where there were %(before)s, less than half"),
             after=f"{outcome.after:,}",
             before=f"{outcome.before:,}",
         )

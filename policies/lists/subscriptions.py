@@ -26,7 +26,7 @@ from gatewall.kernel.downloads import (
 )
 from gatewall.policy import revisions
 from policies import rows
-from policies.list_files.parsing import MAX_BYTES, Format, ListRefused, source_named
+from policies.list_files.parsing import MAX_BYTES, Format, ListDoubtful, ListRefused, source_named
 from policies.lists.importing import ImportRules, import_list, remove_entries
 from policies.models import BlocklistEntry, ListSubscription
 
@@ -99,7 +99,8 @@ def fetch_next(at: datetime, should_stop: Callable[[], bool] = lambda: False) ->
     try:
         values = _import_download(subscription, at, should_stop)
     except (DownloadRefused, DownloadFailed, ListRefused, OSError) as error:
-        words = str(error)[:500]
+        words = f"{error}; import it once by hand with --force" if isinstance(error, ListDoubtful) else str(error)
+        words = words[:500]
         logger.warning("list %s was not imported: %s", subscription.name, words)
         number = min(subscription.failures + 1, _MAX_FAILURES)
         values = {"failure": words, "failures": number, "next_at": _retry_at(subscription, at)}

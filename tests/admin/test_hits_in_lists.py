@@ -1,5 +1,6 @@
 """Every list of rows whose uses are counted shows their number and the last one."""
 
+import json
 import re
 from datetime import UTC, datetime, timedelta
 
@@ -8,7 +9,7 @@ from django.contrib import admin
 from django.utils import timezone
 
 from audit.figures.used_rows import UsedRowsAdmin
-from audit.models import UseCount
+from audit.models import SpanCount, UseCount
 from gatewall.kernel.changes import DECIDING, Resource
 from licensing import services as licensing
 from policies import services
@@ -47,6 +48,19 @@ def test_each_list_shows_uses_and_the_last_one_and_sorts_by_them(pages, used):
         assert "2026-03-15 12:00:30 UTC" in shown, path
         for link in re.findall(r'href="([^"]+log/[?][^"]+)"', shown):
             assert pages.client.get(link.replace("&amp;", "&")).status_code == 200, link
+
+
+def test_domains_have_their_requests_of_24_hours(pages, office):
+    services.register_domain(actor="test", name="*.example.net", access="public")
+    start = timezone.now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=2)
+    counts = json.dumps({"office.example": 1234, "a.example.net": 3, "b.example.net": 4, "other.example": 9})
+    SpanCount.objects.create(kind="host", width=3600, start=start, counts=counts, error=0)
+    shown = pages.get("/policies/authorizeddomain/").content.decode()
+
+    numbers = dict(re.findall(r'log/\?host=([^"]+)">([^<]+)<', shown))
+    assert numbers == {"office.example": "1,234", "%2A.example.net": "7"}
+    for host in numbers:
+        assert pages.client.get(f"/wall/admin/log/?host={host}").status_code == 200
 
 
 def test_no_kind_of_row_that_decides_is_left_out(used):

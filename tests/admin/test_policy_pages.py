@@ -12,6 +12,7 @@ from gatewall.engine.waf.vector import AVAILABLE
 from gatewall.models import SystemSettings
 from gatewall.policy import revisions, system_settings
 from policies import services
+from policies.access_choices import WHO_ENTERS
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
 from policies.rules.builtin import seed_waf_rules
 from tests.admin.conftest import ADMIN
@@ -154,6 +155,9 @@ def test_an_expired_allowlist_entry_gives_way_to_a_new_one(pages, decide):
 def test_a_domain_is_registered_changed_and_removed(pages, decide):
     before = revisions.current()
 
+    form = pages.get("/policies/authorizeddomain/add/").content.decode()
+    assert re.findall(r'type="radio" name="access" value="([a-z_]+)"', form) == [each.value for each in WHO_ENTERS]
+    assert "users who signed in with a second factor" in form
     assert pages.submit("/policies/authorizeddomain/add/", name="Bücher.Example.", access="public").status_code == 302
     registered = revisions.current()
     assert registered.supersedes(before)

@@ -114,6 +114,8 @@ def test_the_pages_are_for_everybody(wall, visit, look):
         wrong += checked(page, name)
         keep_if_asked(page, f"{name}{suffix}")
     page.goto(wall.page("/admin/backtest/?kind=ip-black-list&ip=127.0.0.1"))
+    page.get_by_role("button", name="Try it on the record").click()
+    wrong += checked(page, "backtest-forced")
     page.check("#id_force")
     page.get_by_role("button", name="Try it on the record").click()
     page.get_by_role("button", name="Enforce").wait_for(timeout=1000 * PATIENCE)

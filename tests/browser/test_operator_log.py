@@ -2,6 +2,7 @@
 
 import re
 import uuid
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -36,6 +37,10 @@ def busy(wall):
     """The installation with three days in its log."""
     fill_log(wall.home, number=2_000)
     return wall
+
+
+def in_tokyo(moment, form, hours=9):
+    return f"{datetime.fromisoformat(moment) + timedelta(hours=hours):{form}}"
 
 
 def number_in(page):
@@ -118,11 +123,15 @@ def test_twenty_rows_are_seen_and_a_row_opens_in_place(busy, visit):
 
 def test_the_log_is_followed_until_one_scrolls(busy, visit):
     path = f"/{uuid.uuid4()}"
-    page = visit(viewport={"width": 1200, "height": 500})
+    page = visit(viewport={"width": 1200, "height": 500}, timezone_id="Asia/Tokyo")
     enter(busy, page, "/log/")
     page.click("#live")
     visit_from(busy, NEIGHBOUR, path)
     page.wait_for_selector(f'.entry >> text="{path}"')
+    times = page.evaluate("[...document.querySelectorAll('.entry time')].map(e => [e.dateTime, e.title, e.innerText])")
+    assert [in_tokyo(moment, "%Y-%m-%d %H:%M:%S UTC", hours=0) for moment, _, _ in times] == [each[1] for each in times]
+    assert [in_tokyo(moment, "%m-%d %H:%M:%S") for moment, _, _ in times] == [each[2] for each in times]
+    assert "UTC" not in page.locator("#content").inner_text()
     page.mouse.wheel(0, 300)
     page.wait_for_selector("#live-state:has-text('Paused')")
     first = page.locator(".entry").first.get_attribute("id")
@@ -132,6 +141,21 @@ def test_the_log_is_followed_until_one_scrolls(busy, visit):
     page.mouse.wheel(0, -300)
     page.wait_for_selector(f'.entry >> text="{path}/later"')
     assert page.locator(f"#{first}").count() == 1
+
+
+def test_charts_and_filters_speak_the_time_of_the_reader(busy, visit):
+    page = visit(timezone_id="Asia/Tokyo")
+    enter(busy, page, "/dashboard/?window=24h")
+    labels = "[...document.querySelectorAll('svg.trend [data-from]')].map(e => [e.dataset.from, e.textContent.trim()])"
+    for moment, label in page.evaluate(labels):
+        assert label in {in_tokyo(moment, "%m-%d %H:%M"), in_tokyo(moment, "%H:%M")}
+    page.goto(busy.page("/admin/log/?start_time=2026-01-31T12:00:00Z&end_time=2026-01-31T20:30:00Z"))
+    assert page.locator(".chips time").all_inner_texts() == ["2026-01-31 21:00:00", "2026-02-01 05:30:00"]
+    page.click("text=Filters")
+    assert page.input_value("#f-end_time") == "2026-02-01T05:30"
+    page.fill("#f-end_time", "2026-02-01T06:30:00")
+    page.click(".find [type=submit]")
+    page.wait_for_url("**start_time=2026-01-31T12%3A00%3A00Z&end_time=2026-01-31T21%3A30%3A00Z*")
 
 
 def test_who_would_ban_themselves_is_asked_twice(wall, visit):

@@ -141,13 +141,25 @@ def test_a_change_that_would_lock_me_out_takes_the_box(pages, record):
         pages.get(f"{LIST}{run.pk}/").content.decode().partition('csrfmiddlewaretoken" value="')[2].partition('"')[0]
     )
 
+    assert 'name="force"' not in pages.get(f"{LIST}{run.pk}/").content.decode()
     refused = pages.client.post(path, {"csrfmiddlewaretoken": token, "do": "enforce"}, **address)
     assert refused.status_code == 409
-    assert "would be refused" in refused.content.decode()
+    assert "would be refused. Put your address on the allowlist first" in refused.content.decode()
+    assert "reverted by itself unless somebody confirms it" in refused.content.decode()
+    assert 'name="force"' in refused.content.decode()
     assert not BlocklistEntry.objects.exists()
 
     pages.client.post(path, {"csrfmiddlewaretoken": token, "do": "enforce", "force": "on"}, **address)
     assert BlocklistEntry.objects.get().remark.startswith(f"backtest {run.pk}:")
+
+
+def test_force_is_offered_for_what_it_overrides_alone(pages):
+    assert 'name="force"' not in pages.get(f"{LIST}?kind=ip-black-list").content.decode()
+    assert 'name="force"' not in ask(pages, ip="10.0.0.1/8").content.decode()
+    refused = ask(pages, ip="0.0.0.0/0").content.decode()
+    assert 'name="force"' in refused
+    assert " addresses. Choose a smaller network." in refused
+    assert ask(pages, ip="0.0.0.0/0", force="on").status_code == 302
 
 
 @pytest.mark.parametrize(

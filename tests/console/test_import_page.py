@@ -128,6 +128,16 @@ def test_what_would_do_something_else_by_now_is_shown_again(pages):
     assert as_shown(pages, response).status_code == 302
 
 
+def test_a_doubtful_list_is_kept_and_taken_by_the_box(pages):
+    assert 'name="force"' not in pages.get("/import/").content.decode()
+    refused = dry_run(pages, text="8.0.0.0/7\n").content.decode()
+    assert 'name="force"' in refused
+    assert "8.0.0.0/7\n</textarea>" in refused
+    assert "--force" not in refused
+    assert as_shown(pages, dry_run(pages, text="8.0.0.0/7\n", force="on")).status_code == 302
+    assert networks() == ["8.0.0.0/7"]
+
+
 @pytest.mark.parametrize(
     ("values", "words"),
     [

@@ -88,7 +88,10 @@ def test_a_lock_out_is_told_and_takes_the_box(behind_proxy, office):
     assert "It would lock out the address that it was planned from." in behind_proxy.words(behind_proxy.get(path))
     assert "locks its author out" in behind_proxy.words(behind_proxy.get(PLANS))
 
-    assert behind_proxy.submit(path, do="apply").status_code == 409
+    assert 'name="force"' not in behind_proxy.words(behind_proxy.get(path))
+    refused = behind_proxy.submit(path, do="apply")
+    assert refused.status_code == 409
+    assert 'name="force"' in behind_proxy.words(refused)
     assert not BlocklistEntry.objects.exists()
     assert behind_proxy.submit(path, do="apply", force="on").status_code == 302
     assert BlocklistEntry.objects.exists()

@@ -128,6 +128,8 @@ def test_what_is_no_plan_is_refused(pages, office, values, status, words):
 
     assert answer.status_code == status
     assert words in pages.words(answer)
+    if status != 302:
+        assert ('name="force"' in pages.words(answer)) == (status == 409)
 
 
 def test_the_form_starts_from_the_policy_in_force_or_the_shadow_policy(pages, office):

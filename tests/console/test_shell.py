@@ -17,6 +17,7 @@ from gatewall.console.shell import navigation
 from gatewall.console.urls import urlpatterns
 from gatewall.models import Node
 from gatewall.policy import revisions
+from gatewall.snapshot.host_paths import backups_folder
 from licensing import services as licensing
 from policies import services as policies
 
@@ -110,11 +111,12 @@ def test_hosts_show_what_is_wrong_and_what_to_do(pages):
     assert "bad signature" in html
 
 
-def test_the_backup_page_names_the_commands(pages):
+def test_the_backup_page_names_a_place_that_every_installation_may_write(pages):
     html = pages.get("/backup/").content.decode()
+    folder = backups_folder(settings.CONFIG.home)
 
-    assert "gatewall backup /srv" in html
-    assert "gatewall restore /srv" in html
+    assert f"gatewall backup {folder}/gatewall-$(date +%F)" in html
+    assert f"gatewall restore {folder}/FILE" in html
 
 
 def test_a_page_of_a_row_says_where_it_is(pages):
@@ -123,6 +125,14 @@ def test_a_page_of_a_row_says_where_it_is(pages):
     crumbs = re.search(r'<ol class="breadcrumbs">.*?</ol>', html, re.DOTALL)[0]
 
     assert re.findall(r">([^<>\n]+)<", crumbs) == ["Home", "Protection", "Blocklist entries", "203.0.113.0/24"]
+
+
+def test_the_overview_is_named_once(pages):
+    for path in ("/", "/dashboard/"):
+        html = pages.get(path).content.decode()
+        crumbs = re.search(r'<ol class="breadcrumbs">.*?</ol>', html, re.DOTALL)[0]
+
+        assert re.findall(r">([^<>\n]+)<", crumbs) == ["Home", "Overview"], path
 
 
 def test_somebody_who_is_not_signed_in_sees_no_sidebar(client):

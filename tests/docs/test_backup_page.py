@@ -33,6 +33,9 @@ def test_the_lines_of_the_page_run_as_printed(tmp_path):
         )
         assert run.returncode == 0, run.stdout + run.stderr
 
+    folder = site.home / "backups"
+    site.ok("backup", folder / "first")
+    assert folder.stat().st_mode & 0o777 == 0o700
     assert "is in force on this host" in run.stdout
     assert sorted(path.name for path in backups.iterdir()) == ["gatewall-monday", "small"]
     assert (tmp_path / "drill" / "gatewall.sqlite3").exists()

@@ -7,11 +7,12 @@ import pytest
 from rest_framework.exceptions import APIException
 
 from gatewall import urls  # noqa: F401 - so that the refusals of all views are known
+from gatewall.api.advice import ADVICE
 from gatewall.api.codes import CODES, REFUSAL_CODES
 from gatewall.engine.model import Reason
 from gatewall.install import checks
 from gatewall.kernel import env
-from gatewall.kernel.refusals import Refusal
+from gatewall.kernel.refusals import Gone, Refusal
 from tests.api.resources import KINDS
 from tests.generated_docs import PARTS, written
 from tests.generated_reference import variables
@@ -77,6 +78,23 @@ def test_every_refusal_has_a_code_of_the_list_and_every_code_a_refusal():
     named = {refusal.code for refusal in refusals() if "code" in vars(refusal)}
 
     assert (named | problem_codes()) - set(CODES.values()) == REFUSAL_CODES
+
+
+SAY_IT_THEMSELVES = """
+    address-shared admin-exists admin-required backtest-not-finished code-entry-locked code-required cross-site
+    doctor-busy document-refused group-in-use identity-refused invalid-challenge invalid-code
+    invalid-credentials invalid-hand-off last-way-in link-over list-changed logout-token-used
+    mail-not-configured passkey-refused passkeys-unavailable provider-denied provider-unavailable
+    reauthentication-failed reauthentication-required recovery-local-only recovery-refused scope-missing
+    session-required share-link-over target-refused too-busy too-large-to-revert too-many-access-requests
+    too-many-access-rules too-many-attempts too-many-backtests too-many-device-passes too-many-grants
+    too-many-passkeys too-many-share-links too-many-totp-devices totp-enabled totp-not-set-up user-disabled
+"""
+"""Refusals whose message says what to do, or that only visitors, programs and sign-ins meet."""
+
+
+def test_every_refusal_says_what_to_do_on_a_page():
+    assert sorted([*ADVICE, *SAY_IT_THEMSELVES.split()]) == sorted({*REFUSAL_CODES, Gone.code})
 
 
 def test_the_derived_table_of_variables_has_every_variable_and_no_other():

@@ -100,3 +100,11 @@ def test_a_strip_holds_every_bar(allowed, denied):
     assert all(0 <= column.x < column.x + column.width <= WIDTH for column in chart.columns)
     for column in chart.columns:
         assert all(box.y >= -2 and box.y + box.height <= STRIP_HEIGHT for box in column.boxes)
+
+
+def test_bars_and_labels_carry_their_moments():
+    moments = [f"2026-01-31T{hour:02}:00:00Z" for hour in range(24)]
+    chart = trend([each[11:16] for each in moments], [Series("allow", [1] * 24)], [], moments)
+
+    assert [column.moment for column in chart.columns] == moments
+    assert {mark.moment[11:16] for mark in chart.marks} == {mark.text for mark in chart.marks} != set()

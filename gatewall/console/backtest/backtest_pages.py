@@ -11,6 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from rest_framework import exceptions
 
+from gatewall.api.admin_forms import what_force_does
 from gatewall.api.caller import caller_of
 from gatewall.console.backtest.blast_radius import radius_of
 from gatewall.console.backtest.forms import DraftForm
@@ -99,7 +100,8 @@ class BacktestPage(OperatorPage):
             saving.save(run, how, actor=str(request.user), caller=caller_of(request), force=force)
         except (Refusal, ValidationError, exceptions.ValidationError) as error:
             status = HTTPStatus.CONFLICT if isinstance(error, Refusal) else _BAD
-            return self._page(request, run, status, refused=refusal_messages(error), is_open=False)
+            overrides = what_force_does(error)
+            return self._page(request, run, status, refused=refusal_messages(error), overrides=overrides, is_open=False)
         messages.success(request, _SAVED[how])
         return redirect("console:backtest", pk)
 

@@ -15,7 +15,7 @@ from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Category, Operator, Target
 from gatewall.kernel.changes import Resource
-from gatewall.kernel.refusals import Refusal
+from gatewall.kernel.refusals import Overridable, Refusal
 from gatewall.models import choices
 from gatewall.policy.resources import Write
 from gatewall.whatif.backtest.serializers import BacktestInput
@@ -57,6 +57,8 @@ class DraftForm(forms.Form):
     resource: Resource
     title: Any
     changes: tuple[Write, ...] = tuple(Write)
+    offers_force = False
+    """Whether the page shows ``force``: once the draft was refused for something that it overrides."""
 
     change = forms.ChoiceField(label=_("What happens"))
     id = forms.IntegerField(
@@ -68,13 +70,14 @@ class DraftForm(forms.Form):
     )
     window = forms.ChoiceField(label=_("Requests of"), choices=list(WINDOWS.items()), initial="24")
     force = forms.BooleanField(
-        label=_("Also what would be refused without force"),
+        label=_("Try it all the same"),
         required=False,
-        help_text=_("For example a change that would lock you out."),
+        help_text=_("The draft is tried although it is refused for the reason above. Trying changes nothing."),
     )
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self.offers_force = bool(self.data.get("force"))
         words = {Write.CREATE: _("a new one"), Write.UPDATE: _("one is changed"), Write.DELETE: _("one is removed")}
         if "change" in self.fields:
             self.fields["change"].choices = [(each.value, words[each]) for each in self.changes]  # type: ignore[attr-defined]  # a ChoiceField
@@ -107,6 +110,8 @@ class DraftForm(forms.Form):
         }
 
     def refuse(self, error: Refusal | ValidationError) -> None:
+        """Show why the draft is refused, and offer ``force`` if it overrides that."""
+        self.offers_force = self.offers_force or isinstance(error, Overridable)
         if isinstance(error, ValidationError) and hasattr(error, "error_dict"):
             self._add_errors(error.message_dict)
         else:

@@ -56,6 +56,10 @@ class Chip:
     without: str
     errors: list[str]
 
+    @property
+    def is_moment(self) -> bool:
+        return self.name in MOMENTS
+
 
 MAX_BACK = 2_000
 """Longer queries are not passed from page to page."""

@@ -13,6 +13,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from rest_framework import exceptions
 
+from gatewall.api.admin_forms import what_force_does
 from gatewall.api.caller import caller_of
 from gatewall.console.backtest.results import REFRESH_SECONDS, has_agent, refusal_messages
 from gatewall.console.plan.forms import MAX_BYTES, PlanForm
@@ -20,7 +21,7 @@ from gatewall.console.plan.presentation import listed, plan_shown
 from gatewall.console.policy.apply_form import ApplyForm
 from gatewall.console.policy.documents import document_named, faults_shown
 from gatewall.console.site.pages import OperatorPage
-from gatewall.kernel.refusals import Refusal
+from gatewall.kernel.refusals import Overridable, Refusal
 from gatewall.whatif.backtest import runs
 from gatewall.whatif.backtest.models import Backtest
 from gatewall.whatif.backtest.proposals import Proposal, WholeDocument
@@ -83,7 +84,8 @@ class PlansPage(OperatorPage):
         **context: Any,
     ) -> HttpResponse:
         status = HTTPStatus.CONFLICT if isinstance(error, Refusal) else _BAD
-        return self._page(request, text, status, refused=refusal_messages(error), **context)
+        may_force = isinstance(error, Overridable)
+        return self._page(request, text, status, refused=refusal_messages(error), may_force=may_force, **context)
 
     def _page(
         self, request: HttpRequest, text: str, status: HTTPStatus = HTTPStatus.OK, **context: Any
@@ -123,7 +125,8 @@ class PlanPage(OperatorPage):
             return self._page(request, row, form, HTTPStatus.CONFLICT)
         except _REFUSED as error:
             status = HTTPStatus.CONFLICT if isinstance(error, Refusal) else _BAD
-            return self._page(request, row, form, status, refused=refusal_messages(error))
+            refused, overrides = refusal_messages(error), what_force_does(error)
+            return self._page(request, row, form, status, refused=refused, overrides=overrides)
         made = applied.revision is not None
         messages.success(request, gettext("The plan is applied.") if made else gettext("There was nothing to change."))
         return redirect("console:plan", pk)

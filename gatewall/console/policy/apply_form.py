@@ -31,11 +31,7 @@ class ApplyForm(forms.Form):
     undo_minutes = forms.IntegerField(
         label=_("within so many minutes"), min_value=1, max_value=MAX_WATCH_MINUTES, required=False
     )
-    force = forms.BooleanField(
-        label=_("Even if it locks me out"),
-        required=False,
-        help_text=_("Then it is reverted unless you confirm it in time."),
-    )
+    force = forms.BooleanField(label=_("Do it anyway"), required=False)
 
     def clean(self) -> dict[str, Any]:
         """Refuse a number of people without a time, and a time without a number."""

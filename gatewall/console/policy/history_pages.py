@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from audit.events.revision_events import without_secrets
 from gatewall.api.caller import caller_of
-from gatewall.api.translation import messages_of, translated
+from gatewall.api.translation import messages_of
 from gatewall.console.policy.changes import CHANGES_ON_PAGE, change_shown, counts_shown
 from gatewall.console.site.pages import OperatorPage
 from gatewall.kernel.changes import Resource
@@ -147,7 +147,7 @@ class Confirmation(OperatorPage):
             else:
                 messages.error(request, _("Keep it, or revert it."))
         except Refusal as refusal:
-            messages.error(request, translated(refusal.message))
+            messages.error(request, " ".join(messages_of(refusal)))
         return redirect("console:history-revision", number=number)
 
 

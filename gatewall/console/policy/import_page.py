@@ -17,11 +17,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from gatewall.api.caller import caller_of
-from gatewall.api.translation import translated
+from gatewall.api.translation import messages_of
 from gatewall.console.site.pages import OperatorPage
 from gatewall.kernel.refusals import Refusal
 from gatewall.policy import revisions
-from policies.list_files.parsing import Format, ListRefused
+from policies.list_files.parsing import Format, ListDoubtful, ListRefused
 from policies.lists.importing import Imported, ImportRules
 from policies.lists.preview import MAX_BYTES, Proposal, import_as_shown, preview
 from policies.validators import validate_list_name
@@ -82,8 +82,9 @@ class ImportList(OperatorPage):
         try:
             list_preview = preview(proposal, caller=caller_of(request))
         except ListRefused as refused:
-            form.add_error(None, translated(refused.message))
-            return self._form(request, form, HTTPStatus.BAD_REQUEST)
+            form.add_error(None, messages_of(refused))
+            may_force = isinstance(refused, ListDoubtful)
+            return self._form(request, form, HTTPStatus.BAD_REQUEST, may_force=may_force, text=proposal.text)
         dropped = sorted(list_preview.imported.dropped.items())
         does, at = asdict(list_preview.imported), proposal.rules.at.timestamp()
         shown = signing.dumps({"at": at, "list": _digest(proposal), "does": does}, salt=_SALT)
@@ -102,7 +103,7 @@ class ImportList(OperatorPage):
         try:
             imported = import_as_shown(proposal, previewed, actor=str(request.user), caller=caller_of(request))
         except (Refusal, ListRefused) as refusal:
-            messages.error(request, translated(refusal.message))
+            messages.error(request, " ".join(messages_of(refusal)))
             return self._preview(request, form, proposal, HTTPStatus.CONFLICT)
         if not imported.changes:
             messages.info(request, _("The list is the same: nothing was changed."))

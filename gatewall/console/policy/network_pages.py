@@ -16,9 +16,10 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from gatewall.api.admin_forms import what_force_does
 from gatewall.api.caller import caller_of
 from gatewall.api.service_admin import actor
-from gatewall.api.translation import messages_of, translated
+from gatewall.api.translation import messages_of
 from gatewall.console.log.log_query import pairs_of
 from gatewall.console.log.log_rows import MAX_BACK
 from gatewall.console.site import links
@@ -102,8 +103,8 @@ class _NetworkPage(OperatorPage):
         try:
             done = self.write(request, form)
         except Refusal as refusal:
-            form.add_error(None, translated(refusal.message))
-            return self._form(request, form, HTTPStatus.CONFLICT)
+            form.add_error(None, messages_of(refusal))
+            return self._form(request, form, HTTPStatus.CONFLICT, overrides=what_force_does(refusal))
         except ValidationError as error:
             form.add_error(None, messages_of(error))
             return self._form(request, form)
@@ -114,14 +115,16 @@ class _NetworkPage(OperatorPage):
         """Write the entry and return a success message. Raises Refusal, ValidationError."""
         raise NotImplementedError
 
-    def _form(self, request: HttpRequest, form: NetworkForm, status: HTTPStatus = HTTPStatus.OK) -> HttpResponse:
+    def _form(
+        self, request: HttpRequest, form: NetworkForm, status: HTTPStatus = HTTPStatus.OK, *, overrides: object = ""
+    ) -> HttpResponse:
         if form.errors and status is HTTPStatus.OK:
             status = HTTPStatus.BAD_REQUEST
         network = str(form["network"].value() or "")
         host = str(form["host"].value() or "")
         blast = links.blast_radius(network) if _is_network(network) else ""
         context = {"form": form, "verb": self.verb, "blast": blast, "domain": _domain_of(host), "host": host}
-        return self.render(request, status, **context, may_force=status is HTTPStatus.CONFLICT)
+        return self.render(request, status, **context, overrides=overrides)
 
 
 class Ban(_NetworkPage):

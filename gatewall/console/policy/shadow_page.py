@@ -7,11 +7,13 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from gatewall.api.admin_forms import what_force_does
 from gatewall.api.caller import caller_of
-from gatewall.api.translation import messages_of, translated
+from gatewall.api.translation import messages_of
 from gatewall.console.policy.apply_form import ApplyForm
 from gatewall.console.policy.documents import document_named, faults_shown
 from gatewall.console.site import links
@@ -59,6 +61,7 @@ class ShadowPage(OperatorPage):
         what = request.POST.get("do", "")
         if what not in {"set", "promote", "stop"}:
             raise Http404
+        overrides: str | Promise = ""
         try:
             return getattr(self, f"_{what}")(request)  # type: ignore[no-any-return]  # one of the three methods below
         except PolicyMovedOn:
@@ -66,10 +69,11 @@ class ShadowPage(OperatorPage):
         except DocumentRefused as error:
             return self._page(request, HTTPStatus.CONFLICT, errors=faults_shown(error))
         except Refusal as refusal:
-            refused = translated(refusal.message)
+            refused, overrides = " ".join(messages_of(refusal)), what_force_does(refusal)
         except ValidationError as error:
             refused = " ".join(messages_of(error))
-        return self._page(request, HTTPStatus.CONFLICT, refused=refused)
+        form = ApplyForm(request.POST) if what == "promote" else ApplyForm()
+        return self._page(request, HTTPStatus.CONFLICT, refused=refused, overrides=overrides, form=form)
 
     def _set(self, request: HttpRequest) -> HttpResponse:
         percent = request.POST.get("percent", "")

@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from gatewall.api.caller import caller_of
-from gatewall.api.translation import messages_of, translated
+from gatewall.api.translation import messages_of
 from gatewall.console.site.pages import OperatorPage
 from gatewall.kernel.refusals import Refusal
 from gatewall.whatif.rule_suggestions import Suggestions
@@ -60,7 +60,7 @@ class SuggestionsPage(OperatorPage):
         try:
             create_access_rules(actor=str(request.user), rules=values, caller=caller_of(request))
         except Refusal as refusal:
-            return self._shown(request, found, HTTPStatus.CONFLICT, refused=translated(refusal.message))
+            return self._shown(request, found, HTTPStatus.CONFLICT, refused=" ".join(messages_of(refusal)))
         except ValidationError as error:
             return self._shown(request, found, HTTPStatus.BAD_REQUEST, refused=" ".join(messages_of(error)))
         messages.success(request, gettext("The rules were added after all other rules."))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, zip_longest
 
 WIDTH, HEIGHT = 1040, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 8, 12, 28
@@ -38,6 +38,8 @@ class Column:
     width: int
     label: str
     boxes: list[Box]
+    moment: str = ""
+    """The time that the label names, in ISO 8601: a script shows it in the reader's zone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ class Mark:
 
     at: int
     text: str
+    moment: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +74,19 @@ def steps(most: int) -> list[int]:
     return [step * number for number in range(max(1, -(-most // step)) + 1)]
 
 
-def trend(labels: Sequence[str], series: Sequence[Series], before: Sequence[int]) -> Chart:
+def trend(labels: Sequence[str], series: Sequence[Series], before: Sequence[int], moments: Sequence[str] = ()) -> Chart:
     """Return a chart of one bar per label, and a line through the values of the previous window.
 
-    ``labels`` name the bars; as many as fit are drawn on the axis.
+    ``labels`` name the bars, which begin at ``moments``; as many labels as fit are drawn on the axis.
     """
     values = steps(max([0, *_totals(series), *before[: len(labels)]]))
     ground = HEIGHT - _BOTTOM
     scale = (ground - _TOP) / values[-1]
-    columns = _columns(labels, series, scale, range(_LEFT, WIDTH - _RIGHT), ground)
+    columns = _columns(labels, series, scale, range(_LEFT, WIDTH - _RIGHT), ground, moments)
     middles = [column.x + column.width // 2 for column in columns]
     line = " ".join(f"{x},{ground - round(value * scale)}" for x, value in zip(middles, before, strict=False))
     rows = [Mark(ground - round(value * scale), f"{value:,}") for value in values]
-    return Chart(columns, line, rows, _marks(middles, labels))
+    return Chart(columns, line, rows, _marks(columns, middles))
 
 
 def strip(labels: Sequence[str], series: Sequence[Series]) -> Chart:
@@ -102,13 +105,24 @@ def _totals(series: Sequence[Series]) -> list[int]:
     return [sum(values) for values in zip(*(each.values for each in series), strict=True)]
 
 
-def _columns(labels: Sequence[str], series: Sequence[Series], scale: float, room: range, ground: int) -> list[Column]:
+def _columns(
+    labels: Sequence[str],
+    series: Sequence[Series],
+    scale: float,
+    room: range,
+    ground: int,
+    moments: Sequence[str] = (),
+) -> list[Column]:
     edges = [room.start + round(len(room) * each / max(1, len(labels))) for each in range(len(labels) + 1)]
     return [
         Column(
-            edges[number], max(1, edges[number + 1] - edges[number] - 2), label, _boxes(series, number, scale, ground)
+            edges[number],
+            max(1, edges[number + 1] - edges[number] - 2),
+            label,
+            _boxes(series, number, scale, ground),
+            moment,
         )
-        for number, label in enumerate(labels)
+        for number, (label, moment) in enumerate(zip_longest(labels, moments, fillvalue=""))
     ]
 
 
@@ -123,8 +137,7 @@ def _boxes(series: Sequence[Series], number: int, scale: float, ground: int) -> 
     return boxes
 
 
-def _marks(middles: Sequence[int], labels: Sequence[str]) -> list[Mark]:
-    if not labels:
-        return []
-    every = max(1, -(-_LEAST_SPACE * len(labels) // _ROOM))
-    return [Mark(middles[number], labels[number]) for number in range(every // 2, len(labels), every)]
+def _marks(columns: Sequence[Column], middles: Sequence[int]) -> list[Mark]:
+    every = max(1, -(-_LEAST_SPACE * len(columns) // _ROOM))
+    shown = range(every // 2, len(columns), every)
+    return [Mark(middles[number], columns[number].label, columns[number].moment) for number in shown]

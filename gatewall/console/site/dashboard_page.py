@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from audit.counting.counts import MAX_PATH
 from audit.event_kinds import EventKind
 from audit.events.selectors import newest_of
 from audit.figures.statistics import Bar, Window
@@ -130,7 +131,8 @@ def _chart(board: Board) -> Chart:
     format_ = "%H:%M" if board.interval < timedelta(hours=1) else "%m-%d %H:%M"
     labels = [bar.at.strftime(format_) for bar in board.bars]
     series = [Series(kind, [bar.outcomes.counts[kind] for bar in board.bars]) for kind in _OUTCOMES]
-    return charts.trend(labels, series, [bar.outcomes.total for bar in board.bars_before])
+    moments = [links.moment(bar.at) for bar in board.bars]
+    return charts.trend(labels, series, [bar.outcomes.total for bar in board.bars_before], moments)
 
 
 def _rows(board: Board) -> list[dict[str, Any]]:
@@ -156,14 +158,21 @@ def _lists(board: Board) -> dict[str, dict[str, Any]]:
     refusals = [(key, number, links.log(window, outcome="deny", reason=key)) for key, number in board.refusals]
     reasons = [(key, number, links.log(window, reason=key)) for key, number in board.reasons]
     hosts = [(key, number, links.log(window, host=key)) for key, number in board.hosts]
+    paths = [(key, number, links.log(window, path=_all_of(key))) for key, number in board.paths]
     countries = [(_country(key), number, links.log(window, country_code=key)) for key, number in board.countries]
     return {
         "refusals": _list(_("Why they were refused"), refusals),
         "rules": _list(_("WAF rules that matched"), rules),
         "reasons": _list(_("Decisions by reason"), reasons),
         "hosts": _list(_("Top sites"), hosts, board.error["host"]),
+        "paths": _list(_("Top paths"), paths, board.error["path"]),
         "countries": _list(_("Countries"), countries),
     }
+
+
+def _all_of(path: str) -> str:
+    """Return the filter for a counted path, which may be the beginning of a longer one."""
+    return path if len(path) < MAX_PATH else f"{path}*"
 
 
 def _list(title: str, items: list[tuple[str, int, str]], error: int = 0) -> dict[str, Any]:

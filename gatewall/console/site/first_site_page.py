@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from gatewall.api.caller import caller_of
 from gatewall.api.own_origins import public_urls
 from gatewall.api.service_admin import actor
-from gatewall.api.translation import messages_of, translated
+from gatewall.api.translation import messages_of
 from gatewall.console.site.pages import OperatorPage
 from gatewall.doctor.report import place_of
 from gatewall.engine.hosts import STRICTNESS, Access
@@ -24,13 +24,10 @@ from gatewall.kernel.refusals import Refusal
 from gatewall.proxy_config import options
 from gatewall.proxy_config.rendering import KINDS, PRODUCTS, ConfigFile, can_ask, render, to_paste
 from policies import cookie_reach, services
+from policies.access_choices import WHO_ENTERS
 from policies.models import AuthorizedDomain
 
-_WHO = [
-    (Access.AUTHENTICATED.value, gettext_lazy("users who signed in")),
-    (Access.TWO_FACTOR.value, gettext_lazy("users who signed in with a second factor")),
-    (Access.PUBLIC.value, gettext_lazy("everybody; lists, countries and WAF rules still apply")),
-]
+_WHO = [(each.value, words) for each, words in WHO_ENTERS.items() if each is not Access.DENIED]
 
 
 class SiteForm(forms.Form):
@@ -80,7 +77,7 @@ class FirstSite(OperatorPage):
         try:
             _register(request, values["site"], values["access"])
         except Refusal as refusal:
-            form.add_error(None, translated(refusal.message))
+            form.add_error(None, messages_of(refusal))
             return self._page(request, form, HTTPStatus.CONFLICT)
         except ValidationError as error:
             form.add_error(None, messages_of(error))

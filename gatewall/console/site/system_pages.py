@@ -1,7 +1,9 @@
 """Pages about the installation itself: its hosts, and how to back it up."""
 
 from collections.abc import Iterator
+from shlex import quote
 
+from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import Promise
@@ -9,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from gatewall.console.site.pages import OperatorPage
 from gatewall.health.indicators import NodeIndicator, hosts
+from gatewall.snapshot.host_paths import backups_folder
 
 
 class Hosts(OperatorPage):
@@ -28,7 +31,16 @@ class Backup(OperatorPage):
     template, title = "console/backup.html", _("Backup")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        return self.render(request, is_sqlite=connection.vendor == "sqlite")
+        folder = backups_folder(settings.CONFIG.home)
+        backup = f"gatewall backup {quote(str(folder))}/gatewall-$(date +%F)"
+        return self.render(
+            request,
+            is_sqlite=connection.vendor == "sqlite",
+            folder=folder,
+            backup=backup,
+            without_log=f"{backup} --without-log",
+            restore=f"gatewall restore {quote(str(folder))}/FILE",
+        )
 
 
 def _advice(host: NodeIndicator) -> Iterator[Promise]:

@@ -8,11 +8,18 @@ from django.utils.safestring import SafeString
 
 register = template.Library()
 
+_FORMS = {"second": (0, 19, " UTC"), "minute": (0, 16, ""), "short": (5, 16, "")}
+"""Which part of "2026-01-31 12:00:00" is shown, and what follows it; where it says no zone, the text around it does."""
+
 
 @register.simple_tag
-def moment(at: datetime | None, otherwise: str = "-") -> SafeString | str:
+def moment(at: datetime | None, otherwise: str = "-", *, form: str = "second") -> SafeString | str:
     """Return the time as an HTML element, or another text if there is none."""
     if not isinstance(at, datetime):
         return otherwise
     utc = at.astimezone(UTC)
-    return format_html('<time datetime="{}">{} UTC</time>', f"{utc:%Y-%m-%dT%H:%M:%SZ}", f"{utc:%Y-%m-%d %H:%M:%S}")
+    first, last, zone = _FORMS[form]
+    text = f"{utc:%Y-%m-%d %H:%M:%S}"[first:last] + zone
+    return format_html(
+        '<time datetime="{}" data-part="{} {}">{}</time>', f"{utc:%Y-%m-%dT%H:%M:%SZ}", first, last, text
+    )

@@ -5,6 +5,7 @@ from typing import Any
 from django import template
 from django.template import Context
 
+from gatewall import __version__
 from gatewall.console.help import help_page
 from gatewall.console.shell import navigation
 
@@ -14,7 +15,7 @@ register = template.Library()
 @register.inclusion_tag("console/shell/sidebar.html", takes_context=True)
 def sidebar(context: Context) -> dict[str, Any]:
     """Render the sidebar, with the current page's section open."""
-    return {"sections": navigation.sidebar(context["request"])}
+    return {"sections": navigation.sidebar(context["request"]), "version": __version__}
 
 
 @register.inclusion_tag("console/shell/breadcrumbs.html", takes_context=True)
@@ -23,7 +24,8 @@ def breadcrumbs(context: Context) -> dict[str, Any]:
     sections = navigation.sidebar(context["request"])
     section = next((each for each in sections if each.is_current), None)
     link = next((each for each in section.links if each.is_current), None) if section else None
-    is_item = bool(link and (link.url == context["request"].path or context.get("is_single")))
+    is_here = link is not None and (link.url == context["request"].path or link.label == str(context.get("title")))
+    is_item = bool(link and (is_here or context.get("is_single")))
     row = context.get("original") or context.get("object")
     last = "" if is_item else str(row) if row else str(context.get("title") or "")
     return {

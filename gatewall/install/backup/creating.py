@@ -28,7 +28,7 @@ from gatewall.install.backup.values import Table, read_rows
 from gatewall.models import PolicyHead
 from gatewall.policy import revisions
 from gatewall.publication.compiler import consistent_read
-from gatewall.snapshot.host_paths import node_name
+from gatewall.snapshot.host_paths import backups_folder, node_name
 
 LOG_TABLES = frozenset({"audit_accesslog", "audit_accesslogrule"})
 _LEFT_OUT = frozenset(
@@ -41,8 +41,11 @@ _ROWS_AT_ONCE = 500
 def create_backup(path: Path, *, with_log: bool, with_secrets: bool, force: bool) -> Manifest:
     """Write a backup of the installation to a file and return its manifest.
 
-    Raises BackupRefused, OSError, django.db.Error; no file, or the old one, is there then.
+    Creates the folder of backups if the file is to be in it. Raises BackupRefused, OSError, django.db.Error; no file,
+    or the old one, is there then.
     """
+    if path.parent == backups_folder(settings.CONFIG.home):
+        path.parent.mkdir(mode=0o700, exist_ok=True)
     with new_file(path, force=force) as file, ArchiveWriter(file) as writer:
         if with_secrets:
             with writer.member(DATA_KEYS) as write:

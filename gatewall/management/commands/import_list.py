@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from gatewall.kernel.downloads import DownloadFailed, DownloadRefused, download, is_url
 from gatewall.policy import revisions
-from policies.list_files.parsing import MAX_BYTES, Format, ListRefused
+from policies.list_files.parsing import MAX_BYTES, Format, ListDoubtful, ListRefused
 from policies.lists.importing import Imported, ImportRules, import_list, remove_list
 
 _MAX_DAYS = 36_500
@@ -49,6 +49,8 @@ class Command(BaseCommand):
                 self.remove(options["name"], dry_run=options["dry_run"])
             else:
                 self.replace(options)
+        except ListDoubtful as doubtful:
+            raise CommandError(f"nothing was imported: {doubtful}; --force takes it") from None
         except (ListRefused, DownloadRefused) as refused:
             raise CommandError(f"nothing was imported: {refused}") from None
         except DownloadFailed as failed:

@@ -7,7 +7,7 @@ from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.model import Action
 from gatewall.kernel.changes import Resource
 from gatewall.kernel.clientip import Caller
-from gatewall.kernel.refusals import Conflict
+from gatewall.kernel.refusals import Conflict, Overridable
 from gatewall.policy import revisions
 from gatewall.policy.resources import Write
 from gatewall.whatif.backtest import runs
@@ -32,7 +32,7 @@ class NoMonitor(Conflict):
     code = "no-monitor"
 
 
-class OtherRow(Conflict):
+class OtherRow(Overridable):
     """Something that the proposal changes was changed since it was tried."""
 
     code = "backtest-stale"
@@ -61,7 +61,7 @@ def save(run: Backtest, how: str, *, actor: str, caller: Caller | None, force: b
     if how == MONITOR and not may_monitor(proposal):
         raise NoMonitor(_("only a WAF rule can be saved as monitor"))
     if not force and may_have_changed(proposal, run.result["policy_revision"]):
-        raise OtherRow(_("what it changes was changed after it was tried: try it again, or send force: true"))
+        raise OtherRow(_("what it changes was changed after it was tried"))
     other = {"action": Action.MONITOR.value} if how == MONITOR else {}
     segments = segments_now()
     row = apply(replace(proposal, force=force), actor=actor, caller=caller, note=_note(run), **other)

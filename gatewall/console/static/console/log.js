@@ -1,4 +1,6 @@
-// The log works without this: follow new rows, drag over the histogram, close menus.
+// The log works without this: follow new rows, drag over the histogram, close menus, pick moments in the reader's zone.
+import { local, localize } from "./reading.js";
+
 const table = document.querySelector(".log table");
 const button = document.getElementById("live");
 const state = document.getElementById("live-state");
@@ -25,6 +27,7 @@ function insert(rows) {
     }
     for (const row of rows.reverse()) {  // oldest first, each before the first that is not newer
         if (!document.getElementById(row.id)) {
+            localize(row);
             const next = [...entries()].find((each) => each.dataset.at <= row.dataset.at);
             table.insertBefore(row, next ?? null);
         }
@@ -110,3 +113,15 @@ document.addEventListener("pointerup", (event) => {
     from = null;
     mark?.setAttribute("width", 0);
 });
+
+// The filter form shows moments in the reader's zone, and sends them in UTC.
+for (const field of document.querySelectorAll(".find [type=datetime-local]")) {
+    if (field.value) {
+        field.value = local(`${field.value}Z`).replace(" ", "T");
+    }
+    field.form.addEventListener("formdata", (event) => {
+        if (field.value) {
+            event.formData.set(field.name, new Date(field.value).toISOString().slice(0, 19));
+        }
+    });
+}

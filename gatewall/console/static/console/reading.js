@@ -1,12 +1,33 @@
 // Pages work without this: times in the reader's zone with UTC on hover, and buttons that copy the text before them.
 const PLAIN = /^\s*(\d{4}-\d\d-\d\d) (\d\d:\d\d(?::\d\d)?) UTC\s*$/;
 const inZone = new Intl.DateTimeFormat("sv", { dateStyle: "short", timeStyle: "medium" });
+const utc = (at) => at.toISOString().slice(0, 19).replace("T", " ");
+
+// "2026-01-31 12:00:00" in the reader's zone; elements show a part of it.
+export const local = (moment) => inZone.format(new Date(moment));
 
 const show = (time) => {
     const at = new Date(time.dateTime);
     if (Number.isNaN(at.getTime())) return;
-    time.title = time.textContent.trim();
-    time.textContent = inZone.format(at);
+    time.title = `${utc(at)} UTC`;
+    const bold = time.querySelector("b");
+    const [first, last] = (time.dataset.part ?? "0 19").split(" ");
+    if (bold) {
+        time.firstChild.textContent = local(at).slice(5, 11);
+        bold.textContent = local(at).slice(11);
+    } else {
+        time.textContent = local(at).slice(first, last);
+    }
+};
+
+// The labels of a chart: texts, and titles of bars, which name their start and their end.
+const showLabel = (bar) => {
+    const moments = [bar.dataset.from, bar.dataset.until].filter(Boolean);
+    const label = bar.querySelector("title") ?? bar;
+    label.textContent = label.textContent.replace(/(\d\d-\d\d )?\d\d:\d\d/g, (text) => {
+        const moment = moments.shift();
+        return moment ? local(moment).slice(16 - text.length, 16) : text;
+    });
 };
 
 export const localize = (root) => {
@@ -21,6 +42,8 @@ export const localize = (root) => {
     root.querySelectorAll("time[datetime]:not([title])").forEach(show);
 };
 localize(document);
+document.querySelectorAll("svg [data-from]").forEach(showLabel);
+document.querySelectorAll(".utc").forEach((zone) => { zone.remove(); });
 
 for (const button of document.querySelectorAll("button[data-copy]")) {
     if (!navigator.clipboard) continue;
