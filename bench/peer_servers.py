@@ -1,30 +1,36 @@
-"""Other gateways and a WAF to measure beside Gatewall: built by Go, signed in at, each one process on one core."""
+"""Other gateways and a WAF to measure beside Gatewall: built by Go, signed in at, each one process on one core.
+
+They log as they do by default, into a file: Gatewall's own record is part of its cost too.
+"""
 
 import base64
 import gzip
-import hashlib
-import http.client
+import hmac
 import os
 import shutil
+import struct
 import subprocess
 import time
-import urllib.parse
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import jwt
+from cryptography.hazmat.decrepit.ciphers.modes import CFB
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
 
 from bench.servers import running
 from gatewall.install.ports import free_port
 
 _HERE = Path(__file__).resolve().parent
-_PASSWORD = "peers-bench-password-1"
 _VOUCH_KEY = "0123456789abcdef" * 4
+_OAUTH2_SECRET = _VOUCH_KEY[:32]
+_LZ4_FRAME = bytes.fromhex("04224d18604082")
+"""The head of a frame whose blocks are independent and at most 64 KiB."""
 _VOUCH = """
 vouch:
-  logLevel: error
   listen: 127.0.0.1
   port: {port}
   domains: [example.com]
@@ -103,21 +109,18 @@ def serve(peer: Peer, binary: Path, folder: Path) -> Iterator[tuple[int, int]]:
     folder.mkdir(parents=True)
     port = free_port()
     if peer is OAUTH2_PROXY:
-        digest = base64.b64encode(hashlib.sha1(_PASSWORD.encode()).digest()).decode()  # noqa: S324 - the format of htpasswd
-        (folder / "htpasswd").write_text(f"bench:{{SHA}}{digest}\n")
         options = [
             f"--http-address=127.0.0.1:{port}",
             "--provider=github",
             "--client-id=x",
             "--client-secret=y",
-            f"--cookie-secret={_VOUCH_KEY[:32]}",
+            f"--cookie-secret={_OAUTH2_SECRET}",
             "--email-domain=*",
             "--reverse-proxy=true",
             "--trusted-proxy-ip=127.0.0.1",
             "--cookie-secure=false",
             "--upstream=static://202",
             "--set-xauthrequest=true",
-            f"--htpasswd-file={folder}/htpasswd",
         ]
         health = "/ping"
     elif peer is VOUCH:
@@ -127,31 +130,46 @@ def serve(peer: Peer, binary: Path, folder: Path) -> Iterator[tuple[int, int]]:
     else:
         options, health = [f"127.0.0.1:{port}"], "/"
     environment = {**os.environ, "GOMAXPROCS": "1", "VOUCH_ROOT": f"{folder}/"}
-    with running([str(binary), *options], environment, port, health) as pid:
+    with running([str(binary), *options], environment, port, health, log=folder / "log.txt") as pid:
         yield port, pid
 
 
-def sessions(peer: Peer, port: int, number: int) -> list[str]:
+def sessions(peer: Peer, number: int) -> list[str]:
     """Return the cookies of this many sessions; of a WAF, which has none, any cookie."""
     if peer is OAUTH2_PROXY:
-        return [_signed_in(port) for _ in range(number)]
+        return [_oauth2_session(each) for each in range(number)]
     if peer is VOUCH:
         return [_vouch_token(each) for each in range(number)]
     return [f"session={each:032x}" for each in range(number)]
 
 
-def _signed_in(port: int) -> str:
-    """Sign in at oauth2-proxy with a password, as its own page does."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
-    body = urllib.parse.urlencode({"username": "bench", "password": _PASSWORD, "rd": "/"})
-    headers = {"Content-Type": "application/x-www-form-urlencoded", "Host": "app7.example.com"}
-    connection.request("POST", "/oauth2/sign_in", body, headers)
-    cookies = connection.getresponse().headers.get_all("Set-Cookie") or []
-    connection.close()
-    kept = [each.partition(";")[0] for each in cookies if each.startswith("_oauth2_proxy=")]
-    if not kept:
-        raise SystemExit("oauth2-proxy did not sign in")
-    return kept[0]
+def _oauth2_session(number: int, **tokens: str) -> str:
+    """Return the cookie that oauth2-proxy sets after a sign-in: MessagePack in an LZ4 frame, encrypted and signed.
+
+    A sign-in with a password leaves a name; one at a provider ``at``, an access token, and ``it``, an ID token, too.
+    """
+    now, name = int(time.time()), f"bench{number}"
+    texts = {"u": name, **({"e": f"{name}@example.com", "pu": name} if tokens else {}), **tokens}
+    packed = bytes([0x81 + len(texts)]) + _packed("ca") + b"\xd7\xff" + struct.pack(">Q", now)
+    packed += b"".join(_packed(name) + _packed(text) for name, text in texts.items())
+    frame = _LZ4_FRAME + struct.pack("<I", len(packed) | 1 << 31) + packed + bytes(4)
+    start = os.urandom(16)
+    encryptor = Cipher(AES(base64.urlsafe_b64decode(_OAUTH2_SECRET)), CFB(start)).encryptor()
+    value = base64.urlsafe_b64encode(start + encryptor.update(frame) + encryptor.finalize()).decode()
+    signed = hmac.digest(_OAUTH2_SECRET.encode(), f"_oauth2_proxy{value}{now}".encode(), "sha256")
+    return f"_oauth2_proxy={value}|{now}|{base64.urlsafe_b64encode(signed).decode()}"
+
+
+def session_with_tokens() -> str:
+    """Return a session of oauth2-proxy with an access token and an ID token as long as Google's."""
+    access, identity = (base64.urlsafe_b64encode(os.urandom(size)).decode() for size in (165, 820))
+    return _oauth2_session(0, at=access, it=identity)
+
+
+def _packed(text: str) -> bytes:
+    """Return a text of up to 65,535 bytes in MessagePack."""
+    data = text.encode()
+    return (bytes([0xA0 + len(data)]) if len(data) < 32 else b"\xda" + struct.pack(">H", len(data))) + data
 
 
 def _vouch_token(number: int) -> str:

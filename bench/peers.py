@@ -12,20 +12,23 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from bench import peer_servers, report, traffic, visits
 from bench.cpu import scheduled
-from bench.load import send_each
-from bench.peer_servers import OAUTH2_PROXY, VOUCH, NotBuiltError, Peer
+from bench.load import send_each, status
+from bench.peer_servers import CORAZA, OAUTH2_PROXY, VOUCH, NotBuiltError
 from bench.servers import DATA_PLANE, asking_nginx, data_plane, plain_nginx, until_compiled
 from bench.site import prepared_site, run_child
 
 _WARM_UP = 500
 _SIZE = ("--networks", "100000", "--users", "1000")
-_YES = {200, 202}
+_YES, _NO = {200, 202}, 401
+_BARE = "bare application"
+_WITHOUT_SESSIONS = {_BARE, CORAZA.name}
 _LIMITS = {
     "Gatewall, page load": f"{VOUCH.name}, page load",
     "Gatewall, API client": f"{OAUTH2_PROXY.name}, API client",
@@ -142,7 +145,7 @@ def _products(folder: Path, stack: ExitStack, options: argparse.Namespace, left_
 
         found.append(Product(name, port, pid, "/wall/auth", sessions))
     port, pid = stack.enter_context(data_plane("bench.bare_app:application()", site.environment))
-    found.append(Product("bare application", port, pid, "/wall/auth", lambda number: ["service.token=x"] * number))
+    found.append(Product(_BARE, port, pid, "/wall/auth", lambda number: ["service.token=x"] * number))
     for peer in peer_servers.PEERS:
         try:
             binary = peer_servers.build(peer, options.binaries or folder / "binaries")
@@ -150,12 +153,8 @@ def _products(folder: Path, stack: ExitStack, options: argparse.Namespace, left_
             left_out[peer.name] = str(error)
             continue
         port, pid = stack.enter_context(peer_servers.serve(peer, binary, folder / peer.name))
-        found.append(Product(peer.name, port, pid, peer.path, _sessions_of(peer, port)))
+        found.append(Product(peer.name, port, pid, peer.path, partial(peer_servers.sessions, peer)))
     return found
-
-
-def _sessions_of(peer: Peer, port: int) -> Callable[[int], list[str]]:
-    return lambda number: peer_servers.sessions(peer, port, number)
 
 
 def _asked(folder: Path, stack: ExitStack, products: list[Product], crowd: int) -> list[Asked]:
@@ -165,8 +164,11 @@ def _asked(folder: Path, stack: ExitStack, products: list[Product], crowd: int) 
     for product in products:
         ask = visits.subrequest(product.path)
         (session,) = product.sessions(1)
+        check_refusal(product, ask)
         kinds = {"page load": visits.page_loads(ask, session)}
-        if product.name not in {"bare application", "Gatewall, WAF off"}:
+        if product.name == OAUTH2_PROXY.name:
+            kinds["page load with tokens of a provider"] = visits.page_loads(ask, peer_servers.session_with_tokens())
+        if product.name not in {_BARE, "Gatewall, WAF off"}:
             kinds["API client"] = visits.api_client(ask, session)
             kinds["crowd"] = visits.crowd(ask, product.sessions(crowd))
         rows += [Asked(f"{product.name}, {kind}", product.port, (product.pid,), each) for kind, each in kinds.items()]
@@ -181,6 +183,13 @@ def _asked(folder: Path, stack: ExitStack, products: list[Product], crowd: int) 
         rows.append(Asked(f"behind nginx: {name}, page load", front, (front_pid, pid, limit), requests))
     _pin({pid for row in rows for pid in row.pids})
     return rows
+
+
+def check_refusal(product: Product, ask: visits.Ask) -> None:
+    """Exit if a product that looks at sessions lets in a visitor without one: it would not do its work."""
+    found = status(product.port, next(visits.page_loads(ask, "no=session")))
+    if product.name not in _WITHOUT_SESSIONS and found != _NO:
+        raise SystemExit(f"{product.name} answered {found} to a visitor without a session")
 
 
 def _pin(pids: set[int]) -> None:

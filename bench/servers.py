@@ -32,11 +32,14 @@ def nginx() -> str:
 
 
 @contextmanager
-def running(command: list[str], env: dict[str, str], port: int, path: str, pause: float = 0.05) -> Iterator[int]:
-    """Run a server; yield its process id once it answers at this path of this port."""
-    process = subprocess.Popen(  # noqa: S603 - our own commands
-        command, cwd=_BASE, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT
-    )
+def running(
+    command: list[str], env: dict[str, str], port: int, path: str, pause: float = 0.05, log: Path = Path(os.devnull)
+) -> Iterator[int]:
+    """Run a server, with its output in ``log``; yield its process id once it answers at this path of this port."""
+    with log.open("ab") as output:
+        process = subprocess.Popen(  # noqa: S603 - our own commands
+            command, cwd=_BASE, env=env, stdout=output, stderr=subprocess.STDOUT
+        )
     try:
         deadline = time.monotonic() + _START_SECONDS
         while not answers(f"http://127.0.0.1:{port}{path}"):

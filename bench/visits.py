@@ -1,6 +1,7 @@
 """Requests of bench.peers: the same for every product but for its session cookie.
 
-A *page load* is a visitor asking for a page and its 61 parts; an *API client* has one session and few headers and asks
+A *page load* is a visitor asking for a page and its 61 parts, every other time for parts that the browser has already
+(``If-None-Match``); an *API client* has one session and few headers and asks
 for other addresses each time; in the *crowd* no two requests share an address, a session, a browser or a target.
 """
 
@@ -12,14 +13,15 @@ _HOST = "app7.example.com"
 _DOCUMENT = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
 _IMAGE = "image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8"
 _PARTS = (
-    (1, _DOCUMENT, "document", "navigate", "/projects/{page}/board?tab=open&page={part}"),
-    (8, "text/css,*/*;q=0.1", "style", "no-cors", "/static/css/part-{part}.{page}.css"),
-    (18, "*/*", "script", "no-cors", "/static/js/chunk-{part}.{page}.js"),
-    (25, _IMAGE, "image", "no-cors", "/media/thumbs/{part}-{page}.webp"),
-    (2, "*/*", "font", "cors", "/static/fonts/inter-{part}.{page}.woff2"),
-    (8, "application/json", "empty", "cors", "/api/v2/items/{part}?fields=id,name&cursor={page}"),
+    (1, _DOCUMENT, "document", "navigate", "u=0, i", "/projects/{page}/board?tab=open&page={part}"),
+    (8, "text/css,*/*;q=0.1", "style", "no-cors", "u=0", "/static/css/part-{part}.{page}.css"),
+    (18, "*/*", "script", "no-cors", "u=1", "/static/js/chunk-{part}.{page}.js"),
+    (25, _IMAGE, "image", "no-cors", "u=2, i", "/media/thumbs/{part}-{page}.webp"),
+    (2, "*/*", "font", "cors", "u=0", "/static/fonts/inter-{part}.{page}.woff2"),
+    (8, "application/json", "empty", "cors", "u=1, i", "/api/v2/items/{part}?fields=id,name&cursor={page}"),
 )
-"""How often, Accept, Sec-Fetch-Dest, Sec-Fetch-Mode, target: 62 requests."""
+"""How often, Accept, Sec-Fetch-Dest, Sec-Fetch-Mode, Priority, target: 62 requests."""
+_NAVIGATION = ("Upgrade-Insecure-Requests: 1", "Sec-Fetch-User: ?1")
 _BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{version}.0 Safari/537.36"
 _VISITORS = 50
 
@@ -55,15 +57,17 @@ def page_loads(ask: Ask, session: str) -> Iterator[bytes]:
         page += 1
         visitor = page % _VISITORS
         part = 0
-        for count, accept, kind, mode, target in _PARTS:
+        for count, accept, kind, mode, priority, target in _PARTS:
             for _ in range(count):
                 part += 1
                 headers = _headers(
                     f"{session}; visitor={100_000 + visitor}",
                     accept,
-                    (kind, mode),
+                    (kind, mode, priority),
                     f"https://{_HOST}/projects/{page % 997}/board",
                 )
+                if part > 1 and page % 2 == 0:
+                    headers.append(f'If-None-Match: "{part * 7919:x}-{page % 13:x}"')
                 yield ask(f"203.0.113.{visitor}", target.format(part=part, page=page % 997), headers)
 
 
@@ -82,7 +86,7 @@ def crowd(ask: Ask, sessions: Sequence[str]) -> Iterator[bytes]:
         headers = _headers(
             f"visitor={number}; {session}",
             _DOCUMENT,
-            ("document", "navigate"),
+            ("document", "navigate", "u=0, i"),
             f"https://{_HOST}/projects/{number}",
             version=100 + number,
         )
@@ -90,8 +94,8 @@ def crowd(ask: Ask, sessions: Sequence[str]) -> Iterator[bytes]:
         yield ask(client, f"/projects/{number}/board/{number * 31}?tab=open&q=weekly+report+{number}", headers)
 
 
-def _headers(cookie: str, accept: str, fetch: tuple[str, str], referer: str, *, version: int = 142) -> list[str]:
-    kind, mode = fetch
+def _headers(cookie: str, accept: str, fetch: tuple[str, str, str], referer: str, *, version: int = 142) -> list[str]:
+    kind, mode, priority = fetch
     return [
         "Connection: keep-alive",
         f'sec-ch-ua: "Chromium";v="{version}", "Not_A Brand";v="99"',
@@ -105,5 +109,7 @@ def _headers(cookie: str, accept: str, fetch: tuple[str, str], referer: str, *, 
         f"Referer: {referer}",
         "Accept-Encoding: gzip, deflate, br, zstd",
         "Accept-Language: en-GB,en;q=0.9,de;q=0.8",
+        f"Priority: {priority}",
+        *(_NAVIGATION if mode == "navigate" else ()),
         f"Cookie: theme=dark; sid=b1946ac92492d2347c6235b4d2611184; {cookie}",
     ]

@@ -2,13 +2,16 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
-from bench import peers, visits, wanted
+from bench import load, peer_servers, peers, visits, wanted
 
 BASE = Path(__file__).resolve().parents[2]
 ROUNDS = [
@@ -41,11 +44,56 @@ def test_requests_of_a_crowd_have_nothing_in_common_and_those_of_a_page_load_nea
 
     crowd = [fields(request) for request in visits.crowd(ask, ["a=1", "a=2", "a=3"])]
     loads = visits.page_loads(ask, "a=1")
-    page = [fields(next(loads)) for _ in range(62)]
+    fresh, page = ([fields(next(loads)) for _ in range(62)] for _ in range(2))
 
     assert all(len({each[name] for each in crowd}) == 3 for name in varying)
     assert all(len({each[name] for each in page}) == 1 for name in varying if name != "X-Forwarded-Uri")
     assert len({each["X-Forwarded-Uri"] for each in page}) == 62
+    assert [len({each.get("If-None-Match") for each in parts}) for parts in (page, fresh)] == [62, 1]
+
+
+@pytest.mark.parametrize("peer", peer_servers.PEERS, ids=lambda peer: peer.name)
+def test_a_peer_logs_into_a_file_as_it_does_by_default(peer, tmp_path, monkeypatch):
+    started = {}
+    monkeypatch.setattr(
+        peer_servers, "running", lambda command, *_, **options: started.update(options, command=command)
+    )
+    with suppress(TypeError, AttributeError), peer_servers.serve(peer, Path("binary"), tmp_path / "peer"):
+        pass
+
+    configuration = (tmp_path / "peer" / "config" / "config.yml") if peer is peer_servers.VOUCH else None
+    told = " ".join(started["command"]) + (configuration.read_text() if configuration else "")
+    assert started["log"] == tmp_path / "peer" / "log.txt"
+    assert "loglevel" not in told.lower()
+    assert "-logging" not in told
+
+
+def test_a_product_that_lets_everybody_in_is_not_measured(monkeypatch):
+    monkeypatch.setattr(peers, "status", lambda *_: 200)
+    ask = visits.subrequest("/")
+
+    peers.check_refusal(peers.Product("coraza", 1, 1, "/", list), ask)
+    with pytest.raises(SystemExit, match="answered 200 to a visitor without a session"):
+        peers.check_refusal(peers.Product("vouch-proxy", 1, 1, "/", list), ask)
+
+
+def test_the_client_counts_answers_of_any_length():
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = Thread(target=answer_in_pieces, args=(listening,))
+        thread.start()
+        sent = load.send_each(listening.getsockname()[1], [b"GET / HTTP/1.1\r\n\r\n"] * 3, connections=1)
+        thread.join()
+
+    assert sent == load.Sent(3, {200: 2, 403: 1})
+
+
+def answer_in_pieces(listening):
+    line, _ = listening.accept()
+    with line:
+        for status, length in ((200, 0), (403, 70_000), (200, 5)):
+            line.recv(1000)
+            line.sendall(b"HTTP/1.1 %d X\r\ncontent-len" % status)
+            line.sendall(b"gth: %d\r\n\r\n" % length + b"a" * length)
 
 
 def fields(request):
