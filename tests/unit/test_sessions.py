@@ -2,6 +2,7 @@
 
 import json
 
+import jwt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -181,3 +182,21 @@ def test_longest_token_is_read_and_a_longer_one_is_not():
 
     assert VERIFIER.verify(tokens[4096]) is not None
     assert VERIFIER.verify(tokens[4097]) is None
+
+
+@given(place=st.integers(0, len(GOOD) - 1), letter=st.sampled_from("Aa0-_.=+ \u00e9"), claims=st.booleans())
+def test_a_changed_token_is_believed_where_pyjwt_believes_it_and_no_further(place, letter, claims):
+    token = with_claims(aud=["elsewhere", AUDIENCE]) if claims else GOOD
+    token = token[:place] + letter + token[place + 1 :]
+    options = {"verify_exp": False, "verify_nbf": False, "verify_iat": False}
+    try:
+        believed = jwt.decode(
+            token, KEYS.signing.secret, algorithms=["HS256"], issuer=ISSUER, audience=AUDIENCE, options=options
+        )
+    except jwt.InvalidTokenError:
+        believed = None
+
+    found = verify_payload(token, KEYS, issuer=ISSUER, audience=AUDIENCE)
+
+    assert found is None or found == believed
+    assert (found is not None) == (token in {GOOD, with_claims(aud=["elsewhere", AUDIENCE])})
