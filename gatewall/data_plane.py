@@ -34,6 +34,4 @@ def application() -> AuthApplication:
     if gate.shadow is not None:
         reports = reports_folder(run_folder(config.home))
         ShadowFollower(policy_files(config), policies.built, gate.shadow, reports).start()
-    made = AuthApplication(gate, policies, config.root_path, trusted)
-    made.forget_heads_regularly()
-    return made
+    return AuthApplication(gate, policies, config.root_path, trusted)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from gatewall import __version__
 from gatewall.gate import bodies, headers, routes
 from gatewall.gate.gate import Gate, Policies
-from gatewall.gate.heads import Heads
+from gatewall.gate.meaning import Meaning
 from gatewall.gate.responses import not_allowed, plain
 from gatewall.gate.shadow import CallLater
 from gatewall.gate.subrequest import Subrequest
@@ -17,6 +17,7 @@ from gatewall.gate.waf_state import waf_checks
 from gatewall.kernel.trusted_callers import TrustedCallers
 from gatewall.server.answer_bytes import Answer
 from gatewall.server.environ import origin_form
+from gatewall.server.heads import Head
 from gatewall.server.http1 import Body, Line
 
 _HEALTH = frozenset({"/health", "/health/live", "/health/ready"})
@@ -31,12 +32,27 @@ class AuthApplication:
         self._policies = policies
         self._root_path = root_path
         self._trusted = trusted
-        self._heads = Heads()
 
     def __call__(
-        self, method: str, target: bytes, lines: Iterable[Line], peer: str, scheme: str, body: Body | None
+        self,
+        method: str,
+        target: bytes,
+        lines: list[Line],
+        peer: str,
+        scheme: str,
+        body: Body | None,
+        head: Head | None = None,
     ) -> Answer:
-        """Answer a request; target, lines and body are raw, ``peer`` is "" for a unix socket."""
+        """Answer a request; target, lines and body are raw, ``peer`` is "" for a unix socket.
+
+        ``head``: that of the lines, if it is known; it is always one of the same peer and scheme.
+        """
+        if head is not None and head.meaning is not None:
+            route, meaning = head.meaning
+            fields = meaning.headers(lines)
+            return self._gate.check(
+                route.dialect, Subrequest(peer, scheme, fields, method, route.target, None, meaning)
+            )
         raw_target = origin_form(target.decode("latin-1"))
         route = routes.find(self._root_path, raw_target)
         if route is None:
@@ -45,25 +61,21 @@ class AuthApplication:
             return self._health(raw_target.partition("?")[0], peer, lines)
         if not route.allows(method):
             return not_allowed()
-        dialect, shown, head = route.dialect, None, None
-        if dialect.varies_in_headers:
-            fields, head = self._heads.read(lines, dialect.parse, peer, scheme)
-        else:
-            fields = headers.from_lines(lines)
+        dialect, shown, meaning = route.dialect, None, None
+        fields = headers.from_lines(lines)
+        if head is not None and dialect.varies_in_headers:
+            meaning = Meaning(head)
+            head.meaning = (route, meaning)
         if dialect.shows_body and bodies.is_sent(fields):
             read = body or _NO_BODY
             shown = bodies.of_read(read.data, fields, ended=read.ended)
-        subrequest = Subrequest(peer, scheme, fields, method, route.target, shown, head)
+        subrequest = Subrequest(peer, scheme, fields, method, route.target, shown, meaning)
         return self._gate.check(dialect, subrequest)
 
     def work_after_answers(self, call_later: CallLater) -> None:
         """Evaluate the shadow policy in calls that ``call_later`` makes after the answers."""
         if self._gate.shadow is not None:
             self._gate.shadow.work_by(call_later)
-
-    def forget_heads_regularly(self) -> None:
-        """Drop what is remembered of header lines some minutes after its last use, in a thread."""
-        self._heads.forget_regularly()
 
     def close(self) -> None:
         """Flush the records of this worker to disk. Call once, after the last request."""

@@ -19,7 +19,7 @@ from gatewall.gate import headers as wire
 from gatewall.gate.bodies import Body
 from gatewall.gate.credentials import OWN_COOKIES, credentials_of, holds_app_token, site_credentials
 from gatewall.gate.headers import Headers
-from gatewall.gate.heads import Head
+from gatewall.gate.meaning import Meaning
 from gatewall.kernel.clientip import ForwardedForMalformed, TrustedProxies, client_address, peer_or_unknown
 
 _UNSHOWN_HEADERS = frozenset(
@@ -50,7 +50,7 @@ class Subrequest:
     method: str = "GET"
     target: str = field(default="/", repr=False)
     body: Body | None = None
-    head: Head | None = field(default=None, repr=False)
+    meaning: Meaning | None = field(default=None, repr=False)
     """What is known of the header lines, if they were seen before."""
 
 
@@ -90,8 +90,8 @@ Reading = Callable[[Subrequest], _Target]
 
 
 def _parsed(reading: Reading, subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessRequest:
-    head = subrequest.head
-    if head is not None and subrequest.body is None and (known := head.again(subrequest.headers, at)) is not None:
+    meaning = subrequest.meaning
+    if meaning is not None and subrequest.body is None and (known := meaning.again(subrequest.headers, at)) is not None:
         return known
     headers, cookies = subrequest.headers, wire.cookies(subrequest.headers)
     foreign = _foreign(cookies)
@@ -116,8 +116,8 @@ def _parsed(reading: Reading, subrequest: Subrequest, trusted: TrustedProxies, a
             visible=target.visible | {"headers"},
             site_credentials=site_credentials(headers),
         )
-        if head is not None and is_trusted:  # of another peer, what it forwards must stay ignored
-            head.keep(request)
+        if meaning is not None and is_trusted:  # of another peer, what it forwards must stay ignored
+            meaning.keep(request)
         return request if subrequest.body is None else _with_body(request, subrequest.body, headers)
     except ForwardedForMalformed as error:
         fault = f"X-Forwarded-For: {error}"

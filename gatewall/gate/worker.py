@@ -15,7 +15,9 @@ class AuthWorker(AnsweringWorker):
     def make_server(self) -> Server:
         # A timer runs after input that has arrived: other answers come first.
         self.wsgi.work_after_answers(partial(asyncio.get_running_loop().call_later, 0))
-        return AtOnceServer(self.wsgi, [each.sock for each in self.sockets], bodies.bounds)
+        server = AtOnceServer(self.wsgi, [each.sock for each in self.sockets], bodies.bounds)
+        server.heads.forget_regularly()
+        return server
 
     def end_at_once(self, ends: asyncio.Event) -> None:
         """Exit now: all records are in the spool."""

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from gatewall.server.answer_bytes import CONTINUE, REFUSALS, Answer, Unsendable, answer_bytes
+from gatewall.server.heads import Head, Heads, RememberingReader
 from gatewall.server.http1 import Body, BoundsOf, Line, Phase, Refusal, Request, RequestReader
 
 logger = logging.getLogger(__name__)
@@ -28,8 +29,8 @@ WRITE_SECONDS = 10.0
 LINGER_SECONDS = 5.0
 LINGER_BYTES = 64 * 1024 * 1024
 
-Application = Callable[[str, bytes, list[Line], str, str, Body | None], Answer]
-"""(method, raw target, raw header lines, peer ("" for a unix socket), scheme, body) -> Answer."""
+Application = Callable[[str, bytes, list[Line], str, str, Body | None, Head | None], Answer]
+"""(method, raw target, raw header lines, peer ("" for a unix socket), scheme, body, known head) -> Answer."""
 
 
 class Server(Protocol):
@@ -58,6 +59,7 @@ class ServerContext(Server, Protocol):
     """A server whose application answers synchronously."""
 
     application: Application
+    heads: Heads
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -260,14 +262,15 @@ class AtOnceConnection(Connection):
     def __init__(self, context: ServerContext, loop: asyncio.AbstractEventLoop, peer: str) -> None:
         super().__init__(context, loop, peer)
         self._application = context.application
+        self._reader = RememberingReader(context.bounds_of, context.heads, peer)
 
     def _answer(self, request: Request) -> None:
-        method, target, lines, body, keep_alive = request
+        method, target, lines, body, keep_alive, head = request
         context = self._context
         keep_alive = keep_alive and not context.is_leaving
         sent, keep_open = REFUSALS[503], False
         try:
-            answer = self._application(method.decode("latin-1"), target, lines, self._peer, "http", body)
+            answer = self._application(method.decode("latin-1"), target, lines, self._peer, "http", body, head)
             sent = answer_bytes(answer, context.date, shows_body=method != b"HEAD", keep_alive=keep_alive)
             keep_open = keep_alive
         except Unsendable:

@@ -15,7 +15,7 @@ headers and body. Input that two parsers could read differently is refused, and 
 import re
 from collections.abc import Callable
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import httptools
 
@@ -65,6 +65,8 @@ class Request(NamedTuple):
     lines: list[Line]
     body: Body | None
     keep_alive: bool
+    head: Any = None
+    """What a memo knows of its head (gatewall/server/heads.py)."""
 
 
 class BodyBounds(NamedTuple):
@@ -120,17 +122,14 @@ class RequestReader:
 
     @property
     def has_more(self) -> bool:
-        """True if unparsed bytes are left."""
         return bool(self._input)
 
     @property
     def is_new(self) -> bool:
-        """True if the last request is HTTP/1.1, False for HTTP/1.0."""
         return self._is_new
 
     @property
     def size(self) -> int:
-        """Bytes held in memory."""
         return len(self._input) + len(self._data)
 
     def next(self) -> Request | Refusal | None:
@@ -184,7 +183,10 @@ class RequestReader:
         else:
             head, self._input = self._input[:end], self._input[end:]
         self._searched = 0
-        start = _REQUEST_LINE.match(head)
+        return self._parsed(head)
+
+    def _parsed(self, head: bytes) -> Request | None:
+        start, end = _REQUEST_LINE.match(head), len(head)
         if start is None or start.end() > MAX_REQUEST_LINE or end > MAX_HEAD:
             raise _Malformed(_status_of(head))
         self._start, self._is_new = start, start[3] == b"1"
@@ -272,14 +274,12 @@ class RequestReader:
                 raise _Malformed(400)  # a trailer, or chunks that consist of extensions
 
     def _request(self, body: Body | None, *, keep_alive: bool) -> Request:
-        self.phase = Phase.IDLE
-        self.wants_continue = False
+        self.phase, self.wants_continue = Phase.IDLE, False
         start, lines = self._start, self._request_lines
         if start is None or lines is None:
             raise _Malformed(400)
         self._request_lines = None
-        if self._data:
-            self._data = bytearray()
+        self._data = self._data and bytearray()
         return Request(start[1], start[2], lines, body, keep_alive)
 
     def _feed(self, data: bytes) -> None:

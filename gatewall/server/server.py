@@ -15,6 +15,7 @@ from functools import partial
 from itertools import takewhile
 
 from gatewall.server.connection import Application, AtOnceConnection, Connection
+from gatewall.server.heads import Heads
 from gatewall.server.http1 import BoundsOf
 
 logger = logging.getLogger(__name__)
@@ -229,6 +230,7 @@ class AtOnceServer(Server):
     ) -> None:
         super().__init__(listening, bounds_of, most)
         self.application = application
+        self.heads = Heads()
 
     def _connect(self, peer: str) -> Connection:
         return AtOnceConnection(self, self._loop, peer)

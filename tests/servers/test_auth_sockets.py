@@ -22,7 +22,7 @@ class ServerContext:
         self.listening = socket.create_server(("127.0.0.1", 0))
         self.listening.setblocking(False)
 
-    def application(self, _method, _target, _lines, peer, _scheme, _body):
+    def application(self, _method, _target, _lines, peer, _scheme, _body, _head):
         self.peers.append(peer)
         return Answer(200, ())
 

@@ -104,7 +104,7 @@ def ask_application(application: AuthApplication, question: Question) -> Given:
     reader.feed(_bytes(question))
     request = reader.next()
     assert isinstance(request, Request)
-    method, target, lines, body, _ = request
+    method, target, lines, body, *_ = request
     answer = application(method.decode("latin-1"), target, lines, question.peer, "http", body)
     sent = answer_bytes(answer, "", shows_body=question.method != "HEAD", keep_alive=True)
     head, _, given = sent.partition(b"\r\n\r\n")

@@ -6,6 +6,7 @@ from typing import Any
 from gatewall.gate import bodies
 from gatewall.server.answer_bytes import Answer
 from gatewall.server.connection import AtOnceConnection
+from gatewall.server.heads import Heads
 from tests.support.wire import answers_in, split
 
 OK = Answer(200, (("X-A", "1"),))
@@ -58,9 +59,10 @@ class ServerContext:
         self.answer = answer
         self.asked = []
         self.known = []
+        self.heads = Heads()
         self._turns = []
 
-    def application(self, method, target, lines, peer, scheme, body):
+    def application(self, method, target, lines, peer, scheme, body, head):
         self.asked.append((method, target, peer, scheme, body))
         if isinstance(self.answer, Exception):
             raise self.answer

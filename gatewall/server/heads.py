@@ -1,0 +1,131 @@
+"""Memo of request heads that differ from earlier ones only in the lines of URI, referer and validators. Pure.
+
+A page load is one visitor asking for dozens of parts with the same lines but for these. What is kept is the result of
+parsing the others, which depends on their bytes and the peer alone: no policy, no time, no verdict about a credential.
+So nothing that an edit, a revocation or a rotation changes is in it (docs/adr/0106-memo-of-heads.md).
+
+    admitted   on the second sight, so that requests that never come again cost a search and a hash
+    bounded    MOST heads of at most LONGEST bytes in each of two generations
+    dropped    FORGET_SECONDS to twice that after the last use, because the lines contain credentials
+"""
+
+import re
+import time
+from threading import Thread
+from typing import Any
+
+from gatewall.server.http1 import BoundsOf, Line, Phase, Request, RequestReader
+
+Key = tuple[str | bytes, ...]
+
+FORGET_SECONDS = 120.0
+MOST, LONGEST = 512, 6_144
+_MOST_SEEN = 4_096
+_VARYING = re.compile(
+    rb"\r\n([Xx]-[Ff]orwarded-[Uu]ri|[Rr]eferer|[Ii]f-[Nn]one-[Mm]atch|[Ii]f-[Mm]odified-[Ss]ince): "
+    rb"([!-~\x80-\xff][\t -~\x80-\xff]*)(?<![ \t])(?=\r\n)"
+)
+"""A line that varies, as proxies write it: one value that every parser reads alike."""
+
+
+class Head:
+    """The lines of a head, of which those that vary are to be replaced."""
+
+    __slots__ = ("keep_alive", "lines", "meaning", "method", "places", "target")
+
+    def __init__(self, request: Request, places: list[tuple[int, str]]) -> None:
+        """``places``: the index of each line that varies, and its name in lower case."""
+        self.method, self.target, lines, _, self.keep_alive, _ = request
+        self.lines: list[Line] = list(lines)
+        self.places = places
+        self.meaning: Any = None
+        """What the application knows of these lines; dropped with them."""
+
+    def request(self, names: list[bytes], values: list[bytes]) -> Request:
+        """Return the request with this head, of which these lines vary."""
+        lines = self.lines.copy()
+        for (place, _), name, value in zip(self.places, names, values, strict=True):
+            lines[place] = (name, value)
+        return Request(self.method, self.target, lines, None, self.keep_alive, self)
+
+
+class Heads:
+    """The memo of one worker. Requests are read by one thread; another one may ``forget``."""
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+        self._young: dict[Key, Head] = {}
+        self._old: dict[Key, Head] = {}
+
+    def find(self, key: Key) -> Head | None:
+        """Return the head of this key, if it is known."""
+        head = self._young.get(key)
+        if head is None and (head := self._old.get(key)) is not None:
+            self._keep(key, head)
+        return head
+
+    def admits(self, key: Key) -> bool:
+        """Return whether this key was seen before; from now on it was."""
+        digest = hash(key)
+        if digest in self._seen:
+            return True
+        if len(self._seen) >= _MOST_SEEN:
+            self._seen = set()
+        self._seen.add(digest)
+        return False
+
+    def keep(self, key: Key, request: Request, parts: list[bytes]) -> Head | None:
+        """Keep the head of a request; None if its lines are not what ``parts``, the split bytes, say."""
+        places, place = [], -1
+        for before, name, value in zip(parts[0::3], parts[1::3], parts[2::3], strict=False):
+            place += 1 + before.count(b"\r\n")
+            if request.lines[place : place + 1] != [(name, value)]:
+                return None
+            places.append((place, name.decode("ascii").lower()))
+        head = Head(request, places)
+        self._keep(key, head)
+        return head
+
+    def forget(self) -> None:
+        """Drop the heads that were not used since the last call but one."""
+        self._young, self._old = {}, self._young
+        self._seen = set()
+
+    def forget_regularly(self) -> None:
+        """Forget in a thread of its own, also while nobody asks."""
+        Thread(target=self._forget_regularly, name="heads", daemon=True).start()
+
+    def _forget_regularly(self) -> None:
+        while True:
+            time.sleep(FORGET_SECONDS)
+            self.forget()
+
+    def _keep(self, key: Key, head: Head) -> None:
+        if len(self._young) >= MOST:
+            self.forget()
+        self._young[key] = head
+
+
+class RememberingReader(RequestReader):
+    """Parser of a connection that takes heads from a memo, and puts those of requests without a body into it."""
+
+    def __init__(self, bounds_of: BoundsOf, heads: Heads, peer: str) -> None:
+        """What different peers send is kept apart."""
+        super().__init__(bounds_of)
+        self._heads = heads
+        self._peer = peer
+
+    def _parsed(self, head: bytes) -> Request | None:
+        if len(head) > LONGEST:
+            return super()._parsed(head)
+        # What is before the first line that varies, its name and value, what is between it and the second, and so on.
+        parts = _VARYING.split(head)
+        key = (self._peer, *parts[::3], *parts[1::3])
+        known = self._heads.find(key)
+        if known is not None:
+            self.phase = Phase.IDLE
+            return known.request(parts[1::3], parts[2::3])
+        request = super()._parsed(head)
+        if request is None or request.body is not None or self._upgrade or not self._heads.admits(key):
+            return request
+        return request._replace(head=self._heads.keep(key, request, parts))
