@@ -64,11 +64,13 @@ class DocumentRefused(Invalid):
 class Document:
     """A valid document: the settings, and the rows of each section that it has, with all of their fields.
 
-    A section that is left out whole is missing in ``tables`` (``settings``: None).
+    A section that is left out whole is missing in ``tables`` (``settings``: None). ``unlisted_settings``: those that a
+    section of settings leaves out, so that they get their default.
     """
 
     settings: Mapping[str, Any] | None
     tables: Mapping[str, Rows]
+    unlisted_settings: frozenset[str] = frozenset()
 
     @property
     def sections(self) -> frozenset[str]:

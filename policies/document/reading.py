@@ -60,7 +60,8 @@ class _Reading:
             name: BY_NAME[name].listed({key: row for key, (row, _path) in rows.items()})
             for name, rows in tables.items()
         }
-        return Document(settings, plain)
+        given = self._values.get(SETTINGS, {}).keys()
+        return Document(settings, plain, frozenset(settings or ()) - given)
 
     def _check_version(self) -> None:
         version = self._values.get(_VERSION)

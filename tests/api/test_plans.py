@@ -6,11 +6,12 @@ import pytest
 from django.utils import timezone
 
 from gatewall.models import PendingConfirmation, PolicyRevision
-from gatewall.policy import revisions
+from gatewall.policy import revisions, system_settings
 from gatewall.whatif.backtest import running, runs
 from gatewall.whatif.backtest.models import Backtest
 from policies import services
 from policies.document.applying import apply
+from policies.document.export import export
 from policies.document.reading import read
 from policies.models import AccessRule
 from tests.api.plans import CLOSED, DOMAIN, expect, plan, planned
@@ -88,6 +89,20 @@ def test_changes_settings_and_restores_are_planned(admin, office):
     assert one["changes"][0]["after"] == {"waf_threshold": 9}
     assert back["changes"][0]["after"] == {"access": "authenticated"}
     assert len({each["digest"] for each in (many, one, back)}) == 3
+
+
+def test_settings_that_a_document_leaves_out_of_its_section_are_told_with_their_values_of_before(admin, office):
+    system_settings.change(actor="x", waf_threshold=9, waf_mode="monitor", contact="desk@office.example")
+    one = "version: 1\nsettings:\n  waf_threshold: 12\n"
+
+    (told,) = [planned(admin, one)["reset_settings"]]
+
+    assert {"name": "contact", "before": "desk@office.example", "after": ""} in told
+    assert {"name": "waf_mode", "before": "monitor", "after": "block"} in told
+    assert "waf_threshold" not in {each["name"] for each in told}
+    assert planned(admin, export().canonical().decode())["reset_settings"] == []
+    assert planned(admin, CLOSED)["reset_settings"] == []
+    assert admin.post("/policy/plan", {"changes": [DOMAIN]}).json()["reset_settings"] == []
 
 
 def test_the_window_is_a_number_of_seconds_or_two_moments(admin, office):

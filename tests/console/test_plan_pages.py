@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from audit.storage import ingest
-from gatewall.policy import revisions
+from gatewall.policy import revisions, system_settings
 from gatewall.whatif.backtest.models import Backtest
 from gatewall.whatif.shadow.services import set_shadow
 from policies.document.export import export
@@ -164,6 +164,16 @@ def test_failed_expectations_come_first_and_say_what_happens_instead(pages, offi
     assert "2 expectations fail: nobody, open" in html.unescape(refused.content.decode())
     office.refresh_from_db()
     assert office.access == "authenticated"
+
+
+def test_settings_that_a_document_leaves_out_are_named_before_anything_else_that_it_does(pages, office):
+    system_settings.change(actor="x", contact="<desk>", waf_mode="monitor")
+    page = pages.words(pages.get(planned(pages, "version: 1\nsettings:\n  waf_threshold: 12\n")))
+
+    assert page.index("a section of settings that leaves some out") < page.index("What it changes")
+    assert "<code>waf_mode</code>: <del>monitor</del> <ins>block</ins>" in page
+    assert "<code>contact</code>: <del>&lt;desk&gt;</del> <ins></ins>" in page
+    assert "leaves some out" not in pages.words(pages.get(planned(pages, CLOSED)))
 
 
 def test_a_plan_is_deleted(pages, office):

@@ -256,6 +256,18 @@ def test_a_condition_that_is_none_ends_with_2(policy, db, option):
     assert policy("apply", "-", *option, stdin=OTHER.encode())[0] == Exit.CANNOT_RUN
 
 
+def test_a_plan_warns_of_settings_that_the_document_leaves_out(policy, two_domains):
+    one = b"version: 1\nsettings:\n  waf_threshold: 12\n"
+
+    code, out, _ = policy("plan", "-", "--no-replay", stdin=one)
+
+    assert code == Exit.CHANGES
+    warning, reset = out.splitlines()[-2:]
+    assert warning.startswith("Warning: ")
+    assert reset == "  ! authorized_domains_mode: registered -> any"
+    assert "Warning" not in policy("plan", "-", "--no-replay", stdin=export().canonical())[1]
+
+
 def test_people_who_would_lose_access_are_named_without_control_characters():
     replay = {"rows": 2_000, "changed": 312, "undecidable": {"total": 1}, "unlisted": {"people": 1, "anonymous": 0}}
     replay["scope_missing"] = None

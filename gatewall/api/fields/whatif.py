@@ -16,6 +16,7 @@ WHATIF = {
     "restore": Words("Revision whose state is proposed; null for other kinds.", 117),
     "draft": Words("The proposed change of one row; null for other kinds."),
     "window": Words("Seconds of the access log to replay, until now.", 86_400),
+    "reset_settings": Words("Settings that get their default because a document with settings leaves them out."),
     "expectations": Words("What the plan's author expects, and whether the replay agrees."),
     "replay": Words("What recorded requests would get; null until it is finished."),
     "result": Words("What recorded requests would get; null until it is finished."),

@@ -9,7 +9,7 @@ from gatewall.api.translation import translated
 from gatewall.console.backtest.proposal_words import in_words
 from gatewall.console.backtest.results import STATES, access_shown, gaps_shown, tables_shown
 from gatewall.console.explain.presentation import OUTCOMES, REASONS, row_shown
-from gatewall.console.policy.changes import CHANGES_ON_PAGE, change_shown, counts_shown
+from gatewall.console.policy.changes import CHANGES_ON_PAGE, change_shown, counts_shown, value_shown
 from gatewall.console.site import links
 from gatewall.engine.messages import stored_message
 from gatewall.models import PendingConfirmation, RefusalWatch
@@ -52,6 +52,7 @@ def plan_shown(row: Backtest, *, with_secrets: bool) -> dict[str, Any]:
         "is_listed": changes is not None,
         "is_short": len(shown) <= _FEW_CHANGES,
         "left_out": len(changes or ()) - len(shown),
+        "reset_settings": [_setting_shown(each) for each in planned.get("reset_settings", ())],
         "expectations": _expectations(planned),
         **_outcome((application or {}).get("id")),
         **_replay(row),
@@ -73,6 +74,10 @@ def _of_the_document(change: Mapping[str, Any]) -> dict[str, Any]:
         for side in ("before", "after")
     }
     return {**change, **sides}
+
+
+def _setting_shown(reset: Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": reset["name"], "before": value_shown(reset["before"]), "after": value_shown(reset["after"])}
 
 
 def _expectations(planned: Mapping[str, Any]) -> list[dict[str, Any]]:

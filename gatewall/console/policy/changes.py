@@ -36,14 +36,15 @@ def change_shown(change: Mapping[str, Any]) -> dict[str, Any]:
         "name": change["name"],
         "row": row_shown({"kind": change["resource"], "id": change["id"]}) if is_there else None,
         "values": [
-            {"name": name, "before": _value(before.get(name)), "after": _value(after.get(name))}
+            {"name": name, "before": value_shown(before.get(name)), "after": value_shown(after.get(name))}
             for name in dict.fromkeys([*before, *after])
             if before.get(name) not in _NOT_GIVEN or after.get(name) not in _NOT_GIVEN
         ],
     }
 
 
-def _value(value: Any) -> str | None:
+def value_shown(value: Any) -> str | None:
+    """Return a value of a field as text, None as it is."""
     if value is None:
         return None
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

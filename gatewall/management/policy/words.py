@@ -32,7 +32,7 @@ def _fields(change: Mapping[str, Any]) -> Iterator[str]:
 
 
 def of_plan(plan: Mapping[str, Any], hours: int) -> Iterator[str]:
-    """Yield the lines of a plan: changes, expectations that fail, who would lose or gain access."""
+    """Yield the lines of a plan: changes, settings it resets, expectations that fail, who would lose or gain access."""
     yield f"Plan {plan['id']} for revision {plan['revision']}, digest {plan['digest']}"
     if plan["changes"] is None:
         yield from (f"{each['resource']}: {each['count']:,} {each['action']}" for each in plan["counts"])
@@ -40,11 +40,19 @@ def of_plan(plan: Mapping[str, Any], hours: int) -> Iterator[str]:
         yield from of_changes([{**each, "section": each["resource"], "key": each["name"]} for each in plan["changes"]])
     else:
         yield "No changes."
+    yield from _reset(plan.get("reset_settings", []))  # a server of 0.1.0 sends none
     yield from _expectations(plan["expectations"])
     if plan["would_lock_you_out"]:
         yield "Applying this would lock you out."
     if plan["replay"]:
         yield from _replay(plan["replay"], hours)
+
+
+def _reset(settings: "list[Mapping[str, Any]]") -> Iterator[str]:
+    if settings:
+        yield "Warning: the document has a section of settings that leaves these out, so they get their default:"
+    for each in settings:
+        yield f"  ! {each['name']}: {_value(each['before'])} -> {_value(each['after'])}"
 
 
 def _expectations(outcomes: "list[Mapping[str, Any]]") -> Iterator[str]:

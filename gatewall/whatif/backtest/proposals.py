@@ -57,15 +57,17 @@ class Restore:
 
 @dataclass(frozen=True, slots=True)
 class WholeDocument:
-    """A policy document: its canonical text, and the names of the sections that it has."""
+    """A policy document: its canonical text, the sections that it has, and the settings that it left out of theirs."""
 
     text: str
     sections: tuple[str, ...]
     force: bool = False
+    unlisted_settings: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, document: Document, *, force: bool = False) -> "WholeDocument":
-        return cls(document.canonical().decode(), tuple(sorted(document.sections)), force)
+        text, unlisted = document.canonical().decode(), tuple(sorted(document.unlisted_settings))
+        return cls(text, tuple(sorted(document.sections)), force, unlisted)
 
 
 Proposal = Draft | Changes | WholeDocument | Restore
@@ -140,7 +142,8 @@ def as_json(proposal: Proposal) -> dict[str, Any]:
             listed = [{"resource": each.resource, **_without_force(each)} for each in proposal.drafts]
             return {"changes": listed, "force": proposal.force}
         case WholeDocument():
-            return {"document": proposal.text, "sections": [*proposal.sections], "force": proposal.force}
+            lists = {"sections": [*proposal.sections], "unlisted_settings": [*proposal.unlisted_settings]}
+            return {"document": proposal.text, "force": proposal.force, **lists}
         case Restore():
             return {"restore": proposal.revision, "force": proposal.force}
         case _:
@@ -158,7 +161,8 @@ def from_json(kind: str, resource: str, kept: Mapping[str, Any]) -> Proposal:
             ]
             return Changes(tuple(listed), kept["force"])
         case Kind.DOCUMENT:
-            return WholeDocument(kept["document"], tuple(kept["sections"]), kept["force"])
+            unlisted = kept.get("unlisted_settings", ())  # rows of 0.1.0 have none
+            return WholeDocument(kept["document"], tuple(kept["sections"]), kept["force"], tuple(unlisted))
         case Kind.RESTORE:
             return Restore(kept["restore"], kept["force"])
 

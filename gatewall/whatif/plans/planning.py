@@ -1,4 +1,4 @@
-"""Make plans: what a proposal changes, which expectations hold, and whether its author is locked out.
+"""Make plans: what a proposal changes and resets, which expectations hold, and whether its author is locked out.
 
 Everything here is a dry run in a transaction that is rolled back. The replay follows in the background, as a backtest.
 """
@@ -17,6 +17,8 @@ from gatewall.whatif.backtest import proposals, runs
 from gatewall.whatif.backtest.models import Backtest
 from gatewall.whatif.backtest.proposals import Proposal, WholeDocument
 from gatewall.whatif.expectations import Outcome, outcomes, segments_now
+from policies.document.export import export
+from policies.document.sections import SETTINGS, setting_defaults
 from policies.history.lockout import stays_refused
 from policies.history.rule_lockout import let_in_now, refused_of
 
@@ -29,6 +31,7 @@ class _DryRun:
     revision: int
     changes: list[dict[str, Any]] | None
     counts: list[dict[str, Any]]
+    reset_settings: list[dict[str, Any]]
     expectations: list[Outcome]
     locks_out: bool
 
@@ -50,6 +53,7 @@ def plan(proposal: Proposal, *, start: datetime, end: datetime, actor: str, call
         planned={
             "changes": found.changes,
             "counts": found.counts,
+            "reset_settings": found.reset_settings,
             "expectations": [each.as_json() for each in found.expectations],
             "why_undecidable": {
                 each.name: each.undecidable.as_json() for each in found.expectations if each.undecidable
@@ -73,7 +77,7 @@ def digest_of(epoch: str, revision: int, proposal: Proposal) -> str:
 
 @revisions.one_at_a_time
 def _dry_run(proposal: Proposal, caller: Caller | None) -> _DryRun:
-    version, segments = revisions.current(), segments_now()
+    version, segments, reset = revisions.current(), segments_now(), _reset_settings(proposal)
     was_refused = caller is not None and stays_refused(caller)
     let_in = let_in_now(caller) if caller is not None else set()
     # Without a caller: a lock-out is told, not refused.
@@ -87,9 +91,22 @@ def _dry_run(proposal: Proposal, caller: Caller | None) -> _DryRun:
         revision=version.revision,
         changes=_shown(made.revision),
         counts=(made.revision.counts or []) if made.revision else [],
+        reset_settings=reset,
         expectations=outcomes(segments),
         locks_out=locks_out,
     )
+
+
+def _reset_settings(proposal: Proposal) -> list[dict[str, Any]]:
+    """Return the settings that get their default because a document leaves them out, with the values of before."""
+    if not isinstance(proposal, WholeDocument):
+        return []
+    now, defaults = export([SETTINGS]).settings or {}, setting_defaults()
+    return [
+        {"name": name, "before": now[name], "after": defaults[name]}
+        for name in proposal.unlisted_settings
+        if now[name] != defaults[name]
+    ]
 
 
 def _shown(revision: PolicyRevision | None) -> list[dict[str, Any]] | None:

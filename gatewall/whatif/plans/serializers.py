@@ -44,6 +44,7 @@ _CHANGES = list_of(
 )
 CHANGES = dict(_CHANGES, type=["array", "null"])
 COUNTS = {"type": "array", "items": {"type": "object"}}
+_RESET = list_of({"name": TEXT, "before": {}, "after": {}})
 _ROW = {"type": ["object", "null"], "properties": {"kind": TEXT, "id": NUMBER}}
 _WANTED = {"effect": TEXT, "reason": {"type": ["string", "null"]}}
 _GOT = object_of({"effect": TEXT, "reason": TEXT, "decided_by": _ROW})
@@ -98,11 +99,15 @@ class PlanOutput(serializers.ModelSerializer[Backtest]):
 
 
 class PlanWithReplay(PlanOutput):
-    """A plan with its changes, null if they are too many, expectations, and the replay, null until it is finished."""
+    """A plan with its changes, null if they are too many, expectations, and the replay, null until it is finished.
+
+    ``reset_settings``: get their default because a document with ``settings`` leaves them out.
+    """
 
     changes = ShapedField(CHANGES, source="planned.changes", allow_null=True)
+    reset_settings = ShapedField(_RESET, source="planned.reset_settings", read_only=True, default=list)
     expectations = ShapedField(EXPECTATIONS, source="planned.expectations")
     replay = _ReplayField()
 
     class Meta(PlanOutput.Meta):
-        fields = (*PlanOutput.Meta.fields, "changes", "expectations", "replay")
+        fields = (*PlanOutput.Meta.fields, "changes", "reset_settings", "expectations", "replay")
