@@ -30,6 +30,7 @@ OF_AN_OPERATOR = [
         "plan-a-change",
         "policy-in-git",
         "send-mail",
+        "several-gates",
         "under-attack",
     ),
 ]
