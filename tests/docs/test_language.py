@@ -21,6 +21,8 @@ WORDS = {
     ),
 }
 """Of pages, outside of code."""
+EDITED = {"no intensifier": re.compile(r"\bvery\b")}
+"""Of pages but the decisions (docs/adr/0113-prose-is-checked-by-our-own-test.md)."""
 FOLLOWED = (
     *("README.md", "CONTRIBUTING.md", "docs/README.md", "docs/tutorial.md", "docs/first-change.md", "docs/upgrade.md"),
     *("docs/how-to/", "docs/providers/", "docs/contributing/", "docs/backup.md", "docs/geo.md"),
@@ -33,9 +35,9 @@ RIDDLES = (Path(__file__).parent / "riddles.txt").read_text().splitlines()
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(BASE)))
 def test_a_page_is_in_plain_words(page):
-    text = without_code(page.read_text())
+    text, rules = without_code(page.read_text()), WORDS | (EDITED if page in SHORT else {})
 
-    found = {rule: [" ".join(hit[0].split()) for hit in words.finditer(text)] for rule, words in WORDS.items()}
+    found = {rule: [" ".join(hit[0].split()) for hit in words.finditer(text)] for rule, words in rules.items()}
 
     assert {rule: hits for rule, hits in found.items() if hits} == {}
 
@@ -73,8 +75,11 @@ def test_no_riddle_is_left_in_pages_and_program():
         ("The user sees his page.", "people are they"),
         ("Seen. Who is found is banned. More.", "name the actor instead of who"),
         ("A licence is a token.", "American spelling"),
+        ("A very large network.", "no intensifier"),
     ],
 )
 def test_each_rule_finds_what_it_is_for_and_lets_a_question_be(text, rule):
-    assert WORDS[rule].search(text)
-    assert not WORDS[rule].search("Who can enter? They see their page with a license.")
+    words = (WORDS | EDITED)[rule]
+
+    assert words.search(text)
+    assert not words.search("Who can enter? They see their page with a license.")

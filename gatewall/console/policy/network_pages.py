@@ -34,7 +34,7 @@ _LASTS: Mapping[str, tuple[timedelta | None, Any]] = {
     "1h": (timedelta(hours=1), gettext_lazy("for an hour")),
     "1d": (timedelta(days=1), gettext_lazy("for a day")),
     "30d": (timedelta(days=30), gettext_lazy("for 30 days")),
-    "ever": (None, gettext_lazy("for ever")),
+    "ever": (None, gettext_lazy("forever")),
 }
 _CHOICES = [(name, words) for name, (_time, words) in _LASTS.items()]
 _PREFILLED = frozenset({"network", "decision_id", "host", "back"})

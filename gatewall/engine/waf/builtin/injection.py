@@ -236,7 +236,7 @@ INJECTION_RULES = (
     _rule(
         "graphql-flood",
         r"(?:\{[^{}]*){20}|(?:" + _ALIASED + r"[\s,]*\w+\s*){19}" + _ALIASED + r"|(?:\w+\s*:\s*__typename[\s,]+){20}",
-        "a GraphQL query of very many levels or aliases",
+        "a GraphQL query of too many levels or aliases",
         targets=(Target.BODY, Target.ARGS),
     ),
     _rule(

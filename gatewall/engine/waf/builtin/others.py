@@ -47,7 +47,7 @@ OTHER_RULES = (
         Category.SSRF,
         Severity.MEDIUM,
         (Target.ARGS, Target.BODY, Target.COOKIES),
-        "a URL of this very machine, or of a service that notes who calls",
+        "a URL of this machine itself, or of a service that notes who calls",
     ),
     BuiltinRule(
         "ssrf-private-address",
