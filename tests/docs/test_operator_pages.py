@@ -1,8 +1,11 @@
 """Pages of docs/how-to for operators: their lines, typed on a host with Gatewall, but for the folder /etc."""
 
+import os
+import pwd
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -109,10 +112,14 @@ def test_lines_for_an_attack_block_the_list_limit_the_rate_and_can_be_taken_back
 def test_metrics_and_health_are_read_with_the_token_that_the_page_makes(host, tmp_path):
     (make,) = blocks("monitoring", "sh", OUTLINE[1])
     lines, _ = checks("monitoring")
-    (tmp_path / "etc" / "gatewall").mkdir(parents=True)
-    host.typed(make)
+    user = pwd.getpwuid(os.getuid()).pw_name
+    for folder in ("gatewall", "prometheus"):
+        (tmp_path / "etc" / folder).mkdir(parents=True)
+    host.typed(re.sub(r"-o (gatewall|prometheus) ", f"-o {user} ", make))
     port, token = free_port(), str(tmp_path / "etc" / "gatewall" / "metrics-token")
 
+    assert Path(token).read_text() == (tmp_path / "etc" / "prometheus" / "gatewall-token").read_text()
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.glob("etc/*/*-token")} == {0o400}
     with control_plane(host.site.home, port, GATEWALL_WORKERS="1", GATEWALL_METRICS_TOKEN_FILE=token):
         number, health = host.typed(lines.replace("9999", str(port))).splitlines()
 
