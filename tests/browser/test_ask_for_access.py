@@ -32,7 +32,7 @@ def test_who_is_refused_asks_and_an_admin_gives_access_on_a_phone(wall, visit):
     admin = visit(java_script_enabled=False, viewport=PHONE)
     enter(wall, admin, "/access-requests/")
     assert fits(admin)
-    admin.click(f"text={name}")
+    admin.click(f"text={name}: ")  # visitor1, and not visitor10 of another test
     assert "the wedding photos" in admin.locator("#content").inner_text()
     assert fits(admin)
     admin.locator("button[name=lifetime]").first.click()
