@@ -9,8 +9,9 @@ from playwright.sync_api import Page
 
 from tests.browser.installation import Wall, sign_in
 from tests.support.openid_provider import OpenIdProvider
-from tests.support.processes import PASSWORD
+from tests.support.processes import PASSWORD, wait_until
 from tests.support.second_factor import App, secret_of
+from tests.support.servers import about, ask
 
 QR_CODES = zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode)
 """Without it zxing also finds other barcodes among the squares of a QR code."""
@@ -124,6 +125,16 @@ def _own_account(wall: Wall, page: Page) -> Iterator[str]:
     for summary in page.locator("summary").all():
         summary.click()
     yield "account-open"
+    ask(wall.auth, about(client="127.0.0.1", host="vault.gate.test", User_Agent="Kodi/20.2"))
+    page.goto(wall.page("/account/devices"))
+    wait_until(
+        lambda: page.reload() and page.locator("summary", has_text="Kodi").count(), what="the refusal in the log"
+    )
+    page.locator("summary", has_text="Kodi").first.click()
+    yield "devices"
+    page.goto(wall.page("/account"))
+    for summary in page.locator("summary").all():
+        summary.click()
     page.fill("#name", "laptop")
     page.click("form[action$='/git-tokens'] button")
     yield "account-git-token"
