@@ -1,4 +1,4 @@
-"""The examples of the page about signed identities in Python and Go, executed as they are printed."""
+"""The examples of the page about signed identities in Python, JavaScript and Go, executed as they are printed."""
 
 import asyncio
 import os
@@ -23,9 +23,9 @@ from tests.support.cast import KEYS
 from tests.support.not_run import not_run
 from tests.support.processes import is_listening, running, wait_until
 
-GO = Path(__file__).resolve().parents[1] / "signed_identity_go"
+GO, EXPRESS = (Path(__file__).resolve().parents[1] / f"signed_identity_{name}" for name in ("go", "express"))
 PAGE = Path(__file__).resolve().parents[2] / "docs/signed-identity.md"
-BLOCKS = re.findall(r"^```(?:python|go)\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+BLOCKS = re.findall(r"^```(?:python|go|js)\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
 SITE, ISSUER = "https://app.example.com", "https://wall.example.com"
 SIGNS = IdentityKeys(KEYS)
 
@@ -133,11 +133,33 @@ def test_the_function_in_go_lets_in_signed_visitors_alone(tmp_path, verifies):
     made = subprocess.run(command, cwd=source, capture_output=True, text=True, timeout=600, check=False)
     assert made.returncode == 0, made.stderr
 
-    with running([str(source / "site"), f"127.0.0.1:{port}"], log=tmp_path / "log", env=dict(os.environ)) as process:
+    refuses_others([str(source / "site"), f"127.0.0.1:{port}"], tmp_path / "log", port)
+
+
+@pytest.mark.full
+def test_the_lines_for_express_let_in_signed_visitors_alone(tmp_path, verifies):
+    node, npm, port = shutil.which("node"), shutil.which("npm"), free_port()
+    if node is None or npm is None:
+        not_run("the example for Express, because there is no Node.js (apt-get install nodejs npm)")
+    (printed,) = [block for block in BLOCKS if "jwtVerify" in block]
+    source = shutil.copytree(EXPRESS, tmp_path / "site")
+    command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+    made = subprocess.run(command, cwd=source, capture_output=True, text=True, timeout=600, check=False)
+    assert made.returncode == 0, made.stderr
+    ours = re.sub(r'new URL\(".*"\)', f'new URL("{os.environ["GATEWALL_KEYS"]}")', printed)
+    answer = 'app.get("/", (request, response) => response.send(request.identity.sub));'
+    (source / "site.js").write_text(f'{ours}{answer}\napp.listen({port}, "127.0.0.1");\n', "utf-8")
+
+    refuses_others([node, str(source / "site.js")], tmp_path / "log", port)
+
+
+def refuses_others(command, log, port):
+    """Start a site, and assert that it lets in a signed visitor, and nobody with any of the wrong tokens."""
+    with running(command, log=log, env=dict(os.environ)) as process:
         wait_until(lambda: is_listening(port) or process.poll() is not None, what="the site")
 
         def status(token):
             return httpx.get(f"http://127.0.0.1:{port}/", headers={"X-Gatewall-Identity": token}).status_code
 
-        assert status(a_token()) == 200
+        assert status(a_token()) == 200, log.read_text()
         assert {name: status(token) for name, token in WRONG.items()} == dict.fromkeys(WRONG, 403)
