@@ -21,7 +21,13 @@ from tests.support.servers import OFFICE, Admin, ask, tell
 
 BOUND_SECONDS = 1.0
 REVOCATIONS = [*changes.REVOCATIONS, *provider_changes.REVOCATIONS]
-UNDER_LOAD = (changes.session_delete, changes.app_token_delete, changes.grant_deleted)
+UNDER_LOAD = (
+    changes.session_delete,
+    changes.app_token_delete,
+    changes.grant_deleted,
+    changes.share_link_delete,
+    changes.device_pass_delete,
+)
 TRIES = 3
 
 
@@ -130,7 +136,7 @@ def test_every_worker_of_the_data_plane_enforces_within_a_second(seen):
     ("callers", "rounds"), [(2, 1), pytest.param(12, 15, marks=pytest.mark.full)], ids=["short", "full"]
 )
 def test_nobody_is_let_in_after_the_bound_while_requests_run(request, site, callers, rounds):
-    """A session, an app token and a grant are revoked while callers of both planes ask with them all the time.
+    """One of each kind is revoked while callers of both planes ask with them all the time.
 
     Again where somebody was let in, for the same reason as above.
     """
