@@ -70,6 +70,14 @@ class EventKind(StrEnum):
     ACCESS_REQUESTED = "access.requested", EventSeverity.MEDIUM
     ACCESS_GRANTED = "access.granted", EventSeverity.LOW
     ACCESS_REFUSED = "access.refused", EventSeverity.LOW
+    GRANT_CREATED = "grant.created", EventSeverity.LOW
+    GRANT_CHANGED = "grant.changed", EventSeverity.LOW
+    GRANT_DELETED = "grant.deleted", EventSeverity.LOW
+    SHARE_LINK_CREATED = "share-link.created", EventSeverity.LOW
+    SHARE_LINK_CHANGED = "share-link.changed", EventSeverity.LOW
+    SHARE_LINK_DELETED = "share-link.deleted", EventSeverity.LOW
+    DEVICE_PASS_CREATED = "device-pass.created", EventSeverity.LOW
+    DEVICE_PASS_DELETED = "device-pass.deleted", EventSeverity.LOW
     SHARE_LINK_OPENED = "share-link.opened", EventSeverity.LOW
     SHARE_LINK_REFUSED = "share-link.refused", EventSeverity.LOW
     MAIL_FAILED = "mail.failed", EventSeverity.MEDIUM

@@ -49,7 +49,15 @@ SINGLE = frozenset(
         EventKind.ACCESS_REQUESTED,
         EventKind.ACCESS_GRANTED,
         EventKind.ACCESS_REFUSED,
+        EventKind.GRANT_CREATED,
+        EventKind.GRANT_CHANGED,
+        EventKind.GRANT_DELETED,
+        EventKind.SHARE_LINK_CREATED,
+        EventKind.SHARE_LINK_CHANGED,
+        EventKind.SHARE_LINK_DELETED,
         EventKind.SHARE_LINK_OPENED,
+        EventKind.DEVICE_PASS_CREATED,
+        EventKind.DEVICE_PASS_DELETED,
     }
 )
 """Kinds of single actions, which have no end."""

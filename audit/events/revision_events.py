@@ -27,11 +27,20 @@ _TOKENS = frozenset(
         Resource.GIT_TOKENS,
         Resource.APP_TOKENS,
         Resource.API_TOKENS,
-        Resource.SHARE_LINKS,
-        Resource.DEVICE_PASSES,
     }
 )
-_OF_TOKEN = {Action.CREATED: EventKind.TOKEN_ISSUED, Action.DELETED: EventKind.TOKEN_REVOKED}
+_OF_ACTION = {
+    **{(each, Action.CREATED): EventKind.TOKEN_ISSUED for each in _TOKENS},
+    **{(each, Action.DELETED): EventKind.TOKEN_REVOKED for each in _TOKENS},
+    (Resource.GRANTS, Action.CREATED): EventKind.GRANT_CREATED,
+    (Resource.GRANTS, Action.CHANGED): EventKind.GRANT_CHANGED,
+    (Resource.GRANTS, Action.DELETED): EventKind.GRANT_DELETED,
+    (Resource.SHARE_LINKS, Action.CREATED): EventKind.SHARE_LINK_CREATED,
+    (Resource.SHARE_LINKS, Action.CHANGED): EventKind.SHARE_LINK_CHANGED,
+    (Resource.SHARE_LINKS, Action.DELETED): EventKind.SHARE_LINK_DELETED,
+    (Resource.DEVICE_PASSES, Action.CREATED): EventKind.DEVICE_PASS_CREATED,
+    (Resource.DEVICE_PASSES, Action.DELETED): EventKind.DEVICE_PASS_DELETED,
+}
 
 
 def record(revision: PolicyRevision, diff: Diff) -> None:
@@ -53,9 +62,8 @@ def record(revision: PolicyRevision, diff: Diff) -> None:
 
 
 def _kind_of(part: dict[str, Any]) -> EventKind:
-    if part["resource"] in _TOKENS:
-        return _OF_TOKEN.get(part["action"], EventKind.POLICY_CHANGED)
-    return _OF_RESOURCE.get(part["resource"], EventKind.POLICY_CHANGED)
+    kind = _OF_ACTION.get((part["resource"], part["action"]))
+    return kind or _OF_RESOURCE.get(part["resource"], EventKind.POLICY_CHANGED)
 
 
 def without_secrets(part: dict[str, Any]) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def test_it_is_shown_once_and_kept_as_a_digest(admin, office):
     secret = link.partition("=")[2]
     for kept in (str(ShareLink.objects.values().get()), str(PolicyRevision.objects.values()), str(shown)):
         assert secret not in kept
-    assert "token.issued" in SecurityEvent.objects.values_list("kind", flat=True)
+    assert "share-link.created" in SecurityEvent.objects.values_list("kind", flat=True)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_change_and_the_deletion_count_at_once(admin, auth, office):
 
     assert admin.delete(f"/share-links/{made['id']}").status_code == 204
     assert ask("/photos/7") == (401, "credential-invalid")
-    assert "token.revoked" in SecurityEvent.objects.values_list("kind", flat=True)
+    assert "share-link.deleted" in SecurityEvent.objects.values_list("kind", flat=True)
 
 
 def test_no_restore_brings_a_revoked_one_back(admin, auth, office):
