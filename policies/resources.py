@@ -4,6 +4,7 @@ from functools import partial
 
 from django.utils.translation import gettext_lazy as _
 
+from gatewall.api.serializers import StrictInput
 from gatewall.engine.hosts import Access
 from gatewall.engine.model import SubjectKind
 from gatewall.policy.resources import CREATE_OR_UPDATE, PolicyResource, Write
@@ -122,6 +123,7 @@ DEVICE_PASSES = PolicyResource(
     title=_("device pass"),
     subject=SubjectKind.DEVICE.value,
     delete=device_passes.delete_device_pass,
+    draft=StrictInput,  # no fields: users make their own, so that a draft can only delete one
     note="",
 )
 SUBSCRIPTIONS = PolicyResource(

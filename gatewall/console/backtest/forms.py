@@ -239,13 +239,12 @@ def _path(line: str) -> dict[str, str]:
     return {"match": PathMatch.PREFIX.value, "value": line.strip()}
 
 
-class GrantDraft(DraftForm):
-    """A grant."""
+class ShareLinkDraft(DraftForm):
+    """A share link, which has a token: a draft cannot make one."""
 
-    resource, title = Resource.GRANTS, _("Grant")
+    resource, title = Resource.SHARE_LINKS, _("Share link")
+    changes = (Write.UPDATE, Write.DELETE)
 
-    user = _text(_("User"), 64)
-    group = _text(_("Group"), 64)
     domain = _text(_("Domain"), 255)
     path_prefix = _text(_("Only below the path"), 500)
     methods = NamesField(_("Methods"))
@@ -256,6 +255,23 @@ class GrantDraft(DraftForm):
         days = given.pop("days", None)
         end = {"expires_at": (timezone.now() + timedelta(days=days, minutes=-1)).isoformat()} if days else {}
         return {**given, **end}
+
+
+class GrantDraft(ShareLinkDraft):
+    """A grant."""
+
+    resource, title = Resource.GRANTS, _("Grant")
+    changes = tuple(Write)
+
+    user = _text(_("User"), 64)
+    group = _text(_("Group"), 64)
+
+
+class DevicePassDraft(DraftForm):
+    """A device pass, which its user makes."""
+
+    resource, title = Resource.DEVICE_PASSES, _("Device pass")
+    changes = (Write.DELETE,)
 
 
 class GroupDraft(DraftForm):
@@ -298,7 +314,7 @@ FORMS: Mapping[str, type[DraftForm]] = {
     each.resource.value: each
     for each in (
         *(BlockDraft, WafRuleDraft, CountryDraft, DomainDraft, AllowDraft, AccessRuleDraft),
-        *(GrantDraft, ScopeDraft, GroupDraft, LicenseScopeDraft),
+        *(GrantDraft, ShareLinkDraft, DevicePassDraft, ScopeDraft, GroupDraft, LicenseScopeDraft),
     )
 }
 """The forms by resource; the first is the default."""

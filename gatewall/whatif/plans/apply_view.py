@@ -17,7 +17,12 @@ from gatewall.whatif.plans import applying
 from gatewall.whatif.plans.apply_serializers import ApplyInput, ApplyOutput, applied_response, conditions_of
 from policies.document.reading import read
 
-_AREAS: Mapping[str, Area] = {Resource.USERS: USERS, Resource.LICENSES: USERS, Resource.SETTINGS: SYSTEM}
+_AREAS: Mapping[str, Area] = {
+    Resource.USERS: USERS,
+    Resource.DEVICE_PASSES: USERS,
+    Resource.LICENSES: USERS,
+    Resource.SETTINGS: SYSTEM,
+}
 """The areas of the rows that are not policy alone."""
 
 
