@@ -11,7 +11,7 @@ from django.db.models import Q
 from audit.figures.used_resources import note_uses
 from audit.log import at_domain
 from audit.models import AccessLog
-from policies.models import AccessRule, AuthorizedDomain, Grant, Group, WafRule
+from policies.models import AccessRule, AuthorizedDomain, DevicePass, Grant, Group, ShareLink, WafRule
 from policies.resources import ACCESS_RULES
 
 MAX_ROWS = 2_000
@@ -64,6 +64,13 @@ def grants_of(domain: AuthorizedDomain, at: datetime) -> list[Grant]:
     """Return the grants at the domain that are in force, those that end first."""
     rows = Grant.objects.filter(domain=domain, expires_at__gt=at).select_related("user", "group").order_by("expires_at")
     return list(rows[:MAX_LISTED])
+
+
+def passes_of(domain: AuthorizedDomain, at: datetime) -> list[ShareLink | DevicePass]:
+    """Return the share links and device passes for the domain that are in force, those that end first."""
+    models: tuple[Any, ...] = (ShareLink, DevicePass)
+    live = (model.objects.filter(domain=domain, expires_at__gt=at).order_by("expires_at") for model in models)
+    return sorted((row for rows in live for row in rows[:MAX_LISTED]), key=lambda row: row.expires_at)[:MAX_LISTED]
 
 
 def exclusions_of(domain: AuthorizedDomain) -> list[dict[str, Any]]:

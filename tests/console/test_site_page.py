@@ -13,7 +13,9 @@ from policies import services
 from policies.access_rules.services import create_access_rule
 from policies.grants.services import create_grant
 from policies.groups.services import create_group
+from policies.models import DevicePass
 from tests.support.records import a_record
+from tests.support.share_links import a_share_link
 
 API = [{"match": "prefix", "value": "/api"}]
 MOST_STATEMENTS = 30
@@ -38,19 +40,28 @@ def test_it_says_who_may_enter_and_what_decides(pages, domain, bob):
     create_access_rule(actor="test", name="here", access="denied", domains=[domain])
     create_access_rule(actor="test", name="there", access="denied", domains=[other])
     create_access_rule(actor="test", name="not used", access="denied", enabled=False)
-    create_grant(actor="test", user=bob, domain=domain, expires_at=timezone.now() + timedelta(hours=1))
+    ends = timezone.now() + timedelta(hours=1)
+    create_grant(actor="test", user=bob, domain=domain, expires_at=ends)
+    DevicePass.objects.bulk_create(
+        DevicePass(user=bob, domain=domain, address="192.0.2.1", program=program, expires_at=end)
+        for program, end in (("Kodi", ends), ("VLC", timezone.now()))
+    )
+    a_share_link(domain)
     services.create_waf_rule(
         actor="test", name="sql", pattern="x1y2", exclusions=[{"domain": "office.example", "argument": "q"}]
     )
     services.create_waf_rule(
         actor="test", name="xss", pattern="x", force=True, exclusions=[{"domain": "other.example"}]
     )
-    context = page_of(pages, domain).context
+    page = page_of(pages, domain)
+    context = page.context
 
     assert str(context["asked"]) == "a second factor"
     assert [rule.name for rule, _conditions in context["rules"]] == ["everywhere", "here"]
     assert [group.name for group in context["groups"]] == ["family"]
     assert [grant.user for grant in context["grants"]] == [bob]
+    assert [str(row) for _shown, row in context["passes"]] == ["Kodi office.example", "Anna"]
+    assert "share link Anna</a>" in page.content.decode()
     assert [each["name"] for each in context["exclusions"]] == ["sql"]
 
 

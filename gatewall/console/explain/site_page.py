@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from gatewall.api.own_origins import public_urls
+from gatewall.console.explain.presentation import row_shown
 from gatewall.console.explain.who_can_enter_page import ASKED, OUTCOMES
 from gatewall.console.site import links
 from gatewall.console.site.pages import OperatorPage
@@ -46,6 +47,10 @@ class SitePage(OperatorPage):
             entrants=_entrants(domain),
             groups=site_summary.groups_of(domain),
             grants=site_summary.grants_of(domain, now),
+            passes=[
+                (row_shown({"kind": row.recorded.resource, "id": row.pk}), row)
+                for row in site_summary.passes_of(domain, now)
+            ],
             rules=[(rule, conditions_of(rule)) for rule in site_summary.rules_of(domain)],
             recent=recent,
             paths=[(each, _log(domain, path=f"{each.path}*")) for each in recent.paths],
