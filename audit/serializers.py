@@ -9,7 +9,7 @@ from audit.counting.summaries import Summary
 from audit.event_kinds import EventKind, EventSeverity
 from audit.figures.statistics import Bar
 from audit.models import AccessLog, SecurityEvent
-from audit.spool.records import DECIDED_BY, FIELDS, GRANTS, SUBJECT
+from audit.spool.records import DECIDED_BY, FIELDS, GRANT_OF, SUBJECT, grant_of
 from gatewall.api.serializers import ShapedField
 from gatewall.engine.model import Effect
 from gatewall.engine.waf.rules import Target
@@ -57,6 +57,23 @@ class RowField(ShapedField):
         return None if next(iter(parts.values())) is None else parts
 
 
+GRANT = {
+    "type": ["object", "null"],
+    "properties": {"kind": {"enum": [kind for kind, _ in GRANT_OF.values()], **_TEXT}, "id": {"type": "integer"}},
+    "required": ["kind", "id"],
+}
+
+
+class GrantField(ShapedField):
+    """The grant, share link or device pass that let the request in, or null."""
+
+    def __init__(self) -> None:
+        super().__init__(GRANT, source="*", read_only=True, allow_null=True)
+
+    def to_representation(self, value: Any) -> Any:
+        return grant_of(value.reason, {"id": value.decided_by_id}, {"id": value.subject_id})
+
+
 class AccessLogOutput(serializers.ModelSerializer[AccessLog]):
     """One answer of the gate."""
 
@@ -68,7 +85,7 @@ class AccessLogOutput(serializers.ModelSerializer[AccessLog]):
     visible = ShapedField(_TEXTS)
     shadow = ShapedField(_SHADOW, allow_null=True)
     would_refuse = serializers.SerializerMethodField()
-    grant = serializers.SerializerMethodField()
+    grant = GrantField()
 
     class Meta:
         model = AccessLog
@@ -76,10 +93,6 @@ class AccessLogOutput(serializers.ModelSerializer[AccessLog]):
 
     def get_would_refuse(self, row: AccessLog) -> bool:
         return row.would_refuse is True
-
-    def get_grant(self, row: AccessLog) -> int | None:
-        """Id of the grant or share link that let the request in."""
-        return row.decided_by_id if row.decided_by_kind == GRANTS else None
 
 
 class LogPage(serializers.Serializer[Any]):

@@ -31,7 +31,7 @@ from audit.querying.field_filters import (
     whole,
 )
 from audit.querying.lookups import ListHolds
-from audit.spool.records import FIELDS, GRANTS, MAX_SCORE, Field, Kind
+from audit.spool.records import FIELDS, GRANT_OF, MAX_SCORE, Field, Kind
 from gatewall.engine.auth_methods import AUTH_METHODS
 from gatewall.engine.hosts import Host
 from gatewall.engine.messages import Refused
@@ -92,6 +92,17 @@ def _would_refuse(value: str) -> Q:
     return Q(would_refuse__isnull=value == "false")  # null is false, and only the others have an index
 
 
+_GRANTS = {kind: (reason, field) for reason, (kind, field) in GRANT_OF.items()}
+
+
+def _grant(value: str) -> Q:
+    kind, _colon, number = value.partition(":")
+    if kind not in _GRANTS:
+        raise Refused(_("kind:id, the kind one of %(kinds)s"), kinds=", ".join(_GRANTS))
+    reason, field = _GRANTS[kind]
+    return Q((f"{field}_id", whole(number)), reason=reason)
+
+
 _RULES, _CREDENTIAL, _SHADOW = Q(rules=[]), none("credential"), none("shadow")
 _SPECIAL: Mapping[str, Mapping[str, Filter]] = {
     "decision_id": {"decision_id": Filter(_decision, None, {"type": "string", "format": "uuid"})},
@@ -147,16 +158,14 @@ def _filters_of(field: Field) -> Mapping[str, Filter]:
 
 
 FILTERS = {name: each for field in FIELDS for name, each in _filters_of(field).items()} | {
-    "grant": replace(
-        number("", excludes=False), condition=lambda value: Q(decided_by_kind=GRANTS, decided_by_id=whole(value))
-    )
+    "grant": Filter(_grant, schema=schema_of(f"({'|'.join(_GRANTS)}):[0-9]{{1,18}}", None), excludes=False)
 }
 """The filter of each parameter."""
 
 PARAMETERS: Mapping[str, Mapping[str, Any]] = parameters_of(FILTERS)
 """The JSON schema of each parameter."""
 
-_IN_ORDER = ("decision_id", "subject", "subject_id", "client_ip", "host", "reason")
+_IN_ORDER = ("decision_id", "subject", "subject_id", "grant", "client_ip", "host", "reason")
 """Fields whose index also orders by time, the most selective first."""
 
 

@@ -139,8 +139,12 @@ HOST = Field("host", Kind.TEXT, 255, null=True, mask=masked_host)
 PATH = Field("path", Kind.TEXT, 2048, mask=masked_path)
 QUERY = Field("query", Kind.TEXT, 2048, blank=True, mask=masked_query)
 USER_AGENT = Field("user_agent", Kind.TEXT, 512, blank=True, mask=masked_text)
-GRANTS = Resource.GRANTS.value
-"""Kind of the row that decided where a grant let the request in."""
+GRANT_OF = {
+    Reason.GRANT_VALID.value: (Resource.GRANTS.value, "decided_by"),
+    Reason.SHARE_LINK_VALID.value: (Resource.SHARE_LINKS.value, "subject"),
+    Reason.DEVICE_PASS_VALID.value: (Resource.DEVICE_PASSES.value, "subject"),
+}
+"""By reason: the kind of the row that let the request in for a while, and the field that has its id."""
 DECIDED_BY = Field(
     "decided_by",
     Kind.ROW,
@@ -150,7 +154,7 @@ DECIDED_BY = Field(
         "decided_by": "decided by (kind:id)",
         "decided_by_kind": "kind of row that decided",
         "decided_by_id": "id of row that decided",
-        "grant": "grant (id)",
+        "grant": "grant, share link or device pass (kind:id)",
     },
 )
 SUBJECT = Field(
@@ -239,6 +243,13 @@ FIELDS = (
     NODE,
 )
 """The fields that are stored and shown, in the order of the API."""
+
+
+def grant_of(reason: str, decided_by: Mapping[str, Any] | None, subject: Mapping[str, Any] | None) -> Any:
+    """Return kind and id of the grant, share link or device pass that let the request in, or None."""
+    kind, field_name = GRANT_OF.get(reason, ("", ""))
+    row = decided_by if field_name == "decided_by" else subject
+    return {"kind": kind, "id": row["id"]} if kind and row else None
 
 
 def storable(text: str, length: int) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 
 from accounts.identity_providers.selectors import claimed_groups
+from audit.spool.records import grant_of
 from gatewall.engine.evaluate import StepResult
 from gatewall.engine.model import SubjectKind
 from gatewall.gate.build import read_only_ports
@@ -38,6 +39,7 @@ def explain(made_up: MadeUpRequest, as_of: AsOf | None = None) -> dict[str, Any]
         "outcome": record.outcome,
         "reason": record.reason,
         "decided_by": record.decided_by,
+        "grant": grant_of(record.reason, record.decided_by, record.subject),
     }
     if explanation.retry_after_seconds is not None:
         decision["retry_after"] = explanation.retry_after_seconds

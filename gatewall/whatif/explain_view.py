@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts import selectors as accounts
+from audit.serializers import GRANT
 from gatewall.api.operations import operation
 from gatewall.api.scopes import POLICY
 from gatewall.api.serializers import ShapedField, StrictInput, TextField, WholeNumberField
@@ -215,7 +216,7 @@ class ExplainInput(StrictInput):
 _CLAIM = dict.fromkeys(("group", "provider", "claim", "value"), TEXT)
 _CLAIMED = {"type": "array", "items": {"type": "object", "properties": _CLAIM, "required": [*_CLAIM]}}
 _ROW = {"type": ["object", "null"], "properties": {"kind": TEXT, "id": NUMBER}}
-_DECISION_PARTS = {"status": NUMBER, "outcome": TEXT, "reason": TEXT, "decided_by": _ROW}
+_DECISION_PARTS = {"status": NUMBER, "outcome": TEXT, "reason": TEXT, "decided_by": _ROW, "grant": GRANT}
 _DECISION = {
     "type": "object",
     "properties": {**_DECISION_PARTS, "retry_after": {"type": "integer", "minimum": 1}},

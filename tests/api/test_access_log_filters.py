@@ -169,13 +169,27 @@ def test_every_filter_with_an_exclusion_parts_the_rows_in_two(admin, log):
     assert [numbers(listed(admin, **each)) for each in others] == [[2]] * 2
 
 
-def test_a_grant_is_named_and_found_in_the_log(admin, log):
-    log(*(a_record(n, decided_by={"kind": kind, "id": 7}) for n, kind in enumerate(("grants", "access-rules"), 1)))
+GRANTS = {
+    "grants": {"reason": "grant-valid", "decided_by": {"kind": "grants", "id": 7}},
+    "share-links": {"reason": "share-link-valid", "subject": {"kind": "guest", "id": 7, "name": ""}},
+    "users/device-passes": {"reason": "device-pass-valid", "subject": {"kind": "device", "id": 7, "name": ""}},
+    "no grant": {"reason": "access-denied", "subject": {"kind": "guest", "id": 7, "name": ""}},
+}
 
-    assert [(row["grant"], row["decided_by"]["kind"]) for row in listed(admin)["results"]] == [
-        (None, "access-rules"),
-        (7, "grants"),
-    ]
-    assert numbers(listed(admin, grant="7")) == [1]
-    assert numbers(listed(admin, grant="8")) == []
-    assert admin.get("/access-logs", {"grant": "x"}).status_code == 400
+
+def test_what_let_a_request_in_for_a_while_is_named_and_found_in_the_log(admin, log):
+    log(*(a_record(number, **values) for number, values in enumerate(GRANTS.values(), 1)))
+
+    named = {row["reason"]: row["grant"] for row in listed(admin)["results"]}
+
+    for number, (kind, values) in enumerate(GRANTS.items(), 1):
+        is_grant = kind != "no grant"
+        assert named[values["reason"]] == ({"kind": kind, "id": 7} if is_grant else None)
+        if is_grant:
+            assert numbers(listed(admin, grant=f"{kind}:7")) == [number]
+            assert numbers(listed(admin, grant=f"{kind}:8")) == []
+
+
+@pytest.mark.parametrize("value", ["7", "grants:", "guest:7", "", "grants:x"])
+def test_a_grant_without_its_kind_is_refused(admin, value):
+    assert admin.get("/access-logs", {"grant": value}).status_code == 400

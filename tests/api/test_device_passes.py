@@ -210,6 +210,9 @@ def test_the_log_says_which_pass(own, path, visits, admin):
     made = own.post(path, body()).json()
     visits(x_forwarded_for=HOME, x_forwarded_host=OFFICE, user_agent="Jellyfin/10.8")
 
-    [row] = admin.get("/access-logs", {"subject": f"device:{made['id']}"}).json()["results"]
-    assert (row["reason"], row["credential"]) == ("device-pass-valid", None)
+    named = {"kind": "users/device-passes", "id": made["id"]}
+    [row] = admin.get("/access-logs", {"grant": f"users/device-passes:{made['id']}"}).json()["results"]
+    assert (row["reason"], row["credential"], row["grant"]) == ("device-pass-valid", None, named)
+    asked = {"client_ip": HOME, "host": OFFICE, "method": "GET", "uri": "/", "headers": {"User-Agent": "Jellyfin/10.8"}}
+    assert admin.post("/policy/explain", asked).json()["decision"]["grant"] == named
     assert own.get(f"{path}/{made['id']}").json()["hits"] == 1

@@ -13,6 +13,7 @@ from policies import services
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, WafRule
 from tests.support.cast import CLIENT, OFFICE
 from tests.support.proxies import a_token
+from tests.support.records import a_record
 
 pytestmark = pytest.mark.django_db
 
@@ -288,3 +289,12 @@ def test_only_admins_come_in_and_see_what_is_there(pages):
     pages.client.logout()
 
     assert pages.get("/explain/").status_code == 302
+
+
+def test_a_receipt_names_the_share_link_that_let_a_guest_in(pages, log):
+    guest = {"kind": "guest", "id": 3, "name": ""}
+    row = a_record(1, status=200, outcome="allow", reason="share-link-valid", decided_by=None, rules=[], subject=guest)
+    log(row)
+
+    assert "Decided by share link 3" in receipt(pages, row.decision_id)
+    assert "grant=share-links%3A3" in pages.get("/log/").content.decode()

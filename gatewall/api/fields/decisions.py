@@ -4,7 +4,10 @@ from gatewall.api.fields.common import Words
 
 DECISIONS = {
     "decision_id": Words("Id of the decision, as on the refusal page and in the response header."),
-    "AccessLog.grant": Words("The grant that let the request in; null if none did.", None),
+    "AccessLog.grant": Words(
+        "The grant, share link or device pass that let the request in; null if none did.",
+        {"kind": "share-links", "id": 3},
+    ),
     "decision_ids": Words("Ids of some of the decisions."),
     "at": Words("When it happened.", "2026-03-02T08:15:30.120000Z"),
     "last_at": Words("When it last happened.", "2026-03-02T08:19:02Z"),

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from audit.log import selectors
-from audit.spool.records import AccessRecord
+from audit.spool.records import AccessRecord, grant_of
 from audit.spool.rows import record_of_row
 from gatewall.api.caller import caller_of
 from gatewall.api.translation import messages_of
@@ -144,12 +144,13 @@ class Receipt(OperatorPage):
         today = decide_again(record)
         shown = decide_again(record, as_of) if as_of else today
         then = {"status": record.status, "outcome": record.outcome, "reason": record.reason}
+        grant = grant_of(record.reason, record.decided_by, record.subject)
         return self.render(
             request,
             status,
             record=record,
             subject=row_shown(record.subject),
-            decision=decision_shown({**then, "decided_by": record.decided_by}),
+            decision=decision_shown({**then, "decided_by": record.decided_by, "grant": grant}),
             steps=steps_shown(trace(record)),
             again=_again(shown) if again else None,
             as_of=as_of.policy.version.revision if as_of else None,

@@ -92,7 +92,7 @@ def decision_shown(decision: Mapping[str, Any] | None) -> dict[str, Any] | None:
         "code": decision["reason"],
         "reason": REASONS.get(decision["reason"], decision["reason"]),
         "advice": ADVICE.get(decision["reason"], ""),
-        "row": row_shown(decision["decided_by"]),
+        "row": row_shown(decision["decided_by"] or decision.get("grant")),
         "retry_after": decision.get("retry_after"),
     }
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from audit.models import AccessLog
 from audit.querying.field_filters import EXCLUDE
-from audit.spool.records import FIELDS, Field, Kind
+from audit.spool.records import FIELDS, Field, Kind, grant_of
 from gatewall.console.log.log_query import MOMENTS, LogQuery
 from gatewall.console.site import links
 
@@ -149,6 +149,9 @@ def _facts(row: AccessLog, cell_cache: _Cells) -> Iterator[tuple[str, list[Cell]
         cells = [cell_cache.of(*values) for values in _values(field, row)]
         if cells:
             yield cell_cache.labels[next(iter(field.words))], cells
+    if grant := grant_of(row.reason, {"id": row.decided_by_id}, {"id": row.subject_id}):
+        name = "{kind}:{id}".format_map(grant)
+        yield cell_cache.labels["grant"], [cell_cache.of("grant", name)]
 
 
 def _values(field: Field, row: AccessLog) -> Iterator[tuple[str, Any, str]]:

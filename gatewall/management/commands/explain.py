@@ -106,6 +106,8 @@ def _table(explanation: Mapping[str, Any]) -> Iterator[str]:
             f"revision {explanation['policy_revision']}",
         ]
     )
+    if grant := decision["grant"]:
+        yield f"let in by {grant['kind']} {grant['id']}"
     if scope := explanation["scope"]:
         through = [name for name in ("admin", "own") if scope[name]] + [f"group {name}" for name in scope["groups"]]
         yield f"the scope covers it: {', '.join(through) or 'no'}"
