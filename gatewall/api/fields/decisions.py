@@ -4,7 +4,7 @@ from gatewall.api.fields.common import Words
 
 DECISIONS = {
     "decision_id": Words("Id of the decision, as on the refusal page and in the response header."),
-    "AccessLog.grant": Words(
+    "grant": Words(
         "The grant, share link or device pass that let the request in; null if none did.",
         {"kind": "share-links", "id": 3},
     ),

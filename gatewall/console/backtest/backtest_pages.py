@@ -14,7 +14,7 @@ from rest_framework import exceptions
 from gatewall.api.admin_forms import what_force_does
 from gatewall.api.caller import caller_of
 from gatewall.console.backtest.blast_radius import radius_of
-from gatewall.console.backtest.forms import DraftForm
+from gatewall.console.backtest.draft_form import DraftForm
 from gatewall.console.backtest.proposal_forms import PROPOSAL_FORMS
 from gatewall.console.backtest.proposal_words import in_words
 from gatewall.console.backtest.results import (

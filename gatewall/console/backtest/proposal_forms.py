@@ -8,7 +8,8 @@ from django import forms
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from gatewall.console.backtest.forms import FORMS, DraftForm
+from gatewall.console.backtest.draft_form import DraftForm
+from gatewall.console.backtest.forms import FORMS
 from gatewall.engine.snapshot import PolicySettings
 from gatewall.kernel.changes import Resource
 from gatewall.models import SystemSettings

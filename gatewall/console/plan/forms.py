@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from gatewall.console.backtest.forms import WINDOWS
+from gatewall.console.backtest.draft_form import WINDOWS
 from gatewall.whatif.backtest.proposals import WholeDocument
 from policies.document.reading import read
 
