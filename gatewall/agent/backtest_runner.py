@@ -7,6 +7,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from django.db import Error
 from django.utils import timezone
 
 from gatewall.agent.loop import Loop
@@ -48,6 +49,8 @@ class BacktestRunner(Loop):
         try:
             waited = 0.0
             while process.poll() is None and not self._stop.is_set() and waited < _LONGEST_SECONDS:
+                with suppress(Error):  # before its own first heartbeat: beside busy neighbors it starts slowly
+                    runs.beat(claim)
                 self._stop.wait(self.every_seconds)
                 waited += self.every_seconds
         finally:

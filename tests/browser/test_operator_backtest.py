@@ -1,6 +1,7 @@
 """A backtest in the browser, and its prediction held against what nginx and gate then do, request for request."""
 
 import os
+import re
 from contextlib import contextmanager
 
 import pytest
@@ -17,6 +18,7 @@ PATHS = [
     *(f"{SEEN}search?q=wombat{number}" for number in range(3)),
     f"{SEEN}wombats",
 ]
+RUN = re.compile(r"/admin/backtest/(\d+)/")
 RULE = {"name": "wombats", "pattern": r"q=wombat\d"}
 
 
@@ -53,6 +55,17 @@ def enter(wall, page):
     page.click("[type=submit]")
 
 
+def finished(wall, page):
+    """Wait for the backtest of a page, and for the page to show its result; return it."""
+    page.wait_for_url(RUN)
+    path = f"/policy/backtest/{RUN.search(page.url)[1]}"
+    wait_until(lambda: call(wall, "GET", path)["state"] not in {"queued", "running"}, what="the end of the backtest")
+    run = call(wall, "GET", path)
+    assert run["state"] == "finished", run
+    page.get_by_role("button", name="Enforce").wait_for(timeout=1000 * PATIENCE)  # the page comes again by itself
+    return run
+
+
 @contextmanager
 def no_trace(wall):
     """Leave the policy as it was for the tests that come after."""
@@ -75,9 +88,7 @@ def test_a_prediction_is_confirmed_request_for_request(wall, page):
         page.check("input[name=targets][value=query]")
         page.select_option("#id_window", "1")
         page.get_by_role("button", name="Try it on the record").click()
-        page.get_by_role("button", name="Enforce").wait_for(timeout=1000 * PATIENCE)  # the page comes again by itself
-        run = call(wall, "GET", "/policy/backtest")["results"][0]
-        result = call(wall, "GET", f"/policy/backtest/{run['id']}")["result"]
+        result = finished(wall, page)["result"]
         changed = {each for turn in result["changes"]["results"] for each in turn["examples"]}
         assert result["changed"] == len(changed) == 6  # three paths, for a person and for a stranger: all are named
         assert result["people"]["results"][0]["name"] == "admin"
@@ -118,7 +129,7 @@ def test_the_pages_are_for_everybody(wall, visit, look):
     wrong += checked(page, "backtest-forced")
     page.check("#id_force")
     page.get_by_role("button", name="Try it on the record").click()
-    page.get_by_role("button", name="Enforce").wait_for(timeout=1000 * PATIENCE)
+    finished(wall, page)
     wrong += checked(page, "backtest")
     keep_if_asked(page, f"backtest-result{suffix}")
 

@@ -219,6 +219,35 @@ def test_what_is_told_to_end_with_its_agent_waits_again(monkeypatch):
     assert (run.state, run.claim, run.failure) == (State.QUEUED, None, "")
 
 
+def test_a_process_that_starts_slowly_is_not_taken_for_dead_by_another_host(monkeypatch):
+    run = runs.claim_run(asked(BLOCK), timezone.now() - 2 * runs.DEAD_AFTER)
+    runner, start, failed = BacktestRunner(), subprocess.Popen, []
+    slow = [sys.executable, "-c", "import time; time.sleep(600)"]
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: start(slow))
+
+    def look(_seconds):
+        failed.append(runs.fail_dead(timezone.now()))
+        runner._stop.set()
+
+    monkeypatch.setattr(runner._stop, "wait", look)
+    runner._supervise(run)
+
+    run.refresh_from_db()
+    assert (failed[0], run.state) == (0, State.QUEUED)
+
+
+def test_a_process_of_the_agent_is_no_lower_in_priority_than_one_of_a_shell():
+    code = (
+        "import os, django; django.setup(); from gatewall.management.commands.backtest import _limit\n"
+        "os.nice(5); before = os.getpriority(os.PRIO_PROCESS, 0); _limit()\n"
+        "print(before, os.getpriority(os.PRIO_PROCESS, 0))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # the agent has 5
+
+    before, after = map(int, run.stdout.split())
+    assert after == max(10, before)
+
+
 def test_a_deleted_backtest_ends(recorded):
     run = runs.claim_run(asked(BLOCK), timezone.now())
     runs.delete(run)

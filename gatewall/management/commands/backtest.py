@@ -20,6 +20,8 @@ _MEMORY_BYTES = 4 * 1024**3
 class Command(BaseCommand):
     help = "Runs a backtest that waits, in this process, which is niced and limited. The agent calls this by itself."
 
+    requires_system_checks = ()
+
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("id", type=int, help="which backtest")
         parser.add_argument("--claim", type=uuid.UUID, help="the claim of whoever has claimed it already")
@@ -41,8 +43,11 @@ class Command(BaseCommand):
 
 
 def _limit() -> None:
-    """Lower the priority of this process and limit its memory."""
-    os.nice(_NICENESS)
+    """Lower the priority of this process, unless its parent has, and limit its memory.
+
+    Not in addition to the agent's: a process of niceness 15 hardly runs beside busy neighbors.
+    """
+    os.setpriority(os.PRIO_PROCESS, 0, max(_NICENESS, os.getpriority(os.PRIO_PROCESS, 0)))
     for kind, most in ((resource.RLIMIT_CPU, _CPU_SECONDS), (resource.RLIMIT_AS, _MEMORY_BYTES)):
         hard = resource.getrlimit(kind)[1]
         limit = most if hard == resource.RLIM_INFINITY else min(most, hard)  # a hard limit can only be lowered
