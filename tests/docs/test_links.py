@@ -1,5 +1,7 @@
 """Links of README, docs/ and the other pages: targets and anchors exist, and docs/README.md leads to every page."""
 
+import re
+
 import pytest
 
 from tests.docs.links import BASE, DOCS, PAGES, anchors, broken, reachable, slug_of
@@ -32,3 +34,13 @@ def test_headings_have_the_anchors_of_github(tmp_path):
 
     assert anchors(page) == {"403-and-its-decision-id", "a", "a-1"}
     assert slug_of("Über [uns](x.md)") == "über-uns"
+
+
+_OURS = re.compile(
+    r"`((?:accounts|audit|bench|bin|deploy|docs|gatewall|licensing|policies|tests|webhooks)/[\w/.-]+\.\w+)(?:: \w+)?`"
+)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.parent.name != "adr"], ids=lambda page: page.name)
+def test_a_file_of_ours_that_a_page_names_is_there(page):
+    assert [name for name in _OURS.findall(page.read_text()) if not (BASE / name).exists()] == []

@@ -9,6 +9,7 @@ from rest_framework.exceptions import APIException
 from gatewall import urls  # noqa: F401 - so that the refusals of all views are known
 from gatewall.api.advice import ADVICE
 from gatewall.api.codes import CODES, REFUSAL_CODES
+from gatewall.engine.access_rules.rules import RuleCredential
 from gatewall.engine.model import Reason
 from gatewall.install import checks
 from gatewall.kernel import env
@@ -122,3 +123,12 @@ def test_every_deploy_check_is_documented_and_no_other():
     named = re.findall(r'id="(gatewall\.\w+)"', Path(checks.__file__).read_text())
 
     assert [words(row[0])[0] for row in rows("operations.md", "## Before production")] == sorted(named)
+
+
+@pytest.mark.parametrize(
+    ("page", "row"), [("decisions.md", "| credential kinds |"), ("access-rules.md", "| `credential_kinds` |")]
+)
+def test_a_page_names_every_kind_of_credential_that_a_rule_can_ask_for(page, row):
+    (line,) = [line for line in (DOCS / page).read_text().splitlines() if line.startswith(row)]
+
+    assert [kind.value for kind in RuleCredential if f"`{kind.value}`" not in line] == []
