@@ -123,6 +123,7 @@ ON_SQLITE_ALONE = files(
     *("geo_*", "downloads", "posting", "webhook_sender", "hashing", "sign_in_flood", "weak_secrets", "keyed_digests"),
     *("caches", "shared_cache", "engine_exit", "health", "many_waf_rules", "sqlite_*", "first_users"),
     *("as_of", "plans_come_true", "shadow_planes", "unconfirmed", "watch_again", "watch_attacks"),
+    *("supervisor", "provider_trouble", "link_passkey*", "remembered_devices", "backtest_proposals"),
 )
 # Locks, transactions, order, filters, what text a database takes.
 DATABASE_DECIDES = (

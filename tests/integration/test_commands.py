@@ -3,8 +3,6 @@
 import gc
 import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,8 @@ from gatewall.models import PolicyRevision
 from gatewall.policy import revisions, system_settings
 from policies import services
 from policies.models import AuthorizedDomain, WafRule
+from tests.support import command_server
+from tests.support.processes import PATIENCE
 from tests.support.proxies import PASSWORD
 
 BASE = Path(__file__).resolve().parents[2]
@@ -224,15 +224,7 @@ def test_the_real_hasher_lets_in_whom_it_should(settings, anonymous, wall):
 def manage(*arguments, **variables):
     """Run manage.py with nothing in its environment but these variables."""
     kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "LANG") if name in os.environ}
-    return subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        cwd=BASE,
-        env={**kept, **variables},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return command_server.run(arguments, env={**kept, **variables}, timeout=PATIENCE)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from accounts.models import User
+from tests.support import command_server
+from tests.support.processes import PATIENCE
 
 BASE = Path(__file__).resolve().parents[2]
 KEYS = ("GATEWALL_SECRET_KEY", "GATEWALL_JWT_KEYS", "GATEWALL_DATA_KEYS")
@@ -21,17 +23,9 @@ def home(settings, tmp_path):
 
 
 def manage(home, *arguments):
-    """Run manage.py over an empty folder, with an address on its standard input."""
-    return subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        cwd=BASE,
-        env={**{name: os.environ[name] for name in ("PATH", *KEYS)}, "GATEWALL_HOME": str(home)},
-        input="192.0.2.1\n",
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    """Run manage.py over an empty folder."""
+    variables = {**{name: os.environ[name] for name in ("PATH", *KEYS)}, "GATEWALL_HOME": str(home)}
+    return command_server.run(arguments, env=variables, timeout=PATIENCE)
 
 
 @pytest.mark.django_db
@@ -59,7 +53,7 @@ def test_a_policy_that_cannot_be_published_is_exit_code_2(home, arguments):
 
 COMMANDS = [
     ("explain", "--client-ip", "192.0.2.1", "--host", "a.example", "--uri", "/"),
-    ("import_list", "/dev/stdin", "--name", "drop"),
+    ("import_list", "drop.txt", "--name", "drop"),
     ("unban", "192.0.2.1"),
     ("reload",),
     ("publish_policy",),
@@ -68,8 +62,9 @@ COMMANDS = [
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_a_database_without_its_tables_is_one_line_and_exit_code_2(tmp_path, command):
+    (tmp_path / "drop.txt").write_text("192.0.2.1\n")
 
-    result = manage(tmp_path, *command)
+    result = manage(tmp_path, *(str(tmp_path / word) if word == "drop.txt" else word for word in command))
 
     if command[0] == "explain":  # as the gate: without a policy there is an answer, and it is no
         assert (result.returncode, result.stdout.splitlines()[0]) == (0, "503 cannot-decide (error)")

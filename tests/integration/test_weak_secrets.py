@@ -1,15 +1,15 @@
 """J-24: nothing starts with a secret that is known, short, or serves two purposes."""
 
 import secrets
-import sys
 from base64 import b64encode
 from pathlib import Path
-from subprocess import run
 
 import pytest
 
 from gatewall.kernel import env
+from tests.support import command_server
 from tests.support.cast import base64url
+from tests.support.processes import PATIENCE
 
 BASE = Path(__file__).resolve().parents[2]
 RINGS = ("GATEWALL_JWT_KEYS", "GATEWALL_DATA_KEYS")
@@ -110,14 +110,10 @@ def test_secret_of_a_file_is_held_to_the_same(tmp_path):
 @pytest.mark.parametrize("program", ["manage.py", "the data plane"])
 def test_no_process_starts_with_a_weak_secret(tmp_path, program, name):
     weak = WEAK_TEXTS["known"] if name in TEXTS else f"k:{base64url(WEAK_KEYS['known'])}"
-    command = (
-        [BASE / "manage.py", "check"]
-        if program == "manage.py"
-        else ["-c", "from gatewall.data_plane import application; application()"]
-    )
-    environment = good() | {name: weak, "GATEWALL_HOME": str(tmp_path), "PYTHONPATH": str(BASE)}
+    code = "" if program == "manage.py" else "from gatewall.data_plane import application; application()"
+    environment = good() | {name: weak, "GATEWALL_HOME": str(tmp_path)}
 
-    ended = run([sys.executable, *command], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    ended = command_server.run(["check"], env=environment, code=code, timeout=PATIENCE)
 
     assert ended.returncode != 0
     assert name in ended.stderr
