@@ -22,7 +22,7 @@ WORDS = {
 }
 """Of pages, outside of code."""
 EDITED = {"no intensifier": re.compile(r"\bvery\b")}
-"""Of pages but the decisions (docs/adr/0115-prose-is-checked-by-our-own-test.md)."""
+"""Of pages but the decisions (docs/adr/0120-prose-is-checked-by-our-own-test.md)."""
 FOLLOWED = (
     *("README.md", "CONTRIBUTING.md", "docs/README.md", "docs/tutorial.md", "docs/first-change.md", "docs/upgrade.md"),
     *("docs/how-to/", "docs/providers/", "docs/contributing/", "docs/backup.md", "docs/geo.md"),
