@@ -1,5 +1,6 @@
 """docs/geo.md: its commands run, and ``geo status`` prints the lines that the page shows."""
 
+import json
 import re
 from pathlib import Path
 
@@ -49,4 +50,13 @@ def test_each_source_of_the_page_is_a_url_that_may_be_fetched_or_an_archive():
 
 
 def test_the_page_is_short():
-    assert len(PAGE.splitlines()) <= 40
+    assert len(PAGE.splitlines()) <= 50
+
+
+def test_the_api_takes_the_rules_of_the_page_in_this_order(admin):
+    (lines,) = re.findall(r"^```json\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    admin.post("/authorized-domains", {"name": "app.example.com", "access": "public"})
+    made = [admin.post("/access-rules", json.loads(line)).json() for line in lines.splitlines()]
+
+    assert [(each["position"], each["access"]) for each in made] == [(1, "authenticated"), (2, "denied")]
+    assert made[0]["countries"] == ["NZ", "AU"]

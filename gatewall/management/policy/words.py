@@ -87,7 +87,8 @@ def _replay(replay: Mapping[str, Any], hours: int) -> Iterator[str]:
 def _lost(who: str, each: Mapping[str, Any]) -> str:
     verb = "loses" if each["loses"] else "gains"
     place = f"{each['host'] or ''}{each['path']}"
-    return f"  {shown(who)} {verb} {shown(place)} ({each['count']:,} requests)"
+    requests = "1 request" if each["count"] == 1 else f"{each['count']:,} requests"
+    return f"  {shown(who)} {verb} {shown(place)} ({requests})"
 
 
 def _value(value: Any) -> str:
