@@ -63,12 +63,12 @@ class AuthApplication:
             return not_allowed()
         dialect, shown, meaning = route.dialect, None, None
         fields = headers.from_lines(lines)
-        if head is not None and dialect.varies_in_headers:
-            meaning = Meaning(head)
-            head.meaning = (route, meaning)
-        if dialect.shows_body and bodies.is_sent(fields):
+        if dialect.shows_body and bodies.is_sent(fields):  # announced: judged also where none came
             read = body or _NO_BODY
             shown = bodies.of_read(read.data, fields, ended=read.ended)
+        elif head is not None and dialect.varies_in_headers:
+            meaning = Meaning(head)
+            head.meaning = (route, meaning)
         subrequest = Subrequest(peer, scheme, fields, method, route.target, shown, meaning)
         return self._gate.check(dialect, subrequest)
 

@@ -155,6 +155,18 @@ def test_answers_and_records_are_the_same_whatever_the_policy_becomes(asked):
             assert given_answers[0] == given_answers[1]
 
 
+@pytest.mark.parametrize("length", [b"0", b"00", b"000"])
+def test_a_body_that_is_announced_and_empty_is_judged_the_same_each_time(length):
+    planes = [Plane(has_memo=has_memo) for has_memo in (True, False)]
+    for plane in planes:
+        plane.policies.policy = POLICIES["in force"]()
+    visitor = [*FIXED[0:2], FIXED[4], b"X-Forwarded-Method: POST", VARYING[1], b"Content-Length: " + length]
+
+    for _ in range(4):
+        with_memo, without = (plane.ask(b"/wall/auth/forward", visitor) for plane in planes)
+        assert with_memo == without
+
+
 def test_it_is_used_at_all():
     memo, raw = Heads(), [*FIXED[:2], FIXED[4], VARYING[1]]
     assert [known(memo, raw) is None for _ in range(3)] == [True, False, False]
