@@ -65,7 +65,7 @@ def test_the_receiver_of_the_page_sends_a_line_on_to_slack(tmp_path):
             forged = request(port, "/", method="POST", body="{}", headers={"webhook-id": "x", "webhook-timestamp": "1"})
 
     lines = [json.loads(body)["text"].partition(" {")[0] for body in slack.bodies]
-    assert sorted(lines) == ["client.suspected.begun: 203.0.113.7", "webhook.test: None None"]
+    assert sorted(lines) == ["client.suspected: 203.0.113.7", "webhook.test: None None"]
     assert forged.status == 403
     assert {each.status for each in made.deliveries.all()} == {"delivered"}
 
