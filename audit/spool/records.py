@@ -84,6 +84,17 @@ _BEFORE_DEFAULTS = -len(b',"made_by_page":false,"shadow":null,"waf_score":null,"
 """Where the bytes of most records end: with fields that have their defaults, which ``from_bytes`` does not need."""
 
 
+@value
+class EncodedRecord:
+    """An access record as bytes, of which a part was encoded before."""
+
+    at: float
+    data: bytes
+
+    def to_bytes(self) -> bytes:
+        return self.data
+
+
 class Kind(Enum):
     """Type of a field, which determines its columns and default filter."""
 

@@ -19,7 +19,7 @@ from audit.spool.amendments import amendment_bytes
 from audit.spool.frames import MAX_RECORD_BYTES, framed
 from audit.spool.losses import LossCounter
 from audit.spool.new_files import NewSegment, new_segment, remove_abandoned
-from audit.spool.records import AccessRecord
+from audit.spool.records import AccessRecord, EncodedRecord
 from audit.spool.segments import SEGMENT_BYTES
 from gatewall.kernel.file_io import write_whole
 
@@ -72,7 +72,7 @@ class SpoolWriter:
         """Records that this process could not write."""
         return self._losses.count
 
-    def write(self, record: AccessRecord) -> bool:
+    def write(self, record: AccessRecord | EncodedRecord) -> bool:
         """Append a record; return False if it is lost, which is counted, or not known to be on disk."""
         frame = framed(record.to_bytes())
         with self._lock:
@@ -123,7 +123,7 @@ class SpoolWriter:
             self._losses.close()
         self._sync_full()
 
-    def _lose(self, record: AccessRecord, why: object) -> bool:
+    def _lose(self, record: AccessRecord | EncodedRecord, why: object) -> bool:
         if not self._losses.count:
             logger.error("access log: records are being lost: %s", why)
         self._losses.add(record.at)

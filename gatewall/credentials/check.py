@@ -82,7 +82,7 @@ class PolicyCredentials:
         """Return the subject of a credential that is valid at this time, or None."""
         match credential.kind:
             case CredentialKind.SESSION_HEADER | CredentialKind.SESSION_COOKIE:
-                return self._session(credential.secret, policy, at)
+                return self._session(credential, policy, at)
             case CredentialKind.GIT_TOKEN | CredentialKind.GIT_BASIC:
                 return _git_token(credential, policy, at)
             case CredentialKind.APP_BASIC | CredentialKind.APP_BEARER | CredentialKind.APP_HEADER:
@@ -92,8 +92,12 @@ class PolicyCredentials:
             case CredentialKind.GUEST_COOKIE:  # pragma: no branch - the last kind; mypy checks exhaustiveness
                 return self._guest(credential.secret, policy, at)
 
-    def _session(self, token: str, policy: PolicySnapshot, at: float) -> Subject | None:
-        claims = self._sessions.verify(token)
+    def _session(self, credential: Credential, policy: PolicySnapshot, at: float) -> Subject | None:
+        # Under one policy, only time changes what a token proves.
+        for identity, known, subject in credential.known:
+            if identity is policy.identity and known.in_force(at):
+                return subject
+        claims = self._sessions.verify(credential.secret)
         if claims is None or not claims.in_force(at) or claims.jti in policy.revoked_sessions:
             if claims is not None and not claims.has_begun(at):
                 self._on_future(at, claims.begins_at)
@@ -101,7 +105,10 @@ class PolicyCredentials:
         user = policy.users.get(claims.user_id)
         if user is None or user.session_version != claims.session_version:
             return None
-        return session_subject(user, policy, claims.amr)
+        found = session_subject(user, policy, claims.amr)
+        if found is not None:
+            credential.known[:] = [(policy.identity, claims, found)]
+        return found
 
     def _guest(self, token: str, policy: PolicySnapshot, at: float) -> Subject | None:
         claims = self._guests.verify(token)

@@ -72,16 +72,16 @@ class SessionVerifier:
 
 def verify_payload(token: str, keys: KeyRing, *, issuer: str, audience: str | None) -> Mapping[str, Any] | None:
     """Return the payload of a token signed with one of the keys, or None. Ignores times, and the audience if None."""
-    segments = token.split(".") if len(token) <= _MAX_TOKEN else []
+    segments = token.split(".") if len(token) <= _MAX_TOKEN and token.isascii() else []
     if len(segments) != 3:
         return None
     kid, content = _key_name(segments[0]), base64url.decode(segments[1])
     key = keys.find(kid) if kid is not None else None
-    signature = base64url.decode(segments[2])
-    if key is None or not content or not signature:
+    if key is None or not content:
         return None
     signed = token[: -len(segments[2]) - 1].encode("ascii")
-    if not hmac.compare_digest(hmac.digest(key.secret, signed, "sha256"), signature):
+    signature = base64url.encode(hmac.digest(key.secret, signed, "sha256"))  # the only form that is accepted
+    if not hmac.compare_digest(signature, segments[2]):
         return None
     payload = _json_object(content)
     return payload if payload is not None and _is_meant(payload, issuer, audience) else None

@@ -2,11 +2,12 @@
 
 from dataclasses import field
 from enum import StrEnum
-from typing import Self
+from typing import Any, Self
 
 from gatewall.engine.addresses import IPAddress
 from gatewall.engine.hosts import Authority, Host
 from gatewall.engine.rule_match import RuleMatch
+from gatewall.engine.shared import Shared
 from gatewall.engine.token_scope import TokenScope
 from gatewall.engine.values import value
 
@@ -155,6 +156,8 @@ class Credential:
     secret: str
     username: str = ""
     header: str = ""
+    known: list[tuple[object, Any, "Subject"]] = field(default_factory=list, compare=False)
+    """What its check found out, for when it is shown this very object again (gatewall/credentials/check.py)."""
 
     def __repr__(self) -> str:
         """Omit the secret: it must not reach a log through a traceback."""
@@ -238,6 +241,8 @@ class AccessRequest:
     body: bytes | None = field(default=None, repr=False)
     body_is_whole: bool = True
     site_credentials: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    shared: Shared | None = field(default=None, compare=False, repr=False)
+    """What is known of the lines that it shares with earlier requests, if a memo has them."""
 
     @property
     def host(self) -> Host | None:

@@ -1,7 +1,7 @@
 """The policy in memory: its segments, settings, version and look-up tables. No I/O."""
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
 
 from gatewall.engine.access_rules.table import AccessRuleTable
@@ -199,3 +199,5 @@ class PolicySnapshot:
     app_tokens: Mapping[str, AppTokenState]
     licenses: Mapping[str, LicenseState]
     revoked_sessions: frozenset[str]
+    identity: object = field(default_factory=object, repr=False)
+    """Stands for this snapshot where something is remembered under it, which must not keep it alive."""

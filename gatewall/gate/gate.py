@@ -5,13 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from audit.spool.records import AccessRecord
+from audit.spool.records import AccessRecord, EncodedRecord
 from gatewall.engine.evaluate import CANNOT_DECIDE, evaluate
 from gatewall.engine.model import AccessRequest, Decision, Effect
 from gatewall.engine.ports import Ports
 from gatewall.engine.snapshot import AuditMode, PolicySnapshot, SignedIdentity, StalePolicy
 from gatewall.gate.credentials import site_headers
-from gatewall.gate.record import new_decision_id, record_of
+from gatewall.gate.record import new_decision_id, record_again, record_of
 from gatewall.gate.responses import GuardPage, answer, for_browser, plain
 from gatewall.gate.shadow import Shadow
 from gatewall.gate.signed_identity import SignedIdentities
@@ -54,7 +54,7 @@ class ConfirmedPolicies(Policies, Protocol):
 class Records(Protocol):
     """Sink for access records."""
 
-    def write(self, record: AccessRecord) -> bool:
+    def write(self, record: AccessRecord | EncodedRecord) -> bool:
         """Hand the record over for writing; False if it is lost. Never raises."""
 
     def is_usable(self) -> bool:
@@ -187,15 +187,10 @@ class Gate:
     def _record(
         self, request: AccessRequest, decision: Decision, policy: PolicySnapshot | None, decision_id: str, status: int
     ) -> bool:
-        record = record_of(
-            request,
-            decision,
-            policy,
-            decision_id=decision_id,
-            status=status,
-            answered_at=self._clock(),
+        make = record_of if request.shared is None else record_again
+        return self._records.write(
+            make(request, decision, policy, decision_id=decision_id, status=status, answered_at=self._clock())
         )
-        return self._records.write(record)
 
 
 def _must_be_kept(policy: PolicySnapshot | None) -> bool:

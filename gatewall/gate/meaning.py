@@ -5,6 +5,7 @@ It depends on the bytes of the lines, the peer and the path of the gate alone (g
 
 from gatewall.engine.messages import Refused
 from gatewall.engine.model import AccessRequest
+from gatewall.engine.shared import Shared
 from gatewall.gate.headers import Headers, checked_uri, from_lines, one_value
 from gatewall.server.heads import Head
 from gatewall.server.http1 import Line
@@ -15,7 +16,7 @@ _URI = "x-forwarded-uri"
 class Meaning:
     """Headers but for those that vary, and the request that they were parsed to, once they were."""
 
-    __slots__ = ("_headers", "_names", "_places", "_request")
+    __slots__ = ("_headers", "_names", "_places", "_request", "_shared")
 
     def __init__(self, head: Head) -> None:
         names = [name for _, name in head.places]
@@ -26,6 +27,7 @@ class Meaning:
             self._names = None  # two lines of a name are joined
         self._places: list[tuple[int, str]] = []
         self._request: AccessRequest | None = None
+        self._shared = Shared()
 
     def headers(self, lines: list[Line]) -> Headers:
         """Return the headers of a request with this head."""
@@ -39,7 +41,7 @@ class Meaning:
             return
         varying = {name for _, name in self._names}
         self._places = [(place, name) for place, (name, _) in enumerate(request.headers) if name in varying]
-        self._request = request
+        self._request, self._shared = request, Shared(tuple([place for place, _ in self._places]))
 
     def again(self, headers: Headers, at: float) -> AccessRequest | None:
         """Return the known request with what varies of these headers; None if it must be parsed, as if new."""
@@ -71,4 +73,5 @@ class Meaning:
             allowlist_applies=known.allowlist_applies,
             visible=known.visible,
             site_credentials=known.site_credentials,
+            shared=self._shared,
         )

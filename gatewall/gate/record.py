@@ -2,30 +2,34 @@
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
+
+import orjson
 
 from audit.spool.masking import MASK, masked_text
-from audit.spool.records import HOST, PATH, QUERY, USER_AGENT, AccessRecord, Field
+from audit.spool.records import HOST, PATH, QUERY, USER_AGENT, AccessRecord, EncodedRecord, Field
 from gatewall.engine.addresses import text_of
 from gatewall.engine.hosts import Authority, Host
 from gatewall.engine.model import AccessRequest, Action, DecidedBy, Decision, Effect, Reason, Subject
 from gatewall.engine.rule_match import RuleMatch
 from gatewall.engine.snapshot import PolicySnapshot, QueryStrings
 
+_VARIANT = {digit: "89ab"[number % 4] for number, digit in enumerate("0123456789abcdef")}
+"""Four random bits to two of them, behind the two of the variant."""
 _CHECKED = frozenset({Reason.CREDENTIAL_INVALID, Reason.WAF_RULE})
 _DROPPED_LENGTH = 2048
 """Characters behind what a field keeps that are masked as well, and dropped."""
 _MAX_NAME, _SHOWN_NAME = 256, 100
 """Characters of a name that are masked, and that are kept."""
+_BEGIN, _TARGET, _LATENCY = b'{"decision_id":"","at":0.0', b',"path":"","query":"",', b'"latency_us":0,'
+"""What stands in the bytes of a record at the values that differ; in none of its texts, whose quotes are escaped."""
 _OTHER_SITES = frozenset({"cross-site", "same-site"})
 
 
 def new_decision_id(at: float) -> str:
     """Return a new UUID version 7 (RFC 9562 section 5.7) for a decision at this time (seconds since the epoch)."""
-    milliseconds = int(at * 1000) & 0xFFFF_FFFF_FFFF
-    random = int.from_bytes(os.urandom(10), "big") >> 6
-    number = milliseconds << 80 | 0x7 << 76 | (random >> 62) << 64 | 0b10 << 62 | random & ((1 << 62) - 1)
-    digits = f"{number:032x}"
-    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+    time, random = f"{int(at * 1000) & 0xFFFF_FFFF_FFFF:012x}", os.urandom(10).hex()
+    return f"{time[:8]}-{time[8:]}-7{random[:3]}-{_VARIANT[random[3]]}{random[4:7]}-{random[7:19]}"
 
 
 def record_of(
@@ -65,6 +69,45 @@ def record_of(
         made_by_page=verdict.effect is Effect.DENY and was_made_by_a_page(request),
         waf_score=score,
         would_refuse=score is not None and would_refuse(score, decision, policy),
+    )
+
+
+def record_again(
+    request: AccessRequest,
+    decision: Decision,
+    policy: PolicySnapshot | None,
+    *,
+    decision_id: str,
+    status: int,
+    answered_at: float,
+) -> AccessRecord | EncodedRecord:
+    """Build the record that ``record_of`` builds, from what requests of one head that are let in share."""
+    shared, verdict = request.shared, decision.verdict
+    if shared is None or policy is None or decision.rules or verdict.effect is not Effect.ALLOW:
+        return record_of(request, decision, policy, decision_id=decision_id, status=status, answered_at=answered_at)
+    same = (policy.identity, verdict.reason, verdict.decided_by, decision.subject, decision.country_code, status)
+    known = shared.record
+    if known is None or known[0] != same:
+        record = record_of(request, decision, policy, decision_id=decision_id, status=status, answered_at=answered_at)
+        data = replace(record, decision_id="", at=0.0, path="", query="", latency_us=0).to_bytes()
+        before, _, rest = data.removeprefix(_BEGIN).partition(_TARGET)
+        middle, _, after = rest.rpartition(_LATENCY)
+        shared.record = (same, before, middle, after) if middle else None
+        return record
+    _, before, middle, after = known
+    path, _, query = request.uri.partition("?")
+    values = (
+        decision_id.encode(),
+        orjson.dumps(request.at),
+        before,
+        orjson.dumps(masked(PATH, path)),
+        orjson.dumps(_query(query, policy)),
+        middle,
+        max(0, round((answered_at - request.at) * 1_000_000)),
+        after,
+    )
+    return EncodedRecord(
+        request.at, b'{"decision_id":"%b","at":%b%b,"path":%b,"query":%b,%b"latency_us":%d,%b' % values
     )
 
 

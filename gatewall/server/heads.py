@@ -1,4 +1,4 @@
-"""Memo of request heads that differ from earlier ones only in the lines of URI, referer and validators. Pure.
+"""Memo of request heads that differ from earlier ones only in lines that vary between the parts of a page. Pure.
 
 A page load is one visitor asking for dozens of parts with the same lines but for these. What is kept is the result of
 parsing the others, which depends on their bytes and the peer alone: no policy, no time, no verdict about a credential.
@@ -22,7 +22,8 @@ FORGET_SECONDS = 120.0
 MOST, LONGEST = 512, 6_144
 _MOST_SEEN = 4_096
 _VARYING = re.compile(
-    rb"\r\n([Xx]-[Ff]orwarded-[Uu]ri|[Rr]eferer|[Ii]f-[Nn]one-[Mm]atch|[Ii]f-[Mm]odified-[Ss]ince): "
+    rb"\r\n([Xx]-[Ff]orwarded-[Uu]ri|[Rr]eferer|[Ii]f-[Nn]one-[Mm]atch|[Ii]f-[Mm]odified-[Ss]ince"
+    rb"|[Aa]ccept|[Ss]ec-[Ff]etch-(?:[Dd]est|[Mm]ode|[Ss]ite)|[Pp]riority|[Rr]ange): "
     rb"([!-~\x80-\xff][\t -~\x80-\xff]*)(?<![ \t])(?=\r\n)"
 )
 """A line that varies, as proxies write it: one value that every parser reads alike."""

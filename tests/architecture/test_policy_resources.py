@@ -40,7 +40,7 @@ def test_every_resource_that_revisions_record_is_registered():
 def test_every_segment_has_rows_a_codec_and_a_table():
     assert set(KINDS) == set(Segment) == compiler._ROWS.keys() | compiler._SHARDS.keys()
     tables = {field.name for field in fields(PolicySnapshot)}
-    assert {kind.attribute for kind in KINDS.values() if kind.attribute} == tables - {"version", "lists"}
+    assert {kind.attribute for kind in KINDS.values() if kind.attribute} == tables - {"version", "lists", "identity"}
 
 
 def test_no_module_lists_the_resources_besides():

@@ -134,8 +134,10 @@ def an_address(text: str) -> IPAddress:
     return address
 
 
-def a_credential(secret: str = "bob", kind: CredentialKind = CredentialKind.SESSION_HEADER, *name: str) -> Credential:
-    return Credential(kind, secret, *name)
+def a_credential(
+    secret: str = "bob", kind: CredentialKind = CredentialKind.SESSION_HEADER, name: str = ""
+) -> Credential:
+    return Credential(kind, secret, name)
 
 
 def a_request(

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from audit.spool.frames import frames
-from audit.spool.records import AccessRecord
+from audit.spool.records import AccessRecord, EncodedRecord
 from audit.spool.segments import segment_of
 from tests.support.cast import CLIENT, NOW, OFFICE
 
@@ -48,9 +48,9 @@ class Records:
     """Recorder that keeps records in memory."""
 
     def __init__(self) -> None:
-        self.written: list[AccessRecord] = []
+        self.written: list[Any] = []
 
-    def write(self, record: AccessRecord) -> bool:
+    def write(self, record: AccessRecord | EncodedRecord) -> bool:
         self.written.append(record)
         return True
 

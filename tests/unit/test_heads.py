@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.spool.records import AccessRecord
 from gatewall.gate import bodies, subrequest
 from gatewall.gate.application import AuthApplication
 from gatewall.gate.gate import Gate
@@ -59,6 +60,12 @@ VARYING = [
     ),
     *(b"Referer: " + referer for referer in (b"https://elsewhere.example/?a=attack", b"", b"/x\xff", b"a\tb")),
     *(b"If-None-Match: " + tag for tag in (b'"1"', b"<attack>")),
+    *(b"Accept: " + value for value in (b"text/html", b"*/*", b"<attack>")),
+    b"sec-fetch-mode: navigate",
+    b"Sec-Fetch-Dest: image",
+    b"Sec-Fetch-Site: cross-site",
+    b"Priority: u=1, i",
+    b"range: bytes=0-",
     b"if-modified-since: Sat, 28 Nov 2026 00:00:00 GMT",
 ]
 DIALECTS = {b"/wall/auth": subrequest.auth, b"/wall/auth/forward": subrequest.forward}
@@ -122,7 +129,8 @@ class Plane:
     def ask(self, path, lines):
         request = read(self._memo, a_head(lines, path), "10.0.0.1")
         answer = self._application("GET", path, request.lines, "10.0.0.1", "http", None, request.head)
-        record = dataclasses.replace(self.records.written.pop(), decision_id="", latency_us=0)
+        record = AccessRecord.from_bytes(self.records.written.pop().to_bytes())
+        record = dataclasses.replace(record, decision_id="", latency_us=0)
         hidden = {"X-Gatewall-Decision-Id", "X-Request-Id"}
         return answer.status, [each for each in answer.headers if each[0] not in hidden], record
 
@@ -229,6 +237,6 @@ def test_address_that_a_peer_without_trust_forwards_stays_ignored():
         lines = [b"host: office.example", b"x-forwarded-uri: /forged/%d" % number]
         request = read(plane._memo, a_head(lines), peer)
         plane._application("GET", b"/wall/auth", request.lines, peer, "http", None, request.head)
-        seen.append(plane.records.written.pop().path)
+        seen.append(AccessRecord.from_bytes(plane.records.written.pop().to_bytes()).path)
 
     assert seen == ["/"] * 4

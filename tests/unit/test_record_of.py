@@ -9,6 +9,7 @@ from audit.spool.records import AccessRecord
 from gatewall.engine.evaluate import CANNOT_DECIDE
 from gatewall.engine.model import CredentialKind, DecidedBy, Effect, Reason, Verdict
 from gatewall.engine.rule_match import RuleMatch
+from gatewall.engine.shared import Shared
 from gatewall.gate import record
 from gatewall.gate.record import record_of
 from tests.support.cast import (
@@ -241,3 +242,35 @@ def test_masking_reads_a_bounded_part_of_a_text(monkeypatch):
     recorded(request=a_request(uri="/?" + "a" * 16_000))
 
     assert seen == [4096]
+
+
+AGAIN = [
+    {"request": {"uri": "/a?x=1&password=secret"}},
+    {"request": {"uri": '/"quoted"\\,"path":"","query":"",\xe4'}},
+    {"request": {"uri": "/late", "at": NOW + 0.125}},
+    {"decision": {"subject": LICENSE_SUBJECT}},
+    {"decision": {"country_code": "DE"}},
+    {"verdict": Verdict(Effect.ALLOW, Reason.CLIENT_ALLOWED, DecidedBy("ip-white-list", 3))},
+    {"verdict": Verdict(Effect.DENY, Reason.CLIENT_BLOCKED, DecidedBy("ip-black-list", 3))},
+    {"decision": {"rules": (RuleMatch(1, "one", "sqli", 5, enforced=False),)}},
+    {"revision": 6, "log_query_strings": "masked"},
+    {},
+]
+
+
+def test_a_record_that_shares_bytes_with_the_last_one_is_the_same_record():
+    shared, policies = Shared(), {}
+    for change in [*AGAIN, *reversed(AGAIN), AGAIN[0], AGAIN[0]]:
+        settings = tuple((name, change[name]) for name in ("log_query_strings",) if name in change)
+        revision = change.get("revision", 5)
+        policy = policies.setdefault((revision, settings), a_policy(version=revision, **dict(settings)))
+        asked = a_request(headers={"user-agent": '"latency_us":0,'}, **change.get("request", {}))
+        request, decision = replace(asked, shared=shared), a_decision(**change.get("decision", {}))
+        decision = replace(decision, verdict=change.get("verdict", decision.verdict))
+        facts = {"decision_id": "019cebab-8748-7000-8000-000000000001", "status": 200, "answered_at": NOW + 0.2}
+
+        again = record.record_again(request, decision, policy, **facts)
+
+        assert again.at == request.at
+        assert AccessRecord.from_bytes(again.to_bytes()) == record_of(request, decision, policy, **facts)
+        assert again.to_bytes() == record_of(request, decision, policy, **facts).to_bytes()

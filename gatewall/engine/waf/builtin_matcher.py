@@ -15,6 +15,7 @@ from gatewall.engine.waf.builtin.regions import IN_TEXT, regions_of
 from gatewall.engine.waf.canaries import passes_canaries
 from gatewall.engine.waf.found import ends_of, holds, is_hit, is_target, refuse, scores_of, split
 from gatewall.engine.waf.patterns import PatternRefused, Placed
+from gatewall.engine.waf.quiet import is_quiet, note_quiet
 from gatewall.engine.waf.reading import CUT, beginning_of, raw_uri, values_of
 from gatewall.engine.waf.rules import (
     THRESHOLD,
@@ -70,7 +71,6 @@ class BuiltinMatcher:
             self._enforced = SomePatterns([each for each in IN_TEXT if each in enforced], scanners)
 
     def _place(self, placed: Placed) -> None:
-        """Sort a rule in by how it is matched."""
         rule = placed.rule
         number = _NUMBERS.get(rule.pattern)
         if rule.transforms or rule.operator is not Operator.REGEX or is_retargeted(number, placed):
@@ -85,7 +85,6 @@ class BuiltinMatcher:
             self._of_uri.append((number, placed))
 
     def _use(self, scanner: Scanner) -> None:
-        """Switch to the scanner if it passes the canaries, else keep the current one."""
         if not scanner.left_out and passes_canaries(scanner):
             self.scanner = scanner
         else:
@@ -93,7 +92,6 @@ class BuiltinMatcher:
 
     @property
     def is_waiting(self) -> bool:
-        """True if a scanner is not there yet, or was not used."""
         return isinstance(self.scanner, OneByOne) or any(each.is_by_re2 for each in self._some)
 
     @property
@@ -101,7 +99,6 @@ class BuiltinMatcher:
         return [self._in_texts, self._enforced] if self._enforced else [self._in_texts]
 
     def check(self) -> None:
-        """Fall back to RE2 if a scanner fails the canaries."""
         if not (isinstance(self.scanner, OneByOne) or passes_canaries(self.scanner)):
             self.scanner = OneByOne(PATTERNS)
             self.is_distrusted = True
@@ -111,10 +108,14 @@ class BuiltinMatcher:
 
     def matches(self, request: AccessRequest, scope: Scope, stop_at: int = 0) -> list[Placed]:
         """Return the matching rules, unordered; with ``stop_at``, only those outside of texts if they suffice."""
+        uri, shared = raw_uri(request), request.shared
+        if shared is not None and not (uri or self._others) and is_quiet(request, shared, self.scanner):
+            return []
         values = values_of(request)
         singles, texts = split(values) if values.has_texts else (values, {})
-        uri = raw_uri(request)
-        found = self._found(self.scanner, _EVERY, singles, scope)
+        hits, found = self._found(self.scanner, _EVERY, singles, scope)
+        if shared is not None and not (hits or texts):
+            note_quiet(request, shared, self.scanner, values)
         if uri:
             found += self._matches_of_uri(uri.encode("latin-1"), scope)
         for region, group in texts.items():
@@ -132,14 +133,16 @@ class BuiltinMatcher:
                     found += self._marks(scope)
                     break
             else:
-                found += self._found(self._in_texts.scanner, IN_TEXT, group, scope)
+                found += self._found(self._in_texts.scanner, IN_TEXT, group, scope)[1]
         found += [each for each in self._others if scope.covers(each.rule) and holds(each, values, scope)]
         return list({each.position: each for each in found}.values())
 
-    def _found(self, scanner: Scanner, numbers: Sequence[int], values: list[Value], scope: Scope) -> list[Placed]:
-        """Return the rules that match one of the values, by one scan; by one more of each target if there is doubt."""
+    def _found(
+        self, scanner: Scanner, numbers: Sequence[int], values: list[Value], scope: Scope
+    ) -> tuple[list[Hit], list[Placed]]:
+        """Return what one scan hits, and the rules that match; with one more scan of each target if there is doubt."""
         hits = scanner.scan("\n".join([value for _, _, value in values]).encode("latin-1"))
-        return self._of_hits(hits, scanner, numbers, values, scope) if hits else []
+        return hits, self._of_hits(hits, scanner, numbers, values, scope) if hits else []
 
     def _in_long_texts(self, values: list[Value], scope: Scope, found: list[Placed], stop_at: int) -> list[Placed]:
         """Return the rules that match one of the texts, by one scan that ends when they suffice with those found.
@@ -238,10 +241,7 @@ class BuiltinMatcher:
         return found, elsewhere
 
     def refused_at_once(self, request: AccessRequest, scope: Scope, threshold: int) -> list[Placed]:
-        """Return rules that match the beginning of a long URI if they suffice to refuse, else none.
-
-        They match the whole request, too. ``protocol-not-inspected`` marks that the rest was not inspected.
-        """
+        """Return rules that match the beginning of a long URI, and the whole request, if they suffice to refuse."""
         values = beginning_of(request)
         text = "\n".join([value for _, _, value in values]).encode("latin-1")
         return self._enough(values, text, scope, threshold)

@@ -23,11 +23,9 @@ MAX_HEADER = 8_192
 MAX_HEADERS = 65_536
 MAX_BODY = 65_536  # a longer form is refused
 MAX_READ = 65_536
-"""Bytes of a body that are inspected."""
 MAX_SEPARATE = 40
 """Arguments and cookies that are matched one by one; further ones form one value."""
-MAX_OF_MANY = 16
-"""The same of over 100 arguments."""
+MAX_OF_MANY = 16  # of over 100 arguments
 _MANY = 100
 LONG_URI = 1_024  # only of longer URIs is the beginning inspected first
 BEGINNING = 256
@@ -42,7 +40,6 @@ _SHORT = 256
 SURELY_LONG = 7 * LONG
 """Characters of an argument that is long even if each of its characters is encoded three times: ``%25252F``."""
 FROM_ELSEWHERE = "\x01from elsewhere "
-"""Prefix of the value with the argument names of a link from another site."""
 
 _IN_ATTACKS = (" ", "\t", "\n", "/*", "${jndi", "<script")
 """A password with none of them is not inspected: of random ones with punctuation, one in sixty looks like an attack."""
@@ -54,16 +51,8 @@ _REFERER, _BODY = Target.REFERER, Target.BODY  # module constants, because enum 
 
 def values_of(request: AccessRequest) -> Values:
     """Return everything that is inspected except the raw URI, in scan order."""
-    uri = request.uri
     values = Values()
-    if len(uri) > MAX_URI:
-        values.append((_URI, None, UNINSPECTED + "uri"))
-        uri = uri[:MAX_URI]
-    _note_layers(values, _ARGS, uri)
-    path, _, query = uri.partition("?")
-    _path(values, path)
-    if query:
-        _arguments(values, _ARGS, query, request)
+    add_target(values, request)
     _headers(values, request)
     if request.cookies:
         _cookies(values, request)
@@ -75,10 +64,7 @@ def values_of(request: AccessRequest) -> Values:
 
 
 def beginning_of(request: AccessRequest) -> list[Value]:
-    """Return the values in the beginning of a URI longer than ``LONG_URI``, not decoded further.
-
-    Except for the last ``CUT`` characters, ``values_of`` returns them, too.
-    """
+    """Return those of ``values_of`` in the beginning of a long URI, not decoded further, and ``CUT`` characters."""
     path, _, query = request.uri[:BEGINNING].partition("?")
     values: list[Value] = [(_PATH, None, percent_decoded(path).replace("\n", "\r"))]
     for part in query.replace("+", " ").split("&", MAX_SEPARATE)[:MAX_SEPARATE]:
@@ -92,6 +78,19 @@ def raw_uri(request: AccessRequest) -> str:
     """Return the URI as sent if it contains an encoding, for rules on encoding tricks; else ""."""
     uri = request.uri
     return uri[:MAX_URI].replace("\n", "\r") if "%" in uri or "\\" in uri else ""
+
+
+def add_target(values: Values, request: AccessRequest) -> None:
+    """Add the values of the URI."""
+    uri = request.uri
+    if len(uri) > MAX_URI:
+        values.append((_URI, None, UNINSPECTED + "uri"))
+        uri = uri[:MAX_URI]
+    _note_layers(values, _ARGS, uri)
+    path, _, query = uri.partition("?")
+    _path(values, path)
+    if query:
+        _arguments(values, _ARGS, query, request)
 
 
 def _note_layers(values: Values, target: Target, text: str) -> None:
@@ -209,7 +208,7 @@ def _headers(values: Values, request: AccessRequest) -> None:
             else:
                 add(values, _USER_AGENT, None, percent_decoded(value))
         elif name == "referer":
-            _referer(values, request, value)
+            add_referer(values, request, value)
         elif name != "cookie":
             _header(values, name, value)
     for name, value in request.site_credentials:
@@ -242,7 +241,8 @@ def _credential(values: Values, name: str, value: str) -> None:
         add(values, _HEADERS, name, value[:MAX_HEADER], base64=False)
 
 
-def _referer(values: Values, request: AccessRequest, value: str) -> None:
+def add_referer(values: Values, request: AccessRequest, value: str) -> None:
+    """Add the values of a referer, and of the link from another site that it shows."""
     host, found = _short_referer_values(value) if len(value) <= _SHORT else _referer_values(value)
     for each in found:
         values.put(*each)

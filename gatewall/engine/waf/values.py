@@ -1,7 +1,4 @@
-"""Values that the built-in rules inspect, and their further forms: without entities, escapes, quotes; decoded. No I/O.
-
-No value contains a line feed, which joins values for the scan.
-"""
+"""Values that the built-in rules inspect, and their further forms: unescaped, unquoted, decoded; without line feeds."""
 
 from gatewall.engine.waf.body import json_reader, xml_reader
 from gatewall.engine.waf.body.texts import UNINSPECTED, BodyText, field_text, is_long, rest_text
@@ -39,7 +36,7 @@ _MAX_TOGETHER = 4_096
 _MAX_SIGNS_TOGETHER = 32
 MAX_IN_MARKUP = 16
 """Texts in values that are XML that are inspected one by one; what follows in such a value is inspected as one text."""
-_MAX_CODED = 32  # values that are decoded from base64 or JSON
+MAX_CODED = 32  # values that are decoded from base64 or JSON
 _MAX_JUDGED = 4_096
 """Characters of long values that are classified as texts or single values; further ones are texts."""
 _MAX_JUDGED_OF_ONE = 1_024
@@ -74,7 +71,7 @@ class Values(list[Value]):
     """
 
     __slots__ = (
-        "_is_noted", "_unformed", "apart_left", "coded_left", "formed_left", "formed_length_left", "has_texts",
+        "_unformed", "apart_left", "coded_left", "formed_left", "formed_length_left", "has_texts", "is_noted",
         "judged_left", "left", "markup_left", "signs_left", "text_left",
     )  # fmt: skip
 
@@ -85,17 +82,21 @@ class Values(list[Value]):
         self.signs_left = MAX_SIGNS
         self.formed_left = MAX_FORMED
         self.formed_length_left = MAX_FORMED_LENGTH
-        self.coded_left = _MAX_CODED
+        self.coded_left = MAX_CODED
         self.markup_left = MAX_IN_MARKUP
         self.judged_left = _MAX_JUDGED
         self.apart_left = MAX_APART
         self._unformed: list[str] = []
-        self._is_noted = False
+        self.is_noted = False
         self.has_texts = False
+
+    def joined(self) -> bytes:
+        """Return the values as lines of one text, to scan it."""
+        return "\n".join([text for _, _, text in self]).encode("latin-1")
 
     def begin_body(self) -> None:
         self.left = MAX_INSPECTED
-        self._is_noted = False
+        self.is_noted = False
 
     def put(self, target: Region, name: Name | None, text: str) -> None:
         """Append a value without line feeds; what exceeds the bounds as text, and behind those not at all."""
@@ -125,8 +126,8 @@ class Values(list[Value]):
 
         It has no name, because it may stand for several values.
         """
-        if not self._is_noted:
-            self._is_noted = True
+        if not self.is_noted:
+            self.is_noted = True
             self.append((_NOTED_AS.get(target, _BODY), None, UNINSPECTED + what))
 
     def are_texts(self, length: int, long: int) -> bool:

@@ -1,0 +1,45 @@
+"""Headers and cookies in which no built-in rule found anything need no second scan with another URI. No I/O.
+
+No pattern matches across two values (``lines.py``), so that a scan of some values and one of the others find what one
+of all finds. Bounds that the values of a request share are checked: whatever might be cut is inspected as a whole.
+"""
+
+from gatewall.engine.model import AccessRequest
+from gatewall.engine.shared import Shared
+from gatewall.engine.waf.plain_headers import is_unusual
+from gatewall.engine.waf.reading import MAX_HEADER, add_referer, add_target
+from gatewall.engine.waf.scanning import Scanner
+from gatewall.engine.waf.values import MAX_CODED, MAX_FORMED, MAX_SIGNS, Values
+
+
+def is_quiet(request: AccessRequest, shared: Shared, scanner: Scanner) -> bool:
+    """True if nothing was found in what the request shares with others, and nothing is in the rest."""
+    if shared.quiet_for is not scanner:
+        return False
+    values = _varying(request, shared)
+    return values is not None and values.left >= shared.quiet_room and not scanner.scan(values.joined())
+
+
+def note_quiet(request: AccessRequest, shared: Shared, scanner: Scanner, values: Values) -> None:
+    """Remember that a scan of all values of a request found nothing, and the room that the shared ones need."""
+    varying = _varying(request, shared)
+    if varying is not None and not values.is_noted:
+        shared.quiet_for, shared.quiet_room = scanner, varying.left - values.left
+
+
+def _varying(request: AccessRequest, shared: Shared) -> Values | None:
+    """Return the values of the URI and of the headers that are not shared; None if they touch a bound of others."""
+    values = Values()
+    add_target(values, request)
+    others = []
+    for place in shared.varying:
+        name, value = request.headers[place]
+        if name == "referer" and len(value) <= MAX_HEADER:
+            add_referer(values, request, value)
+        else:
+            others.append(value)
+    if is_unusual(",".join(others)):
+        return None
+    bounds = values.signs_left, values.formed_left, values.coded_left
+    is_alone = bounds == (MAX_SIGNS, MAX_FORMED, MAX_CODED) and not (values.is_noted or values.has_texts)
+    return values if is_alone else None
