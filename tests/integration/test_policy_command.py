@@ -262,7 +262,7 @@ def test_a_plan_warns_of_settings_that_the_document_leaves_out(policy, two_domai
     code, out, _ = policy("plan", "-", "--no-replay", stdin=one)
 
     assert code == Exit.CHANGES
-    warning, reset = out.splitlines()[-2:]
+    warning, _, reset = out.splitlines()[-3:]
     assert warning.startswith("Warning: ")
     assert reset == "  ! authorized_domains_mode: registered -> any"
     assert "Warning" not in policy("plan", "-", "--no-replay", stdin=export().canonical())[1]

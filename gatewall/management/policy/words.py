@@ -50,7 +50,8 @@ def of_plan(plan: Mapping[str, Any], hours: int) -> Iterator[str]:
 
 def _reset(settings: "list[Mapping[str, Any]]") -> Iterator[str]:
     if settings:
-        yield "Warning: the document has a section of settings that leaves these out, so they get their default:"
+        yield "Warning: the document has a section of settings that leaves these out, so they get their default."
+        yield "To keep them, edit an export:"
     for each in settings:
         yield f"  ! {each['name']}: {_value(each['before'])} -> {_value(each['after'])}"
 
