@@ -74,9 +74,10 @@ class Ask(OwnForm):
         return self._shown(request, error, status)
 
     def _shown(self, request: HttpRequest, error: str = "", status: int = 200) -> HttpResponse:
+        is_logged = selectors.answer(self.decision_id) is not None  # asked first: the row may come in between
         record = access_requests.refusal_of(self.caller.user, self.decision_id)
         asked = access_requests.request_about(self.caller.user, self.decision_id)
-        state, may_ask = self._state(record, asked)
+        state, may_ask = self._state(record, asked, is_logged=is_logged)
         words = {
             "error": error,
             "state": state,
@@ -100,10 +101,12 @@ class Ask(OwnForm):
         path = request.path.replace(str(self.decision_id), str(decision_id))
         return see_other(f"{path}?{urlencode({'rd': return_url})}" if return_url else path)
 
-    def _state(self, record: AccessRecord | None, asked: RequestForAccess | None) -> tuple[str, bool]:
+    def _state(
+        self, record: AccessRecord | None, asked: RequestForAccess | None, *, is_logged: bool
+    ) -> tuple[str, bool]:
         """Return the state of the page, and whether the visitor may ask."""
         if record is None:
-            return ("coming" if self._may_come() else "unknown"), False
+            return ("unknown" if is_logged or not self._is_young() else "coming"), False
         state = asked.state if asked else ""
         if state == RequestState.PENDING:
             return state, False
@@ -115,9 +118,9 @@ class Ask(OwnForm):
             return "not-offered", False
         return state, not state or state in _MAY_ASK_AGAIN
 
-    def _may_come(self) -> bool:
+    def _is_young(self) -> bool:
         made = selectors.around(self.decision_id)
-        if made is None or selectors.answer(self.decision_id) is not None:
+        if made is None:
             return False
         middle = made[0] + (made[1] - made[0]) / 2
         return abs(pages.now() - middle) < _IN_LOG

@@ -9,6 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts import services as accounts
+from audit.log import selectors
 from audit.models import SecurityEvent
 from audit.storage import ingest
 from gatewall.policy import system_settings
@@ -193,6 +194,20 @@ def test_a_refusal_that_is_not_in_the_log_yet_is_waited_for(outside, auth):
     page = outside.get(f"/ask/{answer.headers['X-Gatewall-Decision-Id']}")
 
     assert (page.status_code, page.headers["Refresh"]) == (200, "2")
+
+
+def test_a_refusal_that_reaches_the_log_while_its_page_is_made_is_known(outside, auth, monkeypatch, settings):
+    answer, look = auth(service_authorization=outside.token, x_forwarded_host=OFFICE), selectors.answer
+
+    def look_and_ship(decision_id):
+        found = look(decision_id)
+        ingest.ship(settings.GATEWALL_HOME / "spool")
+        return found
+
+    monkeypatch.setattr(selectors, "answer", look_and_ship)
+    page = outside.get(f"/ask/{answer.headers['X-Gatewall-Decision-Id']}")
+
+    assert (page.status_code, 'id="reason"' in page.text) == (200, True)
 
 
 def test_what_stands_above_every_grant_cannot_be_asked_for(outside, entered, office, approver):
