@@ -18,6 +18,9 @@ class BareApplication:
     def work_after_answers(self, call_later: CallLater) -> None:
         """Do nothing: there is no shadow policy to evaluate."""
 
+    def report_heads(self, figures: dict[str, int]) -> None:
+        """Do nothing: nobody asks."""
+
     def close(self) -> None:
         """Do nothing: there is nothing to flush."""
 

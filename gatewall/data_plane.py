@@ -34,4 +34,6 @@ def application() -> AuthApplication:
     if gate.shadow is not None:
         reports = reports_folder(run_folder(config.home))
         ShadowFollower(policy_files(config), policies.built, gate.shadow, reports).start()
-    return AuthApplication(gate, policies, config.root_path, trusted)
+    made = AuthApplication(gate, policies, config.root_path, trusted)
+    made.report_heads = report.remembered
+    return made

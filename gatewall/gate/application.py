@@ -4,7 +4,7 @@ One synchronous call per request: the body comes with it, so there is nothing to
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from gatewall import __version__
 from gatewall.gate import bodies, headers, routes
@@ -32,6 +32,8 @@ class AuthApplication:
         self._policies = policies
         self._root_path = root_path
         self._trusted = trusted
+        self.report_heads: Callable[[dict[str, int]], None] = lambda _: None
+        """Reports the figures of the memo of heads of this worker."""
 
     def __call__(
         self,

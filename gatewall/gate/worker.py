@@ -16,7 +16,7 @@ class AuthWorker(AnsweringWorker):
         # A timer runs after input that has arrived: other answers come first.
         self.wsgi.work_after_answers(partial(asyncio.get_running_loop().call_later, 0))
         server = AtOnceServer(self.wsgi, [each.sock for each in self.sockets], bodies.bounds)
-        server.heads.forget_regularly()
+        server.heads.forget_regularly(self.wsgi.report_heads)
         return server
 
     def end_at_once(self, ends: asyncio.Event) -> None:

@@ -57,6 +57,17 @@ FAMILIES: dict[str, tuple[type[Any], str, tuple[str, ...]]] = {
         "1 while a worker refuses a newer policy.",
         ("node", "slot"),
     ),
+    "gatewall_worker_heads": (
+        GaugeMetricFamily,
+        "Heads of requests that a worker remembers, for the parts of a page.",
+        ("node", "slot"),
+    ),
+    "gatewall_worker_heads_bytes": (GaugeMetricFamily, "Bytes of these heads.", ("node", "slot")),
+    "gatewall_worker_heads_found": (
+        CounterMetricFamily,
+        "Requests whose head was remembered (`hit`), and others (`miss`), since the worker started.",
+        ("node", "slot", "result"),
+    ),
     "gatewall_policy_unconfirmed_seconds": (
         GaugeMetricFamily,
         "Time since a host's policy was last confirmed against the database; since its boot if it never was.",

@@ -143,6 +143,7 @@ def _hosts(reported: list[Node], at: datetime) -> Iterator[Metric]:
     lag = family("gatewall_log_lag_seconds")
     worker = family("gatewall_worker_policy_revision")
     rejected = family("gatewall_worker_policy_rejected")
+    heads, size, found = (family(f"gatewall_worker_heads{end}") for end in ("", "_bytes", "_found"))
     unconfirmed = family("gatewall_policy_unconfirmed_seconds")
     for node in reported:
         name = _name_of(node)
@@ -156,7 +157,12 @@ def _hosts(reported: list[Node], at: datetime) -> Iterator[Metric]:
         for slot, state in enumerate(sorted(node.workers, key=lambda state: state.get("pid", 0))):
             worker.add_metric([name, str(slot)], state.get("revision", 0))
             rejected.add_metric([name, str(slot)], bool(state.get("rejected")))
-    yield from (seen, problem, published, spooled, lag, worker, rejected, unconfirmed)
+            if figures := state.get("heads"):
+                heads.add_metric([name, str(slot)], figures["number"])
+                size.add_metric([name, str(slot)], figures["bytes"])
+                found.add_metric([name, str(slot), "hit"], figures["hits"])
+                found.add_metric([name, str(slot), "miss"], figures["misses"])
+    yield from (seen, problem, published, spooled, lag, worker, rejected, heads, size, found, unconfirmed)
 
 
 def _name_of(node: Node) -> str:

@@ -54,7 +54,13 @@ def report_node(name: str, files: PolicyFiles, run: Path, problem: str = "", log
             "revision": manifest.version.revision if manifest else 0,
             "published_at": datetime.fromtimestamp(manifest.published_at, tz=UTC) if manifest else None,
             "workers": [
-                {"pid": state.pid, "revision": state.revision, "rejected": state.rejected, "reloads": state.reloads}
+                {
+                    "pid": state.pid,
+                    "revision": state.revision,
+                    "rejected": state.rejected,
+                    "reloads": state.reloads,
+                    "heads": state.heads,
+                }
                 for state in living_workers(workers_folder(run))
             ],
             "problem": problem[:500],

@@ -9,8 +9,11 @@ So nothing that an edit, a revocation or a rotation changes is in it (docs/adr/0
     dropped    FORGET_SECONDS to twice that after the last use, because the lines contain credentials
 """
 
+import itertools
 import re
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from threading import Thread
 from typing import Any
 
@@ -19,6 +22,7 @@ from gatewall.server.http1 import BoundsOf, Line, Phase, Request, RequestReader
 Key = tuple[str | bytes, ...]
 
 FORGET_SECONDS = 120.0
+_REPORT_SECONDS = 10.0
 MOST, LONGEST = 512, 6_144
 _MOST_SEEN = 4_096
 _VARYING = re.compile(
@@ -57,13 +61,24 @@ class Heads:
         self._seen: set[int] = set()
         self._young: dict[Key, Head] = {}
         self._old: dict[Key, Head] = {}
+        self._hits = self._misses = 0
 
     def find(self, key: Key) -> Head | None:
         """Return the head of this key, if it is known."""
         head = self._young.get(key)
         if head is None and (head := self._old.get(key)) is not None:
             self._keep(key, head)
+        if head is None:
+            self._misses += 1
+        else:
+            self._hits += 1
         return head
+
+    def figures(self) -> dict[str, int]:
+        """Return hits and misses so far, and number and bytes of the heads that are kept."""
+        keys = {*list(self._young), *list(self._old)}
+        size = sum([len(part) for key in keys for part in key])
+        return {"hits": self._hits, "misses": self._misses, "number": len(keys), "bytes": size}
 
     def admits(self, key: Key) -> bool:
         """Return whether this key was seen before; from now on it was."""
@@ -92,14 +107,21 @@ class Heads:
         self._young, self._old = {}, self._young
         self._seen = set()
 
-    def forget_regularly(self) -> None:
-        """Forget in a thread of its own, also while nobody asks."""
-        Thread(target=self._forget_regularly, name="heads", daemon=True).start()
+    def forget_regularly(self, report: Callable[[dict[str, int]], None]) -> None:
+        """Forget in a thread of its own, also while nobody asks, and report figures that changed."""
+        Thread(target=self._forget_regularly, args=(report,), name="heads", daemon=True).start()
 
-    def _forget_regularly(self) -> None:
-        while True:
-            time.sleep(FORGET_SECONDS)
-            self.forget()
+    def _forget_regularly(self, report: Callable[[dict[str, int]], None]) -> None:
+        reported, turns = self.figures(), round(FORGET_SECONDS / _REPORT_SECONDS)
+        for turn in itertools.count(1):
+            time.sleep(_REPORT_SECONDS)
+            if turn % turns == 0:
+                self.forget()
+            figures = self.figures()
+            if figures != reported:
+                with suppress(OSError):  # the next turn tries again
+                    report(figures)
+                    reported = figures
 
     def _keep(self, key: Key, head: Head) -> None:
         if len(self._young) >= MOST:

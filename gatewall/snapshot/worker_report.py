@@ -8,8 +8,9 @@ import json
 import os
 import secrets
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from threading import Lock
 
 from gatewall.engine.snapshot import PolicySnapshot, Version
 from gatewall.kernel.file_io import remove_if_forgotten
@@ -30,6 +31,8 @@ class WorkerState:
     reloads: int = 0
     revocations: int = 0
     epoch: str = ""
+    heads: dict[str, int] = field(default_factory=dict)
+    """Figures of its memo of heads: ``hits`` and ``misses`` since it started, ``number`` and ``bytes`` of heads."""
 
     def has(self, version: Version) -> bool:
         """True if it uses this version or a later one of the same epoch."""
@@ -45,19 +48,37 @@ class WorkerReport:
         self._path = folder / f"{os.getpid()}-{secrets.token_hex(4)}"
         self._version = Version(0)
         self._held: int | None = None
+        self._rejected = ""
+        self._heads: dict[str, int] = {}
+        self._lock = Lock()
 
     def loaded(self, policy: PolicySnapshot) -> None:
-        self._version = policy.version
-        self._write("")
+        with self._lock:
+            self._version, self._rejected = policy.version, ""
+            self._write()
 
     def rejected(self, why: str) -> None:
-        self._write(why)
+        with self._lock:
+            self._rejected = why[:200]
+            self._write()
 
-    def _write(self, rejected: str) -> None:
+    def remembered(self, heads: dict[str, int]) -> None:
+        """Report the figures of the memo of heads, with what was reported last."""
+        with self._lock:
+            self._heads = heads
+            self._write()
+
+    def _write(self) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         version = self._version
         state = WorkerState(
-            os.getpid(), version.revision, rejected[:200], version.reloads, version.revocations, version.epoch
+            os.getpid(),
+            version.revision,
+            self._rejected,
+            version.reloads,
+            version.revocations,
+            version.epoch,
+            self._heads,
         )
         temporary = self._path.with_suffix(".new")
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)

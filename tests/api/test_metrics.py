@@ -103,7 +103,11 @@ def test_the_size_of_the_log_and_the_rows_that_went_for_it_are_told(scrape):
 
 
 def test_hosts_and_their_workers_are_told_by_slot(scrape):
-    workers = [{"pid": 4711, "revision": 3, "rejected": "damaged", "reloads": 0}, {"pid": 99, "revision": 4}]
+    heads = {"hits": 50, "misses": 12, "number": 3, "bytes": 3000}
+    workers = [
+        {"pid": 4711, "revision": 3, "rejected": "damaged", "reloads": 0, "heads": heads},
+        {"pid": 99, "revision": 4},
+    ]
     Node.objects.create(
         name="gate-1", seen_at=timezone.now(), revision=4, workers=workers, log_lag_seconds=1.5, log_spooled_bytes=70
     )
@@ -113,6 +117,13 @@ def test_hosts_and_their_workers_are_told_by_slot(scrape):
     assert found["gatewall_worker_policy_revision", "0", "gate-1"] == 4
     assert found["gatewall_worker_policy_revision", "1", "gate-1"] == 3
     assert [found["gatewall_worker_policy_rejected", slot, "gate-1"] for slot in "01"] == [0, 1]
+    assert found["gatewall_worker_heads_found_total", "1", "gate-1", "hit"] == 50
+    assert found["gatewall_worker_heads_found_total", "1", "gate-1", "miss"] == 12
+    assert (found["gatewall_worker_heads", "1", "gate-1"], found["gatewall_worker_heads_bytes", "1", "gate-1"]) == (
+        3,
+        3000,
+    )
+    assert ("gatewall_worker_heads", "0", "gate-1") not in found
     assert (found["gatewall_spool_bytes", "gate-1"], found["gatewall_log_lag_seconds", "gate-1"]) == (70, 1.5)
     assert not [key for key in found if "4711" in key]
 

@@ -216,17 +216,27 @@ def test_a_secret_is_gone_after_its_last_use():
     assert 2 * heads.FORGET_SECONDS <= 300
 
 
-def test_it_forgets_while_nobody_asks(monkeypatch):
-    pauses = iter([None, None])
-    monkeypatch.setattr(time, "sleep", lambda _: next(pauses))
-    memo = Heads()
-    for _ in range(2):
-        known(memo, [FIXED[0]])
+def test_it_forgets_and_reports_while_nobody_asks(monkeypatch):
+    memo, asked, reported = Heads(), [], []
+    turns = iter(range(round(2 * heads.FORGET_SECONDS / 10)))
 
+    def sleep(_):
+        if next(turns) == 1:
+            asked.extend(known(memo, [FIXED[0]]) for _ in range(3))
+
+    def report(figures):
+        reported.append(figures)
+        if len(reported) == 1:
+            raise OSError("the disk is full")
+
+    monkeypatch.setattr(time, "sleep", sleep)
     with pytest.raises(StopIteration):
-        memo._forget_regularly()
+        memo._forget_regularly(report)
 
     assert (memo._young, memo._old) == ({}, {})
+    size = len(a_head([FIXED[0]]))
+    then = {"hits": 1, "misses": 2, "number": 1, "bytes": size}
+    assert reported == [then, then, {**then, "number": 0, "bytes": 0}]
 
 
 def test_address_that_a_peer_without_trust_forwards_stays_ignored():

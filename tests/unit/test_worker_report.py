@@ -72,6 +72,16 @@ def test_a_refusal_is_forgotten_with_the_next_policy(folder):
     assert living_workers(folder) == [WorkerState(ME, 8)]
 
 
+def test_figures_of_the_memo_are_reported_with_what_was_before(folder):
+    report, figures = WorkerReport(folder), {"hits": 2, "misses": 1, "number": 1, "bytes": 70}
+    report.loaded(a_policy(version=7))
+    report.rejected("damaged")
+
+    report.remembered(figures)
+
+    assert living_workers(folder) == [WorkerState(ME, 7, "damaged", heads=figures)]
+
+
 def test_a_long_reason_is_cut(folder):
     WorkerReport(folder).rejected("x" * 10_000)
 
