@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from audit.figures.used_rows import UsedRowsAdmin, use_columns
 from gatewall.api.admin_forms import MomentField, ServiceForm
 from gatewall.api.translation import messages_of, translated
-from gatewall.engine.access_rules.rules import RuleCredential
+from gatewall.engine.access_rules.rules import PathMatch, RuleCredential
 from gatewall.kernel.refusals import Refusal
 from gatewall.policy.resources import Write
 from policies import resources
@@ -138,6 +138,14 @@ class AccessRuleAdmin(UsedRowsAdmin, PolicyAdmin):
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return [name for _title, options in self.fieldsets for name in options["fields"]]
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """Return the values that the address of the form gives: for links that fill it in."""
+        lists = {
+            name: request.GET.getlist(name) for name in ("networks", "countries", "methods") if name in request.GET
+        }
+        paths = [{"match": PathMatch.PREFIX.value, "value": path} for path in request.GET.getlist("path")]
+        return {**super().get_changeform_initial_data(request), **lists, "paths": paths}
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
         if db_field.name == "users" and get_user_model()._default_manager.count() > _MOST_TO_CHOOSE:  # noqa: SLF001 - public by its documentation

@@ -11,8 +11,10 @@ from django.test.utils import CaptureQueriesContext
 from audit.log.filters import FILTERS
 from gatewall.console.log.log_query import read_query
 from gatewall.console.log.log_rows import LABELS
+from tests.admin.conftest import Fields
 from tests.console.conftest import ago, query_of
 from tests.console.log_rows import PAGE, a_few, numbers, shown
+from tests.support.cast import OFFICE
 from tests.support.proxies import Api, a_token
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("noon")]
@@ -269,3 +271,24 @@ def test_nobody_else_sees_it(bob, client):
     for path in ("log/", "log/rows/", "log/find/", "log/views/", "log/ban/", "log/allow/"):
         assert client.get(f"/wall/admin/{path}").status_code == 302
         assert client.post(f"/wall/admin/{path}").status_code in {302, 403}
+
+
+def test_filters_become_the_conditions_of_an_access_rule(pages, office):
+    def link(query):
+        found = re.search(r'href="([^"]+)">Make an access rule of these<', pages.get(f"/log/?{query}").content.decode())
+        return unescape(found[1]) if found else ""
+
+    url = link(f"client_ip=203.0.113.0/24&country_code=DE&host={OFFICE}&path=/api/*&method=POST&outcome=deny")
+    form = pages.client.get(url)
+    sent = Fields(form.content.decode()).values
+    assert (sent["networks"], sent["countries"], sent["methods"]) == (["203.0.113.0/24"], ["DE"], ["POST"])
+    assert (sent["domains"], sent["paths_match"][0], sent["paths_value"][0]) == ([str(office.pk)], "prefix", "/api")
+    for query in (
+        "outcome=deny",
+        "exclude_country_code=DE",
+        "host=other.example",
+        "path=*/x",
+        "country_code=",
+        "rule_id=1",
+    ):
+        assert link(query) == "", query

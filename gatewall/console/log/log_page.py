@@ -28,6 +28,7 @@ from gatewall.console.log import saved_views
 from gatewall.console.log.histogram_view import shown_histogram
 from gatewall.console.log.log_query import MAX_PAGE_SIZE, MOMENTS, LogQuery, read_query
 from gatewall.console.log.log_rows import LABELS, chips, log_rows
+from gatewall.console.log.rule_of_filters import rule_link
 from gatewall.console.site.pages import REFRESH_CHOICES, OperatorPage, refresh_labels, refreshed
 from gatewall.engine.model import Effect, Reason
 from policies.country_choices import Choices, code_named, country_choices
@@ -70,6 +71,7 @@ class Log(OperatorPage):
             "count_all": None if log_query.wants_count else log_query.changed(count="true"),
             "histogram": shown_histogram(log_query, timezone.now()),
             "live": _live(log_query),
+            "rule": rule_link(log_query),
             "opened": log_query.value("decision_id"),
             "exports": [(kind.upper(), _export(log_query, kind)) for kind in export.FORMATS],
         }
