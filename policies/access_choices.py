@@ -7,9 +7,11 @@ from django import forms
 from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from gatewall.engine.hosts import Access
+from gatewall.models import choices
 
 WHO_ENTERS: Mapping[Access, str | Promise] = {
     Access.AUTHENTICATED: _("users who signed in"),
@@ -34,7 +36,8 @@ def access_field(help_text: Any, *, initial: str | None = None) -> forms.ChoiceF
 
 def _described_choices() -> list[tuple[str, SafeString]]:
     """Return the choices of radio buttons: each access with who may enter, in the active language."""
+    labels = dict(choices(Access))
     return [
-        (each.value, format_html("<strong>{}</strong> {}", each.value.replace("_", " "), words))
+        (each.value, format_html("<strong>{}</strong> {}", gettext(labels[each.value]), words))
         for each, words in WHO_ENTERS.items()
     ]

@@ -140,7 +140,7 @@ class AuthorizedDomainAdmin(PolicyAdmin):
     resource = resources.DOMAINS
     form = DomainForm
     delete_confirmation_template = CONFIRM
-    list_display = ("name", "site", "access", "requests", "waf", "app_profiles", "remark", *_RECORD)
+    list_display = ("name", "site", "access", "requests", "waf", "app_profiles", "remark", "created_at")
     list_filter = ("access",)
     search_fields = ("name", "remark")
     readonly_fields = ("waf_monitor_until", "waf_monitoring", "app_profiles", *_RECORD)

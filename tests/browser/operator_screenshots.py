@@ -46,7 +46,7 @@ LOOKS: dict[str, dict[str, Any]] = {
 
 def _is_busy(page: Page) -> bool:
     page.reload()
-    return page.locator(".counted li").count() > 8
+    return int(page.locator(".tiles strong").first.inner_text().replace(",", "")) > 1_000
 
 
 def _make_rows(wall: Wall) -> None:
