@@ -1,18 +1,16 @@
-"""Time API requests and pages of the console about the access log of DATABASE_URL: a child of bench.log_pages.
+"""Time API requests about the access log of DATABASE_URL: a child of bench.log_pages.
 
    python -m bench.ask_log --calls 30
 
-Uses Django's test client with an admin's token and session: no server or network.
+Uses Django's test client with an admin's token: no server or network.
 """
 
 import argparse
 import json
-import re
 import statistics
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -23,17 +21,17 @@ django.setup()
 from django.conf import settings  # noqa: E402 - needs Django
 from django.db import connection  # noqa: E402 - needs Django
 from django.test import Client  # noqa: E402 - needs Django
-from django.test.utils import override_settings, setup_test_environment, teardown_test_environment  # noqa: E402 - needs Django
+from django.test.utils import setup_test_environment  # noqa: E402 - needs Django
 from django.utils import timezone  # noqa: E402 - needs Django
 
-from accounts import admin_session, services, tokens  # noqa: E402 - needs Django
+from accounts import services, tokens  # noqa: E402 - needs Django
 from accounts.sign_in import login  # noqa: E402 - needs Django
 from accounts.visitor import Visitor  # noqa: E402 - needs Django
 from audit.querying.keyset import Cursor  # noqa: E402 - needs Django
 from audit.storage import retention  # noqa: E402 - needs Django
 from gatewall.policy import system_settings  # noqa: E402 - needs Django
 
-_FIGURES_MS, _PAGE_MS, _CONSOLE_MS = 50, 100, 150
+_FIGURES_MS, _PAGE_MS = 50, 100
 _BEHIND = timedelta(days=15)
 _CALLS_A_MINUTE = 1_000_000
 # As filled by bench.fill_log: 1 is the most frequent value, 999 and these others have a few rows in total.
@@ -63,10 +61,6 @@ _WILDCARDS = {
 }
 
 
-_OVERVIEWS = {"1h": "1 hour", "24h": "24 hours", "7d": "7 days", "30d": "30 days"}
-_LOGS = ("no filter", "client, frequent", "client, rare", "host, frequent", "reason, one in twenty", "rule, rare")
-
-
 def main() -> None:
     """Time all requests, and print the times."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -75,9 +69,9 @@ def main() -> None:
     setup_test_environment()
     system_settings.change(actor="bench", api_requests_per_minute=_CALLS_A_MINUTE)
     asker = _Asker(options.calls)
-    rows = [*asker.answers(), *asker.pages()]
+    rows = list(asker.answers())
     _forget_statistics()
-    bare = {row["name"]: row for row in (*asker.answers(), *asker.pages())}
+    bare = {row["name"]: row for row in asker.answers()}
     for row in rows:
         row["without_statistics_ms"] = bare[row["name"]]["median_ms"]
     result = {"calls": options.calls, "rows": rows, "decision_ms": asker.decision(), "retention": _retention()}
@@ -91,11 +85,6 @@ class _Asker:
         visitor, now = Visitor("192.0.2.7", "bench"), timezone.now()
         token = login.start_session(admin, audiences=(tokens.GATE, tokens.API), amr=("pwd",), visitor=visitor, at=now)
         self._client = Client(headers={"Service-Authorization": token.text})
-        self._console = Client()
-        self._console.force_login(admin)
-        session = self._console.session
-        admin_session.begin(session, admin, amr=("pwd",), visitor=visitor, at=now)
-        session.save()
         self._end = datetime.now(UTC)
 
     def answers(self) -> Iterable[dict[str, Any]]:
@@ -113,29 +102,6 @@ class _Asker:
             yield self._page(f"page: {name}, from 15 days ago", {**parameters, **deep}, _PAGE_MS)
         for name, parameters in _WILDCARDS.items():
             yield self._page(f"page: {name}", parameters, None)
-
-    def pages(self) -> Iterable[dict[str, Any]]:
-        """Yield the times of the overview, and of the first page of the live log with its count and histogram."""
-        with _plain_templates():
-            for window, words in _OVERVIEWS.items():
-                yield self._shown(f"overview, {words}", "/admin/", {"window": window}, r'<a href="[^"]*/log/')
-            month = {"start_time": f"{self._end - timedelta(days=30):%Y-%m-%dT%H:%M:%SZ}"}
-            for name in _LOGS:
-                yield self._shown(f"live log: {name}", "/admin/log/", _FILTERS[name], r'<tbody class="entry')
-            yield self._shown("live log: no filter, 30 days", "/admin/log/", month, r'<tbody class="entry')
-            refused = {**month, "outcome": "deny"}
-            yield self._shown("live log: refused, 30 days", "/admin/log/", refused, r'<tbody class="entry')
-
-    def _shown(self, name: str, path: str, parameters: Mapping[str, str], what: str) -> dict[str, Any]:
-        """Return the times of a page; found is what it has of these elements."""
-        times = []
-        for _ in range(self._calls + 1):
-            began = time.perf_counter()
-            response = self._console.get(f"{settings.ROOT_PATH}{path}", parameters)
-            times.append((time.perf_counter() - began) * 1000)
-        if response.status_code != 200:
-            raise SystemExit(f"{path} {parameters}: {response.status_code} {response.content[:500]!r}")
-        return _row(name, times[1:], len(re.findall(what, response.content.decode())), _CONSOLE_MS)
 
     def decision(self) -> float:
         """Return the time of a lookup by decision id."""
@@ -167,17 +133,6 @@ class _Asker:
         if response.status_code != 200:
             raise SystemExit(f"{path} {parameters}: {response.status_code} {response.content[:500]!r}")
         return response.json()
-
-
-@contextmanager
-def _plain_templates() -> Iterator[None]:
-    """Render templates as a server does: the test environment copies the context of each."""
-    teardown_test_environment()
-    try:
-        with override_settings(ALLOWED_HOSTS=["testserver"]):
-            yield
-    finally:
-        setup_test_environment()
 
 
 def _row(name: str, times: list[float], found: int, bound: int | None) -> dict[str, Any]:

@@ -51,6 +51,7 @@ BENCHES = {
         Bench("lists", 10, (), gibibytes=3),
         Bench("shipping", 5, ("/proc", "nginx", "hyperscan", "PostgreSQL"), gibibytes=2),
         Bench("log_pages", 30, ("PostgreSQL",), gibibytes=20, in_rounds=False, is_long=True),
+        Bench("console_pages", 20, ("PostgreSQL",), gibibytes=20, in_rounds=False, is_long=True),
         Bench("import_list", 15, ("/proc", "PostgreSQL"), gibibytes=3, in_rounds=False, is_long=True),
         Bench("backtest", 20, (), gibibytes=3, in_rounds=False, is_long=True),
         Bench("peers", 12, ("/proc", "nginx", "hyperscan", "Go"), gibibytes=3, is_long=True),

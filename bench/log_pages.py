@@ -22,21 +22,19 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--days", type=int, default=30)
     parser.add_argument("--calls", type=int, default=30)
-    parser.add_argument("--indexes-last", action="store_true", help="fill faster; indexes are denser than in use")
     report.add_outputs(parser)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as home, postgres(options=_SERVER) as url:
-        indexes = ["--indexes-last"] if options.indexes_last else []
-        result = measured(url, Path(home), *indexes, rows=options.rows, days=options.days, calls=options.calls)
+        result = measured(url, Path(home), rows=options.rows, days=options.days, calls=options.calls)
     report.deliver("log_pages", result, as_text(result), options)
 
 
-def measured(url: str, home: Path, *filling: str, rows: int, days: int, calls: int) -> dict[str, Any]:
-    """Fill this empty database, with these options, query it, and return the figures."""
+def measured(url: str, home: Path, *, rows: int, days: int, calls: int) -> dict[str, Any]:
+    """Fill this empty database, query it, and return the figures."""
     environment = installation_environment(home) | {"DATABASE_URL": url}
     run_child(environment, "-m", "gatewall.credentials.keyfiles")
     run_child(environment, "manage.py", "migrate", "--verbosity=0")
-    run_child(environment, "-m", "bench.fill_log", "--rows", str(rows), "--days", str(days), *filling)
+    run_child(environment, "-m", "bench.fill_log", "--rows", str(rows), "--days", str(days))
     taken = sizes.of_postgres(url)
     answers = json.loads(run_child(environment, "-m", "bench.ask_log", "--calls", str(calls)))
     number = rows + rows // days / 2  # the current day is incomplete

@@ -99,7 +99,7 @@ def newest_values(
     Scans at most ``budget`` rows and returns at most ``most``.
     """
     ordered = rows.order_by(*NEWEST_FIRST)
-    end = _end_of_budget(ordered, budget)
+    end = _end_of_budget(ordered, budget) if rest or budget <= most else None  # else every scanned row matches
     scanned = ordered.filter(not_behind(end)) if end else ordered
     found = list(scanned.filter(rest).values_list(*columns)[: most + 1])
     if len(found) > most:

@@ -15,7 +15,20 @@ from pathlib import Path
 import pytest
 
 from audit.counting.counts import latency_class
-from bench import backtest, everything, import_list, latency, lists, log_pages, report, scale, shipping, traffic, wanted
+from bench import (
+    backtest,
+    console_pages,
+    everything,
+    import_list,
+    latency,
+    lists,
+    log_pages,
+    report,
+    scale,
+    shipping,
+    traffic,
+    wanted,
+)
 from bench.cpu import scheduled
 from bench.open_loop import latencies, percentile
 from bench.shipping import Round
@@ -255,7 +268,7 @@ def test_the_table_of_everything_is_that_of_the_results():
 
 TABLES = {"auth": report.as_text, "shipping": shipping.as_text, "log_pages": log_pages.as_text}
 TABLES |= {"import_list": import_list.as_text, "latency": latency.as_text, "backtest": backtest.as_text}
-TABLES |= {"scale": scale.as_text, "lists": lists.as_text}
+TABLES |= {"scale": scale.as_text, "lists": lists.as_text, "console_pages": console_pages.as_text}
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -282,6 +295,7 @@ def test_the_latency_classes_that_are_filled_in_are_those_of_the_product():
         ("auth", "nginx asks data plane", ["--rounds", "1", "--requests", "2000"]),
         ("shipping", "shipping to PostgreSQL", ["--rounds", "2", "--requests", "80"]),
         ("log_pages", "page: rule, rare", ["--rows", "600", "--days", "2", "--calls", "1"]),
+        ("console_pages", "live log: rule, rare", ["--rows", "600", "--days", "2", "--calls", "1"]),
         ("import_list", "the same again", ["--entries", "2000"]),
         ("backtest", "a document", ["--rows", "2000"]),
         ("latency", "p99", ["--rounds", "1", "--requests", "1000", "--seconds", "1"]),

@@ -81,3 +81,10 @@ def test_within_its_budget_the_newest_bars_are_exact_and_older_ones_say_that_the
     flags = [bar.is_complete for bar in found.bars]
     assert flags == sorted(flags)
     assert 3 < sum(flags) < 40
+
+
+@pytest.mark.parametrize(("parameters", "walks"), [({"client_ip": "203.0.113.9"}, 1), ({"path": "/*"}, 2)])
+def test_rows_that_an_index_selects_are_walked_once(records, parameters, walks, django_assert_num_queries):
+    filters = filters_of(parameters.items(), start=None, end=None)
+    with django_assert_num_queries(walks):
+        query.outcomes_of(filters)
