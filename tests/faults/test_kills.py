@@ -31,11 +31,13 @@ BACK_WITHIN_SECONDS = 15
 """Under load, on a machine that has other work too; it takes less than one otherwise."""
 
 
+_hosts = count(1)
+
+
 def wait_for_prompt_changes(admin):
     """Wait for a change that is in force when it is answered; on a busy machine the first may be later."""
-    hosts = count(1)
     wait_until(
-        lambda: "policy_pending" not in admin.post("/ip-black-list", ip=f"198.51.100.{next(hosts)}"),
+        lambda: "policy_pending" not in admin.post("/ip-black-list", ip=f"198.51.100.{next(_hosts)}"),
         what="a change in force when it is answered",
     )
 

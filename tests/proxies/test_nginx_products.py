@@ -16,7 +16,7 @@ from tests.support.upstream import Upstream
 
 SITE, GUARD = "app.example.com", "wall.example.com"
 SIGN_IN = f"http://{GUARD}/wall/?rd=x"
-LONGEST_PAGE = 40
+LONGEST_PAGE = 44
 MAIN = """\
 pid nginx.pid;
 error_log stderr warn;
