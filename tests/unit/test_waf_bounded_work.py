@@ -125,6 +125,8 @@ def test_parts_behind_many_with_unusual_heads_are_inspected_and_noted():
         (r"\u003ca \q \u003cb", "<a q <b", False),
         (r"\q \q \u003cb", r"\q \q \u003cb", False),
         ("".join(map(chr, range(1, 9))) + r"\u003c", "".join(map(chr, range(1, 9))) + r"\u003c", False),
+        (r'a\\"b\\\"c\\\\"d', 'a\\\fb\\"c\\\\\fd', True),
+        (r'\\"\\\"' * 100, '\\\f\\"' * 100, True),
     ],
 )
 def test_escapes_of_json_are_decoded_as_one_text(text, decoded, is_valid):

@@ -182,6 +182,9 @@ def matches_of(pattern):
     return st.from_regex(re.compile(pattern, re.MULTILINE))
 
 
+PAIRS = (b"<b", b"ab", b"ab|<b", b"b<", b"^a")
+
+
 def BUILTIN():  # noqa: N802 - compiled when it is first wanted
     found = []
     CompiledNow().want(PATTERNS, found.append)
@@ -198,6 +201,17 @@ def test_databases_are_kept_as_they_were_made(patterns):
         plain = {number for number, _ in OneByOne(patterns).scan(text)}
         assert sorted(number for number, _ in made.scan(text)) == sorted(plain)
         assert sorted(made.scan(text)) == sorted(kept.scan(text))
+
+
+@needs_the_engine
+@given(st.text("ab<. \n", max_size=30).map(str.encode))
+def test_one_pass_over_a_text_finds_what_two_find(text):
+    scanner = VectorScanner.compiled(PAIRS)
+    apart = VectorScanner(scanner._anywhere, scanner._elsewhere)
+
+    assert sorted(scanner.scan(text)) == sorted(apart.scan(text))
+    assert sorted(scanner.scan_until(text, lambda _hit: False)) == sorted(apart.scan_until(text, lambda _hit: False))
+    assert len(scanner._together) == 1
 
 
 @needs_the_engine

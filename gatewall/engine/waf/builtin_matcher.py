@@ -33,7 +33,7 @@ from gatewall.engine.waf.values import Value
 
 LONG_TEXT = 8_192
 BEGINNING_OF_TEXT = 2_048
-"""Of longer texts, this much is scanned first; the scan of the whole stops where the matches suffice."""
+"""Of longer texts, RE2 scans this much first; another scan of the whole stops where the matches suffice."""
 _EVERY = range(len(PATTERNS))
 SHORT_URI = 512
 """For longer URIs, RE2 on the few patterns for the raw URI is cheaper than one scan for all patterns."""
@@ -126,7 +126,7 @@ class BuiltinMatcher:
                 found += [each for each in self._of_forms if scope.covers(each.rule) and holds(each, group, scope)]
                 continue
             if stop_at and sum([len(text) for _, _, text in group]) > LONG_TEXT:
-                found += self._in_beginning(group, scope)
+                found += self._in_beginning(group, scope) if self._in_texts.is_by_re2 else []
                 if not self._suffices(found, stop_at):
                     found += self._in_long_texts(group, scope, found, stop_at)
                 if self._suffices(found, stop_at):
@@ -252,7 +252,7 @@ class BuiltinMatcher:
         return found + self._marks(scope) if refuse(found, threshold) else []
 
     def _in_beginning(self, values: list[Value], scope: Scope) -> list[Placed]:
-        """Return the rules that match the beginning of long texts: attacks that suffice there cost no more."""
+        """Return the rules that match the beginning of long texts, for RE2, which reads the whole by each pattern."""
         text = "\n".join([value for _, _, value in values])[:BEGINNING_OF_TEXT].encode("latin-1")
         return self._in_cut(self._in_texts.scanner, IN_TEXT, values, text, scope)
 

@@ -2,6 +2,8 @@
 
 from binascii import a2b_qp
 from codecs import escape_decode
+from functools import lru_cache
+from secrets import SystemRandom
 
 from gatewall.engine.waf.decoding import PAIRS, character
 
@@ -9,21 +11,25 @@ ROUNDS = 3
 """Rounds of percent-decoding, against double encoding."""
 _PAIRS_OF_BYTES = {pair.encode(): code for pair, code in PAIRS.items()}
 _BYTE_OF = {pair: bytes([code]) for pair, code in _PAIRS_OF_BYTES.items()}
-_BEGINNING = 8_192
-"""Longer texts are decoded in other ways."""
-_LONG = 16_384
-"""Characters of a text with many escapes in which ``%uXXXX`` is decoded."""
+_SHORT = 1_024
+"""Longer texts are decoded as quoted-printable: in a third of the time if they have many escapes."""
 _MOST_WIDE = 128
 """``%uXXXX`` of a value that are decoded one by one, besides ``%u00XX``, which is the same as ``%XX``."""
-_MOST_MALFORMED = 64
-"""Escapes of a value that are decoded one by one if any is malformed; malformed ones behind them lose their sign."""
-_FIRST = 1_024
-_MANY_ESCAPES = 2_048  # of a long text that is worth decoding as quoted-printable
-_DENSE = 1_024  # characters of a shorter one, of which at least one in six is an escape
-_MOST_APART = 6
-_TO_QUOTED_PRINTABLE = bytes.maketrans(b"%", b"=")
-_OTHERWISE_READ = ((b"=", b"%3D"), (b"\n", b"%0A"), (b"\r", b"%0D"))
-"""What has a meaning in quoted-printable, and what stands for it."""
+_MOST_APART = 32
+"""Escapes of a value that are decoded one by one if any is malformed."""
+_SIGNS = b"=\n\r"
+"""What quoted-printable reads in its own way."""
+_RANDOM = SystemRandom()
+_MARKS = bytes(_RANDOM.sample(range(1, 9), 4))
+"""Bytes that stand for ``_SIGNS`` and for a percent sign before another; random, so that no sender knows them."""
+_ESCAPES = {bytes([mark]): b"%%%02x" % mark for mark in _MARKS}
+_STAND_INS = {mark: b"\xfe" + bytes(_RANDOM.choices(range(0x80, 0xFE), k=5)) for mark in _ESCAPES}
+"""What stands for a mark that is in the text itself."""
+_FROM_VALID = bytes.maketrans(_MARKS[:3], _SIGNS)
+_MALFORMED = bytes.maketrans(b"=", b"%")
+_DOUBLE = _MARKS[3:] + b"%"
+_TO_QUOTED_PRINTABLE = bytes.maketrans(b"%" + _SIGNS, b"=" + _MARKS[:3])
+_FROM_QUOTED_PRINTABLE = bytes.maketrans(b"=" + _MARKS, b"%" + _SIGNS + b"%")
 
 
 def percent_decoded(text: str) -> str:
@@ -41,28 +47,18 @@ def percent_decoded(text: str) -> str:
 
 def _bytes_decoded(data: bytes, *, is_valid: bool) -> tuple[str, bool]:
     """Return the decoded text, and whether all escapes are valid; ``is_valid`` if they may be."""
-    is_long = len(data) > _BEGINNING
-    is_tried = is_valid and not (is_long and _begins_malformed(data))
-    found = _decoded_as_quoted_printable(data) if is_tried and len(data) > _DENSE else None
-    if found is not None:
-        return found.decode("latin-1"), True
-    if is_valid and not is_long:
+    is_short = len(data) <= _SHORT
+    if is_valid and is_short:
         try:  # in C, ten times as fast; raises ValueError for malformed escapes, among them ``%uXXXX``
             return escape_decode(_as_escapes(data))[0].decode("latin-1"), True
         except ValueError:
             pass
-    if b"u" in data or b"U" in data:
+    if (b"u" in data and b"%u" in data) or (b"U" in data and b"%U" in data):
         data = _wide_decoded(data)
-    first, *parts = data.split(b"%", _MOST_MALFORMED)
-    if len(parts) < _MOST_MALFORMED:
-        return _one_by_one(first, parts).decode("latin-1"), False
-    rest = b"%" + parts.pop()
-    found = None
-    if is_long and not (is_tried or _begins_malformed(rest) or b"%u" in data[_LONG : _LONG + _FIRST]):
-        found = _decoded_as_quoted_printable(rest)
-    if found is None:
-        found = escape_decode(_as_escapes(rest), "ignore")[0]
-    return (_one_by_one(first, parts) + found).decode("latin-1"), False
+    first, *parts = data.split(b"%", _MOST_APART)
+    if len(parts) < _MOST_APART:
+        return _one_by_one(first, parts).decode("latin-1"), not is_short
+    return _as_quoted_printable(data).decode("latin-1"), not is_short
 
 
 def _one_by_one(first: bytes, parts: list[bytes]) -> bytes:
@@ -72,9 +68,33 @@ def _one_by_one(first: bytes, parts: list[bytes]) -> bytes:
     )
 
 
+def _as_escapes(data: bytes) -> bytes:
+    return data.replace(b"\\", b"\\\\").replace(b"%", b"\\x")
+
+
+def _as_quoted_printable(data: bytes) -> bytes:
+    """Decode all valid escapes of a text at once; malformed ones stay as they are."""
+    body = data.rstrip(b"%")  # the last sign would be lost
+    end = data[len(body) :]
+    has_signs = b"=" in body or b"\n" in body or b"\r" in body
+    left = body
+    if not (has_signs and _marks_in(body)):
+        decoded = a2b_qp(body.translate(_TO_QUOTED_PRINTABLE))
+        if len(decoded) == len(body):
+            return data
+        if b"=" not in decoded or (
+            not _begins_malformed(body) and len(body) - len(decoded) == 2 * body.count(b"%")
+        ):  # all are valid
+            return (decoded.translate(_FROM_VALID) if has_signs else decoded) + end
+        left = _without_equals(body)
+        if len(left) == len(body) and b"%%" not in body:
+            return decoded.translate(_FROM_QUOTED_PRINTABLE if has_signs else _MALFORMED) + end
+    return _malformed_decoded(_without_equals(left)) + end
+
+
 def _begins_malformed(data: bytes) -> bool:
-    """True if one of the first escapes is malformed: a try to decode the whole would be in vain."""
-    begin = data[:_FIRST].rpartition(b"%")[0]  # the last escape may be cut
+    """True if one of the first escapes is malformed."""
+    begin = data[:_SHORT].rpartition(b"%")[0]  # the last escape may be cut
     try:
         escape_decode(_as_escapes(begin))
     except ValueError:
@@ -82,38 +102,32 @@ def _begins_malformed(data: bytes) -> bool:
     return False
 
 
-def _decoded_as_quoted_printable(data: bytes) -> bytes | None:
-    """Decode ``%XX`` of a text with very many escapes, all valid, in a quarter to half of the time; None for others."""
-    escapes = data.count(b"%")
-    if escapes < min(_MANY_ESCAPES, len(data) // _MOST_APART):
-        return None
-    for sign, escape in _OTHERWISE_READ:
-        if sign in data:
-            count = data.count(sign)
-            if count > escapes // 2:  # replacing them costs what is saved
-                return None
-            escapes += count
-            data = data.replace(sign, escape)
-    cut = data[-2:].find(b"%")  # half an escape at the end of a cut text
-    end = len(data) - 2 + cut if cut >= 0 else len(data)
-    decoded = a2b_qp(data[:end].translate(_TO_QUOTED_PRINTABLE))
-    if end - len(decoded) != 2 * (escapes - data.count(b"%", end)):
-        return None  # a malformed one gets no shorter by two
-    return decoded + data[end:]
+def _without_equals(data: bytes) -> bytes:
+    """Decode the escapes of "=" alone: then what quoted-printable decodes to it is a malformed escape."""
+    return data.replace(b"%3D", b"=").replace(b"%3d", b"=")
 
 
-def _as_escapes(data: bytes) -> bytes:
-    return data.replace(b"\\", b"\\\\").replace(b"%", b"\\x")
+def _marks_in(data: bytes) -> set[bytes]:
+    """Return the marks that are in a text, as such or as escapes."""
+    found = {mark for mark in _STAND_INS if mark in data}
+    return found | {mark for mark, escape in _ESCAPES.items() if escape in data} if b"%0" in data else found
+
+
+def _malformed_decoded(data: bytes) -> bytes:
+    """Decode a text without escapes of "=", with malformed escapes or marks, which stay."""
+    marks = _marks_in(data)
+    for mark in marks:
+        data = data.replace(mark, _STAND_INS[mark]).replace(_ESCAPES[mark], _STAND_INS[mark])
+    if b"%%" in data:
+        data = data.replace(b"%%", _DOUBLE).replace(b"%%", _DOUBLE)
+    decoded = a2b_qp(data.translate(_TO_QUOTED_PRINTABLE)).translate(_FROM_QUOTED_PRINTABLE)
+    for mark in marks:
+        decoded = decoded.replace(_STAND_INS[mark], mark)
+    return decoded
 
 
 def _wide_decoded(data: bytes) -> bytes:
-    """Decode ``%uXXXX``, which old IIS and some frameworks accept; ``%u00XX`` becomes ``%XX``.
-
-    Of a long text with many escapes, in its beginning.
-    """
-    rest = b""
-    if len(data) > _LONG and data.count(b"%") > _MOST_WIDE:
-        data, rest = data[:_LONG], data[_LONG:]
+    """Decode ``%uXXXX``, which old IIS and some frameworks accept; ``%u00XX`` becomes ``%XX``."""
     if b"%U" in data:
         data = data.replace(b"%U", b"%u")
     first, *parts = data.replace(b"%u00", b"%").split(b"%u", _MOST_WIDE)
@@ -121,12 +135,16 @@ def _wide_decoded(data: bytes) -> bytes:
         parts[-1] = parts[-1].replace(b"%u", b"?u")  # not looked at again
     found = [first]
     for part in parts:
-        high, low = _PAIRS_OF_BYTES.get(part[:2]), _PAIRS_OF_BYTES.get(part[2:4])
-        if high is None or low is None:
-            found.append(b"%u" + part)
-        else:
-            found.append(character(high << 8 | low).encode("latin-1") + part[4:])
-    return b"".join(found) + rest
+        byte = _wide(part[:4])
+        found.append(b"%u" + part if byte is None else byte + part[4:])
+    return b"".join(found)
+
+
+@lru_cache(maxsize=2048)
+def _wide(digits: bytes) -> bytes | None:
+    """Return the byte of a code point in four digits; None if these are no such."""
+    high, low = _PAIRS_OF_BYTES.get(digits[:2]), _PAIRS_OF_BYTES.get(digits[2:])
+    return None if high is None or low is None else character(high << 8 | low).encode("latin-1")
 
 
 def has_too_many_wide(text: str) -> bool:

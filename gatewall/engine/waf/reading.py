@@ -33,8 +33,7 @@ _WIDE_BEGINNING = 8_192  # more escapes are longer than what all rules inspect, 
 _FOUR_LAYERS = "%252525"  # percent-encoding of a percent sign, three times
 CUT = 32
 """Characters at the end of a cut value that may decode differently: half an escape, three times decoded."""
-_MOST_HEADERS = 32
-"""Unusual headers that are matched one by one; further ones form one value."""
+_MOST_HEADERS = 32  # unusual headers that are matched one by one; further ones form one value
 _LONG_NAME = 16  # longer names may be base64
 _SHORT = 256
 SURELY_LONG = 7 * LONG
@@ -142,8 +141,8 @@ def _arguments(  # noqa: C901 - one function, because each call of an argument i
     values: Values, target: Region, query: str, request: AccessRequest | None = None
 ) -> None:
     """Add the arguments of a query or form; ``request`` if they are its own."""
-    query = query.replace("+", " ")
-    parts, rest = _first_of(values, target, query) if query.count("&") >= MAX_SEPARATE else (query.split("&"), "")
+    parts = (query := query.replace("+", " ")).split("&", MAX_SEPARATE)
+    parts, rest = _first_of(values, target, query) if len(parts) > MAX_SEPARATE else (parts, "")
     names = _ARG_NAMES if target is _ARGS else target
     encoded = "%" in query
     together: list[str] = []
@@ -177,7 +176,8 @@ def _arguments(  # noqa: C901 - one function, because each call of an argument i
 
 def _first_of(values: Values, target: Region, query: str) -> tuple[list[str], str]:
     """Return the arguments of a long query that are matched one by one, and the others, which are noted."""
-    parts = query.split("&", MAX_OF_MANY if query.count("&") > _MANY else MAX_SEPARATE)
+    is_many = len(query.split("&", _MANY + 1)) > _MANY + 1  # counting takes as long as a scan
+    parts = query.split("&", MAX_OF_MANY if is_many else MAX_SEPARATE)
     values.note(target, "arguments")
     values.limit_forms()
     return parts, parts.pop()

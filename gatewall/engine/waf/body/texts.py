@@ -107,10 +107,11 @@ def _packed_runs(text: str) -> str | None:
 
 def region_of(text: str) -> Region:
     """Return the region of a field's value: TEXT for several lines, markup of an editor, source code, binary."""
-    if len(text) < LONG and "<" not in text and is_printable(text) and not text.startswith("function"):
-        return Target.BODY
     text = text[:_JUDGED]
-    if len(text) >= _LONG and (text.count("\n") >= SEVERAL_LINES or text.count("\r") >= SEVERAL_LINES):
+    is_plain = is_printable(text)
+    if len(text) < LONG and is_plain and "<" not in text and not text.startswith("function"):
+        return Target.BODY
+    if len(text) >= _LONG and any(len(text.split(end, SEVERAL_LINES)) > SEVERAL_LINES for end in "\n\r" if end in text):
         return BodyRegion.TEXT
     if len(text) >= LONG and _is_prose(text):
         return BodyRegion.TEXT
@@ -118,7 +119,7 @@ def region_of(text: str) -> Region:
         return BodyRegion.TEXT
     if len(text) >= _SCRAMBLED and _is_code_or_scrambled(text):
         return BodyRegion.TEXT
-    if not is_printable(text) and (_has_many_controls(text) or _is_headers(text)):
+    if not is_plain and (_has_many_controls(text) or _is_headers(text)):
         return BodyRegion.TEXT
     return Target.BODY
 

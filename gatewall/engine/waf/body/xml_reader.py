@@ -163,12 +163,9 @@ def _is_utf_8(data: bytes) -> bool:
 
 
 def _end_of_references(data: bytes) -> int:
-    """Return an offset with at most 4,096 references before it, and in evenly mixed data few less."""
-    end, count = len(data), data.count(b"&")
-    while count > _MAX_REFERENCES:
-        end = min(end * _MAX_REFERENCES // count, end - 1)
-        count = data.count(b"&", 0, end)
-    return data.rfind(b"&", 0, end) if end < len(data) else end
+    """Return the offset of the first reference with 4,096 before it."""
+    parts = data.split(b"&", _MAX_REFERENCES)
+    return len(data) if len(parts) <= _MAX_REFERENCES else len(data) - len(parts[-1]) - 1
 
 
 def _are_locations(text: str) -> bool:
