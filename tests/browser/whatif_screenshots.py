@@ -117,7 +117,7 @@ def _try_in_the_shadow(wall: Wall, sessions: dict[str, str]) -> None:
 def _backtest(wall: Wall, page: Page) -> str:
     enter(wall, page, "/backtest/?kind=access-rules")
     page.fill("#id_name", "quarterly figures are closed")
-    page.check('#id_access [value="denied"]')
+    page.select_option("#id_access", "denied")
     page.fill("#id_domains", REPORTS)
     page.fill("#id_paths", "/q3")
     page.get_by_role("button", name="Try it on the record").click()
