@@ -35,6 +35,13 @@ PAGES = {
     "settings": "/gatewall/systemsettings/1/change/",
     "hosts": "/hosts/",
     "doctor-form": "/doctor/",
+    "events": "/audit/securityevent/",
+    "app-profiles": "/app-profiles/",
+    "share-link": "/policies/sharelink/add/",
+    "license": "/licensing/license/add/",
+    "import": "/import/",
+    "blast-radius-form": "/blast-radius/",
+    "webhook": "/webhooks/webhook/add/",
 }
 LOOKS: dict[str, dict[str, Any]] = {
     "": {"viewport": {"width": 1200, "height": 900}},
