@@ -6,8 +6,9 @@ from urllib.parse import unquote_to_bytes
 from django.core.exceptions import ValidationError
 
 from audit.spool.masking import MASK
+from gatewall.engine.access_rules.rules import PathMatch
 from gatewall.engine.model import AccessRequest
-from gatewall.engine.waf.exclusions import Exclusion
+from gatewall.engine.waf.exclusions import path_test
 from gatewall.engine.waf.scope import Scope
 from policies.validators import validate_path_prefix
 
@@ -16,7 +17,7 @@ def longest_prefix(request: AccessRequest, domain: str | None) -> str | None:
     """Return the path, or its longest prefix that all servers decode alike."""
     scope = Scope(request, domain)
     for prefix in _prefixes(request.uri.partition("?")[0]):
-        if scope.is_surely_at(Exclusion(path_prefix=prefix)):
+        if scope.is_surely_at(path_test(PathMatch.PREFIX, prefix)):
             return prefix
     return None
 

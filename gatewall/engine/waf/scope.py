@@ -82,16 +82,12 @@ class Scope:
             part, test = each.compiled
             if part in found or (each.domain is not None and not self._is_at(each.domain)):
                 continue
-            if is_live(each.expires_at, at) and (test is None or self._is_surely_at(test)):
+            if is_live(each.expires_at, at) and (test is None or self.is_surely_at(test)):
                 found.add(part)
         return found
 
-    def is_surely_at(self, exclusion: Exclusion) -> bool:
-        """True if the exclusion names no path, or every server resolves the path to one that it names."""
-        test = exclusion.compiled[1]
-        return test is None or self._is_surely_at(test)
-
-    def _is_surely_at(self, test: Callable[[str], bool]) -> bool:
+    def is_surely_at(self, test: Callable[[str], bool]) -> bool:
+        """True if every server resolves the path to one for which the test returns True."""
         found = self._at.get(test)
         if found is None:
             paths = self._paths
