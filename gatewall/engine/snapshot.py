@@ -199,5 +199,5 @@ class PolicySnapshot:
     app_tokens: Mapping[str, AppTokenState]
     licenses: Mapping[str, LicenseState]
     revoked_sessions: frozenset[str]
-    identity: object = field(default_factory=object, repr=False)
-    """Stands for this snapshot where something is remembered under it, which must not keep it alive."""
+    identity: object = field(init=False, compare=False, default_factory=object, repr=False)
+    """Stands for this snapshot, and for no changed copy, where something is remembered that must not keep it alive."""
