@@ -1,7 +1,7 @@
 """The policy document as values, and its canonical bytes. No I/O."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from gatewall.engine.messages import gettext_noop as _
@@ -70,7 +70,7 @@ class Document:
 
     settings: Mapping[str, Any] | None
     tables: Mapping[str, Rows]
-    unlisted_settings: frozenset[str] = frozenset()
+    unlisted_settings: frozenset[str] = field(default=frozenset(), compare=False)
 
     @property
     def sections(self) -> frozenset[str]:

@@ -32,7 +32,8 @@ def test_reload_names_the_workers_of_this_host(admin, settings):
 
     body = admin.post("/system/reload").json()
 
-    assert body["nodes"][0]["workers"] == [{"pid": os.getpid(), "revision": 7, "rejected": "", "reloads": LATER}]
+    worker = {"pid": os.getpid(), "revision": 7, "rejected": "", "reloads": LATER, "heads": {}}
+    assert body["nodes"][0]["workers"] == [worker]
     assert "policy_pending" not in body
 
 

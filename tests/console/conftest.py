@@ -6,12 +6,14 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import time_machine
 from django.test import Client
+from django.utils import timezone
 
 from audit.spool.writer import SpoolWriter
 from audit.storage import ingest
 from tests.admin.conftest import Pages, decide, pages
 from tests.support.proxies import enter_admin_site
 from tests.support.records import a_record
+from tests.support.spool_shipping import spooled
 
 __all__ = ["decide", "pages"]
 NOON = datetime(2026, 3, 15, 12, 0, 30, tzinfo=UTC)
@@ -67,3 +69,18 @@ def ago(number, hours=1.0, **parts):
 def query_of(url):
     """Return the parameters of an address."""
     return {name: values[0] for name, values in parse_qs(urlsplit(url).query, keep_blank_values=True).items()}
+
+
+@pytest.fixture
+def record(tmp_path, bob):
+    """Recorded answers: Bob let in from two addresses, one stranger who was asked to sign in."""
+    now, subject = timezone.now().timestamp(), {"kind": "user", "id": bob.pk, "name": "Bob"}
+    let_in = {"status": 200, "outcome": "allow", "reason": "session-valid", "rules": [], "decided_by": None}
+    asked = {"status": 401, "outcome": "challenge", "reason": "credential-missing", "rules": [], "decided_by": None}
+    rows = [
+        a_record(1, at=now - 60, subject=subject, policy_revision=0, **let_in),
+        a_record(2, at=now - 50, subject=subject, policy_revision=0, client_ip="203.0.113.9", **let_in),
+        a_record(3, at=now - 40, subject=None, credential=None, policy_revision=0, path="/<b>evil", **asked),
+    ]
+    spooled(tmp_path / "spool", rows)
+    ingest.ship(tmp_path / "spool")

@@ -1,4 +1,4 @@
-"""The pages of backtests and of the blast radius, as an admin sees them."""
+"""The pages of backtests, as an admin sees them."""
 
 import html
 from datetime import timedelta
@@ -7,7 +7,6 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from audit.storage import ingest
 from gatewall.console.backtest.forms import FORMS
 from gatewall.models import Node
 from gatewall.whatif.backtest import running, runs
@@ -18,27 +17,10 @@ from policies.models import BlocklistEntry, WafRule
 from tests.admin.conftest import ADMIN, Pages
 from tests.support.cast import CLIENT, OFFICE
 from tests.support.proxies import enter_admin_site
-from tests.support.records import a_record
-from tests.support.spool_shipping import spooled
 
 pytestmark = pytest.mark.django_db
 
 LIST, RADIUS = "/backtest/", "/blast-radius/"
-
-
-@pytest.fixture
-def record(tmp_path, bob):
-    """Recorded answers: Bob let in from two addresses, one stranger who was asked to sign in."""
-    now, subject = timezone.now().timestamp(), {"kind": "user", "id": bob.pk, "name": "Bob"}
-    let_in = {"status": 200, "outcome": "allow", "reason": "session-valid", "rules": [], "decided_by": None}
-    asked = {"status": 401, "outcome": "challenge", "reason": "credential-missing", "rules": [], "decided_by": None}
-    rows = [
-        a_record(1, at=now - 60, subject=subject, policy_revision=0, **let_in),
-        a_record(2, at=now - 50, subject=subject, policy_revision=0, client_ip="203.0.113.9", **let_in),
-        a_record(3, at=now - 40, subject=None, credential=None, policy_revision=0, path="/<b>evil", **asked),
-    ]
-    spooled(tmp_path / "spool", rows)
-    ingest.ship(tmp_path / "spool")
 
 
 def ask(pages, kind="ip-black-list", **values):
@@ -271,28 +253,6 @@ def test_what_is_no_action_is_none(pages, record):
     assert pages.submit(f"{LIST}{run.pk}/", do="explode").status_code == 404
     assert pages.get(f"{LIST}?kind=nothing").status_code == 404
     assert pages.get(f"{LIST}{2**70}/").status_code == 404
-
-
-def test_the_blast_radius_names_who_signed_in(pages, record):
-    words = pages.get(f"{RADIUS}?network=203.0.113.0/24").content.decode()
-
-    assert "people 1, machines 0, requests 1" in words
-    assert "Bob" in words
-    assert "people 1, machines 0, requests 2" in pages.get(f"{RADIUS}?country=nz").content.decode()
-    assert "Nobody signed in from there" in pages.get(f"{RADIUS}?network=192.0.2.7").content.decode()
-    assert '<option value="NZ">New Zealand (NZ)</option>' in pages.get(RADIUS).content.decode()
-    assert '<option value="NZ" selected>' in pages.get(f"{RADIUS}?country=nz").content.decode()
-
-
-@pytest.mark.parametrize(
-    "query",
-    ["network=10.0.0.1/8", "network=x", "country=NZL", "country=Germany", "country=1", "network=::1&country=NZ"],
-)
-def test_a_radius_of_nothing_is_refused(pages, query):
-    refused = pages.get(f"{RADIUS}?{query}")
-
-    assert refused.status_code == 400
-    assert 'role="alert"' in refused.content.decode()
 
 
 @pytest.mark.parametrize("path", [LIST, f"{LIST}1/", RADIUS])

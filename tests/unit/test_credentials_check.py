@@ -88,27 +88,6 @@ def test_revoked_session_proves_nobody(seen):
     assert subject_of(a_session_token(BOB), a_policy(revoked=["session-1"]), check=a_check(seen=seen)) is None
 
 
-@pytest.mark.parametrize(
-    ("changed", "seconds"),
-    [
-        (lambda _: a_policy(revoked=["session-1"]), 0),
-        (lambda policy: replace(policy, revoked_sessions=frozenset({"session-1"})), 0),
-        (lambda _: a_policy(users=[replace(BOB, is_active=False)]), 0),
-        (lambda _: a_policy(users=[replace(BOB, session_version=2)]), 0),
-        (lambda policy: policy, 2 * DAY),
-        (lambda policy: policy, -DAY),
-    ],
-    ids=["revoked", "revoked in a copy", "disabled", "version", "expired", "not begun"],
-)
-def test_a_credential_that_was_good_is_checked_again_under_another_policy_and_at_another_time(changed, seconds):
-    check, policy, credential = a_credential_check(), a_policy(), a_credential(a_session_token(BOB))
-    assert check.subject_of(credential, policy, NOW) == BOB_SUBJECT
-    assert check.subject_of(credential, policy, NOW) is check.subject_of(credential, policy, NOW)
-
-    assert check.subject_of(credential, changed(policy), NOW + seconds) is None
-    assert check.subject_of(credential, policy, NOW) == BOB_SUBJECT
-
-
 @MEMO
 def test_session_of_an_older_version_proves_nobody(seen):
     policy = a_policy(users=[replace(BOB, session_version=2)])
