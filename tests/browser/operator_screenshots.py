@@ -42,7 +42,25 @@ PAGES = {
     "import": "/import/",
     "blast-radius-form": "/blast-radius/",
     "webhook": "/webhooks/webhook/add/",
+    "suggested-rules": "/suggested-rules/?domain=office.gate.test&window=604800",
+    "shadow-form": "/shadow/",
+    "groups": "/policies/group/",
+    "grant": "/policies/grant/add/",
+    "device-passes": "/policies/devicepass/",
+    "identity-provider": "/accounts/identityprovider/add/",
+    "passkeys": "/accounts/passkey/",
+    "authenticator-apps": "/accounts/totpdevice/",
+    "api-token": "/accounts/apitoken/add/",
+    "git-token": "/licensing/gittoken/add/",
+    "app-token": "/licensing/apptoken/add/",
+    "allowlist": "/policies/allowlistentry/",
+    "list-subscription": "/policies/listsubscription/add/",
+    "countries": "/policies/geoblockrule/",
+    "expectations": "/policies/expectation/",
+    "deliveries": "/webhooks/delivery/",
+    "mails": "/webhooks/mail/",
 }
+"""Path below /admin by name. The page about backups shows where this machine's home is, and has no picture."""
 LOOKS: dict[str, dict[str, Any]] = {
     "": {"viewport": {"width": 1200, "height": 900}},
     "-dark": {"viewport": {"width": 1200, "height": 900}, "color_scheme": "dark"},
@@ -62,6 +80,9 @@ def _make_rows(wall: Wall) -> None:
     wall.call("/access-rules", name="API", access="public", paths=[{"match": "prefix", "value": "/api"}])
     for network in ("203.0.113.44", "198.51.100.0/24"):
         wall.call("/ip-black-list", ip=network, remark="scanner")
+    wall.call("/ip-white-list", ip="192.0.2.10", remark="monitoring")
+    for country in ("KP", "RU"):
+        wall.call("/geo-block-rules", country_code=country)
     for _ in range(3):
         wall.a_user()
 
