@@ -1,0 +1,31 @@
+"""Every page of the console's sidebar, and the lists and forms of its models, are for everybody."""
+
+import pytest
+
+from gatewall.console.shell.navigation import registered
+from tests.browser.operator_screenshots import PAGES
+from tests.browser.operators import enter
+from tests.browser.test_every_page import LOOKS, checked
+
+LISTS = [f"/{label.replace('.', '/')}/" for label in registered()]
+FORMS = [f"{path}add/" for path in LISTS]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("look", LOOKS)
+def test_every_page_list_and_form_is_for_everybody(wall, visit, look):
+    scheme, width = LOOKS[look]
+    page = visit(color_scheme=scheme, viewport={"width": width, "height": 700})
+    enter(wall, page)
+    wrong, seen = [], 0
+    for path in sorted({*PAGES.values(), *LISTS, *FORMS}):
+        answer = page.goto(wall.page(f"/admin{path}"))
+        if answer.status == 403:  # rows that are made elsewhere
+            assert path in FORMS
+            continue
+        seen += 1
+        # Small boxes are Django's.
+        wrong += [each for each in checked(page, path) if "too small" not in each]
+
+    assert wrong == []
+    assert seen > 50
