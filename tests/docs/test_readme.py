@@ -8,10 +8,10 @@ from tests.docs.links import BASE, DOCS, targets
 
 PAGES = [BASE / "README.md", BASE / "README.zh-CN.md"]
 PEERS = [
-    "Gatewall, page load | 190 (",
-    "oauth2-proxy, page load | 117 (",
-    "vouch-proxy, page load | 36 (",
-    "coraza, page load | 2291 (",
+    "Gatewall, page load | 122 (",
+    "oauth2-proxy, page load | 101 (",
+    "vouch-proxy, page load | 41 (",
+    "coraza, page load | 2101 (",
 ]
 _BLOCK = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
