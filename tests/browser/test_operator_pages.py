@@ -29,3 +29,18 @@ def test_every_page_list_and_form_is_for_everybody(wall, visit, look):
 
     assert wrong == []
     assert seen > 50
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("look", LOOKS)
+def test_the_reference_of_the_api_and_its_pages_are_for_everybody(wall, visit, look):
+    scheme, width = LOOKS[look]
+    page = visit(color_scheme=scheme, viewport={"width": width, "height": 700})
+    enter(wall, page)
+    wrong = []
+    for path in ("/docs", "/ip-black-list", "/system/settings"):
+        page.goto(wall.page(path))
+        page.wait_for_load_state("networkidle")
+        wrong += [each for each in checked(page, path) if "too small" not in each]
+
+    assert wrong == []
