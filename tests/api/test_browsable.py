@@ -40,6 +40,16 @@ def test_a_page_needs_nothing_that_the_policy_forbids(browser, path):
     assert not re.findall(r'(?:src|href)="(?:https?:)?//', text.replace("http://testserver", ""))
 
 
+@pytest.mark.parametrize("accepted", ["en", "zh-CN"])  # the API speaks English to everybody
+def test_a_page_says_its_language_has_one_main_part_and_can_be_scrolled_by_keyboard(browser, accepted):
+    text = browser.get("/wall/system/settings", headers={**HTML, "Accept-Language": accepted}).content.decode()
+
+    assert '<html lang="en">' in text
+    assert text.count('role="main"') == 1
+    assert '<nav aria-label="Breadcrumbs">' in text
+    assert not re.findall(r'<pre class="prettyprint">', text)
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_the_form_of_a_page_creates_a_row(browser, kind):
     _, text = page(browser, kind.path)
