@@ -12,10 +12,8 @@ from rest_framework.request import Request
 from gatewall.api.content_policy import content_security_policy
 
 _ACCESSIBLE = (
-    (
-        '<div class="content-main" role="main" ',
-        '<div class="content-main" role="region" ',
-    ),  # it is inside of another main
+    ("<html>", '<html lang="en">'),  # the API speaks English
+    ('"content-main" role="main"', '"content-main" role="region"'),  # it is inside of another main part
     ('<pre class="prettyprint">', '<pre class="prettyprint" tabindex="0">'),  # it scrolls
 )
 """What DRF's template (3.18) lacks for screen readers and keyboards, where it has no block to override."""
