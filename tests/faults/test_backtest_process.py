@@ -4,9 +4,9 @@ import os
 import signal
 import sqlite3
 import time
-from contextlib import closing, contextmanager
-from pathlib import Path
+from contextlib import closing, contextmanager, suppress
 
+import psutil
 import pytest
 
 from gatewall.install.ports import free_port
@@ -31,28 +31,27 @@ def writers_kept_out(home):
         connection.execute("ROLLBACK")
 
 
-def processes_of(run):
-    """The ids of the processes that run this backtest."""
+def processes_of(run, agent_id):
+    """The ids of the processes of this agent that run this backtest; other tests have backtests of this id, too."""
     found = []
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                words = (folder / "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if b"backtest" in words and str(run).encode() in words and b"--claim" in words:
-                found.append(int(folder.name))
+    for process in psutil.Process(agent_id).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            words = process.cmdline()
+            if "backtest" in words and str(run) in words and "--claim" in words:
+                found.append(process.pid)
     return found
 
 
-def killed_under_way(home, run, shown):
+def killed_under_way(home, agent_id, run, shown):
     """Kill the process of this backtest; return its id, or None if the backtest ended before it could be killed."""
-    wait_until(lambda: processes_of(run) or shown(run)["state"] not in {"queued", "running"}, what="its process")
+    wait_until(
+        lambda: processes_of(run, agent_id) or shown(run)["state"] not in {"queued", "running"}, what="its process"
+    )
     wait_until(lambda: shown(run)["state"] != "queued", what="its begin")
     with writers_kept_out(home):  # it cannot come to its end meanwhile
         if shown(run)["state"] != "running":
             return None
-        process = min(processes_of(run))  # a child has its command line, too, until it runs its own
+        process = min(processes_of(run, agent_id))  # a child has its command line, too, until it runs its own
         assert os.getpriority(os.PRIO_PROCESS, process) >= os.getpriority(os.PRIO_PROCESS, 0) + 5
         os.kill(process, signal.SIGKILL)
     return run
@@ -72,14 +71,14 @@ def test_a_backtest_is_run_to_its_end_and_one_whose_process_is_killed_is_failed(
         first = ask()
         time.sleep(0.5)
         assert shown(first)["state"] == "queued"  # nobody runs it yet
-        with agent(home):
+        with agent(home) as runner:
             wait_until(lambda: shown(first)["state"] not in {"queued", "running"}, what="the end of a backtest")
             assert shown(first)["state"] == "finished"
             assert shown(first)["result"]["read"] == shown(first)["progress"]["total"]
 
             second = None
             while second is None:
-                second = killed_under_way(home, ask(), shown)
+                second = killed_under_way(home, runner.pid, ask(), shown)
             wait_until(lambda: shown(second)["state"] != "running", what="what became of it")
 
         assert shown(second)["state"] == "failed"
