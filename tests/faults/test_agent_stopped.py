@@ -2,6 +2,7 @@
 
 import signal
 import sqlite3
+import sys
 import threading
 import time
 import uuid
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from gatewall.database.sqlite.base import QUEUE_SUFFIX
+from gatewall.database.sqlite.write_queue import WriteQueue
 from gatewall.install.ports import free_port
 from gatewall.snapshot.host_paths import policy_files, run_folder
 from gatewall.snapshot.notification import AgentLock
@@ -29,17 +32,23 @@ def host(copied):
         yield installation, auth, first
         with suppress(ProcessLookupError):
             first.send_signal(signal.SIGCONT)
+        sys.stderr.write((home / "agent.log").read_text(errors="replace")[-4000:])  # pytest shows it with a failure
 
 
 def is_idle(installation):
     """True if nobody is in the middle of a write or a publication, which no other process could go on without."""
+    queue = WriteQueue(Path(f"{installation.database}{QUEUE_SUFFIX}"))
     try:
+        if not queue.enter(0):  # taken before SQLite's own lock, and left after it
+            return False
         with closing(sqlite3.connect(installation.database, timeout=0)) as database:
             database.execute("BEGIN IMMEDIATE")
         with policy_files(configuration(installation.home)).publishing(patience=0):
             return True
     except (sqlite3.OperationalError, OSError):
         return False
+    finally:
+        queue.close()
 
 
 def stop(installation, process):
