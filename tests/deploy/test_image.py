@@ -5,6 +5,7 @@ import re
 import subprocess
 
 import pytest
+from django.conf import settings
 
 from gatewall.kernel import env
 from tests.deploy import dockerfile
@@ -62,6 +63,30 @@ def test_the_image_has_no_root_user_and_one_folder_to_write_to():
     assert f"useradd --uid {USER} --gid {USER}" in run
     assert f"--owner={USER} --group={USER} --mode=0700 {home}" in run
     assert dockerfile.last("VOLUME") == home
+
+
+def test_the_image_lacks_of_the_packages_what_nothing_reads(tmp_path):
+    (line,) = [each.text for each in instructions() if each.name == "RUN" and each.text.startswith("find .venv")]
+    locale = ".venv/lib/django/conf/locale"
+    read = [
+        *(f"{locale}/__init__.py", f"{locale}/de/formats.py", f"{locale}/en/LC_MESSAGES/django.mo"),
+        *(
+            f"{locale}/zh_Hans/LC_MESSAGES/django.mo",
+            ".venv/lib/drf_spectacular_sidecar/swagger-ui/ui.css",
+        ),
+    ]
+    unread = [
+        *(f"{locale}/de/LC_MESSAGES/django.mo", f"{locale}/en/LC_MESSAGES/django.po"),
+        *(".venv/lib/drf_spectacular_sidecar/redoc/redoc.js", ".venv/lib/django/jquery.min.map"),
+    ]
+    for name in (*read, *unread):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+
+    subprocess.run(["sh", "-c", line], cwd=tmp_path, check=True)
+
+    assert {file.relative_to(tmp_path).as_posix() for file in tmp_path.rglob("*") if file.is_file()} == set(read)
+    assert {code.partition("-")[0] for code, _ in settings.LANGUAGES} == {"en", "zh"}
 
 
 def test_the_image_shows_the_ports_that_the_planes_listen_on():
