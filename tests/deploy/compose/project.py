@@ -199,5 +199,5 @@ class Project:
             try:
                 if Path(f"/proc/{process.pid}/ns/net").readlink().name == f"net:[{namespace}]":
                     process.kill()
-            except OSError:
+            except (OSError, psutil.NoSuchProcess):
                 continue
