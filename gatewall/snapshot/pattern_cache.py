@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 _PURPOSE = b"gatewall compiled patterns 1\n"
 _SIGNATURE_BYTES = 32
-_KEPT_IN_MEMORY = 4
+_KEPT_IN_MEMORY = 6
 _KEPT_FILES = 16
 _MAX_BYTES = 512 * 1024 * 1024
 _ROOT = Path(__file__).resolve().parents[2]

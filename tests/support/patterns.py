@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 
 from gatewall.engine.waf import vector
-from gatewall.engine.waf.some_patterns import PATTERNS, TEXT_PATTERNS
+from gatewall.engine.waf.some_patterns import FILE_PATTERNS, PATTERNS, TEXT_PATTERNS
 from gatewall.engine.waf.vector import AVAILABLE, VectorScanner
 from gatewall.kernel.env import Config
 from gatewall.snapshot import pattern_cache
@@ -12,6 +12,7 @@ from gatewall.snapshot.host_paths import policy_files
 from gatewall.snapshot.pattern_cache import PatternCache, name_of
 
 SHARED = Path(__file__).resolve().parents[2] / ".pytest_cache" / "patterns"
+_BUILTIN = (PATTERNS, TEXT_PATTERNS, FILE_PATTERNS)
 _KEY = b"the tests of this checkout"
 _compile = pattern_cache._compiled
 _compiled = vector._compiled
@@ -21,7 +22,7 @@ def put_compiled(config: Config) -> None:
     """Write the compiled built-in patterns into the home of an installation, for its first worker."""
     if AVAILABLE:
         installed = policy_files(config).patterns
-        for patterns in (PATTERNS, TEXT_PATTERNS):
+        for patterns in _BUILTIN:
             name = name_of(patterns)
             with installed._compile_lock(name):
                 installed._keep(name, _builtin(patterns))
@@ -29,12 +30,12 @@ def put_compiled(config: Config) -> None:
 
 def compile_here(patterns: tuple[bytes, ...]) -> bytes:
     """Return a compiled pattern database without a child process; that of the built-in ones is shared."""
-    return _builtin(patterns) if patterns in {PATTERNS, TEXT_PATTERNS} else VectorScanner.compiled(patterns).dumped()
+    return _builtin(patterns) if patterns in _BUILTIN else VectorScanner.compiled(patterns).dumped()
 
 
 def scanner_of(patterns: tuple[bytes, ...]) -> VectorScanner:
     """Return a scanner for ``vector._compiled``; that of the built-in patterns is loaded: to compile it takes 5 s."""
-    return _builtin_scanner(patterns) if patterns in {PATTERNS, TEXT_PATTERNS} else _compiled(patterns)
+    return _builtin_scanner(patterns) if patterns in _BUILTIN else _compiled(patterns)
 
 
 @cache

@@ -14,7 +14,7 @@ from gatewall.engine.waf.judge import builtin_rules
 from gatewall.engine.waf.matcher import DISTRUSTED, WAITING, RuleSet
 from gatewall.engine.waf.patterns import PatternRefused
 from gatewall.engine.waf.scanning import OneByOne
-from gatewall.engine.waf.some_patterns import PATTERNS, TEXT_PATTERNS
+from gatewall.engine.waf.some_patterns import FILE_PATTERNS, PATTERNS, TEXT_PATTERNS
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow, VectorScanner
 from gatewall.gate.waf_state import waf_checks
 from gatewall.snapshot import pattern_cache
@@ -118,6 +118,10 @@ def test_engine_that_breaks_later_is_given_up():
     rules = RuleSet(builtin_rules(), later := Later())
     later.wanted[0](sound)
     later.wanted[1](texts)
+    assert waf_checks(policy_of(rules))["waf"] == WAITING
+    files = Blind()
+    files.scan = OneByOne(FILE_PATTERNS).scan
+    later.wanted[2](files)
     assert waf_checks(policy_of(rules)) == {"waf": "ok", "waf_engine": "hyperscan"}
 
     texts.scan = Blind().scan

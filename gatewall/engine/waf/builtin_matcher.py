@@ -5,14 +5,16 @@ RE2 tests the rule's other values one by one.
 """
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from gatewall.engine.model import AccessRequest, Action
 from gatewall.engine.waf import transforms
 from gatewall.engine.waf.builtin import BUILTIN_RULES
-from gatewall.engine.waf.builtin.regions import IN_TEXT, regions_of
+from gatewall.engine.waf.builtin.regions import IN_FILE, IN_TEXT, regions_of
 from gatewall.engine.waf.canaries import passes_canaries
+from gatewall.engine.waf.confirming import Doubt, confirmed
 from gatewall.engine.waf.found import ends_of, holds, is_hit, is_target, refuse, scores_of, split
 from gatewall.engine.waf.patterns import PatternRefused, Placed
 from gatewall.engine.waf.quiet import is_quiet, note_quiet
@@ -21,7 +23,6 @@ from gatewall.engine.waf.rules import (
     THRESHOLD,
     BodyRegion,
     Operator,
-    Region,
     Target,
     WafRule,
     with_shared_exclusions,
@@ -60,11 +61,16 @@ class BuiltinMatcher:
         if scanners is not None:
             scanners.want(PATTERNS, self._use)
         self._in_texts = SomePatterns(IN_TEXT, scanners)
+        self._in_files = SomePatterns(IN_FILE, scanners)
         placed = [*self._others, *chain.from_iterable(self._by_number.values())]
         in_texts = [each for each in placed if not each.targets.isdisjoint(BodyRegion)]
         enforced = {_NUMBERS.get(each.rule.pattern) for each in in_texts if each.rule.action is _BLOCK}
         self._enforces_in_texts = bool(enforced)
         monitored = scores_of([each for each in in_texts if each.rule.action is not _BLOCK])
+        excepting = [each.rule for each in in_texts if each.rule.exclusions]
+        shared = Counter([id(each.exclusions) for each in excepting])
+        self._excepting = max(excepting, key=lambda rule: shared[id(rule.exclusions)], default=None)
+        """A rule with the exclusions that most rules for texts have."""
         self._enforced: SomePatterns | None = None
         """The patterns for texts of enforced rules, if others are on monitor whose matches would refuse a request."""
         if enforced and max(monitored.values(), default=0) >= THRESHOLD:
@@ -96,7 +102,7 @@ class BuiltinMatcher:
 
     @property
     def _some(self) -> list[SomePatterns]:
-        return [self._in_texts, self._enforced] if self._enforced else [self._in_texts]
+        return [self._in_texts, self._in_files, *([self._enforced] if self._enforced else ())]
 
     def check(self) -> None:
         if not (isinstance(self.scanner, OneByOne) or passes_canaries(self.scanner)):
@@ -125,15 +131,16 @@ class BuiltinMatcher:
             if region is BodyRegion.RAW:
                 found += [each for each in self._of_forms if scope.covers(each.rule) and holds(each, group, scope)]
                 continue
+            some = self._in_files if region is BodyRegion.FILE else self._in_texts
             if stop_at and sum([len(text) for _, _, text in group]) > LONG_TEXT:
-                found += self._in_beginning(group, scope) if self._in_texts.is_by_re2 else []
+                found += self._in_beginning(some, group, scope) if some.is_by_re2 else []
                 if not self._suffices(found, stop_at):
-                    found += self._in_long_texts(group, scope, found, stop_at)
+                    found += self._in_long_texts(some, group, scope, found, stop_at)
                 if self._suffices(found, stop_at):
                     found += self._marks(scope)
                     break
             else:
-                found += self._found(self._in_texts.scanner, IN_TEXT, group, scope)[1]
+                found += self._found(some.scanner, some.numbers, group, scope)[1]
         found += [each for each in self._others if scope.covers(each.rule) and holds(each, values, scope)]
         return list({each.position: each for each in found}.values())
 
@@ -144,12 +151,16 @@ class BuiltinMatcher:
         hits = scanner.scan("\n".join([value for _, _, value in values]).encode("latin-1"))
         return hits, self._of_hits(hits, scanner, numbers, values, scope) if hits else []
 
-    def _in_long_texts(self, values: list[Value], scope: Scope, found: list[Placed], stop_at: int) -> list[Placed]:
+    def _in_long_texts(
+        self, some: SomePatterns, values: list[Value], scope: Scope, found: list[Placed], stop_at: int
+    ) -> list[Placed]:
         """Return the rules that match one of the texts, by one scan that ends when they suffice with those found.
 
         It also ends when only those on monitor suffice: then another one for enforced rules alone goes on to the end.
         """
-        of_texts, is_stopped = self._until_enough(self._in_texts, values, scope, found, stop_at)
+        if rule := self._excepting:  # an excepted match hides no other one that comes before it
+            values = sorted(values, key=lambda value: scope.spares(rule, value[0], value[1]))
+        of_texts, is_stopped = self._until_enough(some, values, scope, found, stop_at)
         if is_stopped and self._enforced and not self._suffices([*found, *of_texts], stop_at):
             of_texts += self._until_enough(self._enforced, values, scope, [*found, *of_texts], stop_at)[0]
         return of_texts
@@ -167,8 +178,9 @@ class BuiltinMatcher:
             number, end = hit
             value = values[bisect_left(ends, end)]
             rules = self._by_number.get(some.numbers[number], ())
-            so_far.extend([each for each in rules if scope.covers(each.rule) and is_target(each, value, scope)])
-            is_stopped = self._suffices(so_far, stop_at, are_monitored_counted=are_monitored_counted)
+            if now := [each for each in rules if scope.covers(each.rule) and is_target(each, value, scope)]:
+                so_far.extend(now)
+                is_stopped = self._suffices(so_far, stop_at, are_monitored_counted=are_monitored_counted)
             return is_stopped
 
         hits = some.scanner.scan_until(text, is_enough)
@@ -179,66 +191,16 @@ class BuiltinMatcher:
     ) -> list[Placed]:
         ends = ends_of(values)
         found: list[Placed] = []
-        doubtful: list[Placed] = []
+        doubts: list[Doubt] = []
         for number, end in hits:
             for placed in self._by_number.get(numbers[number], ()):
                 if scope.covers(placed.rule):
-                    is_found = is_hit(placed, values[bisect_left(ends, end)], scope)
-                    (found if is_found else doubtful).append(placed)
-        return found + self._confirmed(scanner, numbers, values, doubtful, scope) if doubtful else found
-
-    def _confirmed(
-        self, scanner: Scanner, numbers: Sequence[int], values: list[Value], doubtful: list[Placed], scope: Scope
-    ) -> list[Placed]:
-        """Return the rules that match a value which they target: the hit of the scan was in another value."""
-        found: list[Placed] = []
-        waiting: dict[int, dict[int, Placed]] = {}
-        for each in doubtful:
-            waiting.setdefault(id(each.rule.exclusions), {})[each.position] = each
-        for placed in waiting.values():
-            rule = next(iter(placed.values())).rule  # all of them have its exclusions
-            if not rule.exclusions:
-                found += self._in_regions(scanner, numbers, values, placed, scope)
-                continue
-            left = [value for value in values if not scope.spares(rule, value[0], value[1])]
-            if len(left) < len(values):
-                now, placed = self._found_of(scanner, numbers, left, placed, scope)  # noqa: PLW2901 - fewer
-                found += now
-            if placed:
-                found += self._in_regions(scanner, numbers, left, placed, scope)
-        return found
-
-    def _in_regions(
-        self, scanner: Scanner, numbers: Sequence[int], values: list[Value], waiting: dict[int, Placed], scope: Scope
-    ) -> list[Placed]:
-        """Return those of the rules that match, by one scan of each region that they target."""
-        by_region: dict[Region, list[Value]] = {}
-        for value in values:
-            by_region.setdefault(value[0], []).append(value)
-        found: list[Placed] = []
-        for region, group in by_region.items() if len(by_region) > 1 else ():
-            if any(region in each.targets for each in waiting.values()):
-                now, _ = self._found_of(scanner, numbers, group, waiting, scope)
-                found += now
-                for each in now:
-                    del waiting[each.position]
-        return found
-
-    def _found_of(
-        self, scanner: Scanner, numbers: Sequence[int], values: list[Value], waiting: dict[int, Placed], scope: Scope
-    ) -> tuple[list[Placed], dict[int, Placed]]:
-        """Return the rules whose first match is in a value that they target, and those where it is in another."""
-        ends = ends_of(values)
-        found: list[Placed] = []
-        elsewhere: dict[int, Placed] = {}
-        for number, end in scanner.scan("\n".join([text for _, _, text in values]).encode("latin-1")):
-            for placed in self._by_number.get(numbers[number], ()):
-                if placed.position in waiting:
-                    if is_hit(placed, values[bisect_left(ends, end)], scope):
+                    index = bisect_left(ends, end)
+                    if is_hit(placed, values[index], scope):
                         found.append(placed)
                     else:
-                        elsewhere[placed.position] = placed
-        return found, elsewhere
+                        doubts.append((number, index, placed))
+        return found + confirmed(scanner, values, doubts, scope) if doubts else found
 
     def refused_at_once(self, request: AccessRequest, scope: Scope, threshold: int) -> list[Placed]:
         """Return rules that match the beginning of a long URI, and the whole request, if they suffice to refuse."""
@@ -251,10 +213,10 @@ class BuiltinMatcher:
         found = self._in_cut(self.scanner, _EVERY, values, text, scope)
         return found + self._marks(scope) if refuse(found, threshold) else []
 
-    def _in_beginning(self, values: list[Value], scope: Scope) -> list[Placed]:
+    def _in_beginning(self, some: SomePatterns, values: list[Value], scope: Scope) -> list[Placed]:
         """Return the rules that match the beginning of long texts, for RE2, which reads the whole by each pattern."""
         text = "\n".join([value for _, _, value in values])[:BEGINNING_OF_TEXT].encode("latin-1")
-        return self._in_cut(self._in_texts.scanner, IN_TEXT, values, text, scope)
+        return self._in_cut(some.scanner, some.numbers, values, text, scope)
 
     def _in_cut(
         self, scanner: Scanner, numbers: Sequence[int], values: list[Value], text: bytes, scope: Scope

@@ -27,7 +27,7 @@ def scores_of(found: list[Placed]) -> dict[Category, int]:
     return scores
 
 
-def ends_of(values: list[Value]) -> list[int]:
+def ends_of(values: Sequence[Value]) -> list[int]:
     """Return the end offset of each value in the joined text."""
     return list(accumulate([len(value) + 1 for _, _, value in values], initial=-1))[1:]
 

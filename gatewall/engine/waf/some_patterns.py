@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gatewall.engine.waf.builtin import BUILTIN_RULES
-from gatewall.engine.waf.builtin.regions import IN_TEXT
+from gatewall.engine.waf.builtin.regions import IN_FILE, IN_TEXT
 from gatewall.engine.waf.canaries import misread
 from gatewall.engine.waf.lines import on_one_line
 from gatewall.engine.waf.patterns import Placed
@@ -14,6 +14,8 @@ PATTERNS = tuple([on_one_line(rule.pattern).encode("ascii") for rule in BUILTIN_
 """All patterns in one database, whichever rules are on."""
 TEXT_PATTERNS = tuple([PATTERNS[number] for number in IN_TEXT])
 """The patterns for texts and files: a quarter of the cost of all."""
+FILE_PATTERNS = tuple([PATTERNS[number] for number in IN_FILE])
+"""The few patterns for files alone."""
 _IN_TEXT = frozenset(IN_TEXT)
 
 
