@@ -38,7 +38,7 @@ def worst_requests(browser: dict[str, str]) -> dict[str, AccessRequest]:
         found[f"1,000 headers, {name}"] = _request("/", browser | many)
     for name, unit in _VALUES.items():
         found |= {f"{kind}, {name}": request for kind, request in _of_many_values(browser, unit).items()}
-    return found | _odd(browser)
+    return found | _odd(browser) | _small_pieces(browser)
 
 
 def _of_many_values(browser: dict[str, str], unit: str) -> dict[str, AccessRequest]:
@@ -109,6 +109,45 @@ def _mixed(browser: dict[str, str]) -> dict[str, AccessRequest]:
         "XML that is not ASCII": _post(browser, "text/xml", f"<r>{elements[:_SIZE]}"),
         "parts with unusual heads": _post(browser, _MULTIPART, f"{head}\r\n\r\n{misses}\r\n" * 900),
         "20 large parts": _post(browser, _MULTIPART, f"{_PART}\r\n\r\n{misses * 90}\r\n" * 20 + "--b--\r\n"),
+    }
+
+
+def _small_pieces(browser: dict[str, str]) -> dict[str, AccessRequest]:
+    """Return requests of very many pieces of a few characters, each of which may cost some Python code."""
+    coded = f"{_PART}\r\nContent-Type: text/plain; charset=utf-7"
+    every_byte = "".join([f"\\u{code:04x}" for code in range(256)])
+    strings = json.dumps(["a b"] * 60)
+    texts = b64encode(f"<r>{'<a>x y</a>' * 60}</r>".encode()).decode()
+    attributes = " ".join([f'a{number}="x y"' for number in range(5_500)])
+    controls = "".join([f"aaaaaaa{chr(1 + number % 8)}" for number in range(8_000)])
+    return _small_pieces_of_xml(browser, attributes) | {
+        "backslashes of JSON": _post(browser, "application/json", '{"a":"' + "\\\\" * 32_000 + '"}'),
+        "short escapes of JSON": _post(browser, "application/json", '{"a":"' + "\\n" * 32_000 + '"}'),
+        "JSON escapes of every byte": _post(browser, "application/json", '{"a":"' + every_byte * 42 + '"}'),
+        "blank lines of JSON": _post(browser, "application/json", "{" + "\n" * _SIZE),
+        "JSON in arguments": _post(browser, _FORM, "&".join([f"a={quote(strings)}"] * 40)),
+        "JSON in arguments of a URI": _request("/?" + "&".join([f"a={quote(strings)}"] * 40)[:16_000], browser),
+        "JSON in cookies": _request("/", browser | {"Cookie": "; ".join([f"a={quote(strings)}"] * 40)}),
+        "JSON in JSON": _post(browser, "application/json", json.dumps([strings] * 60)),
+        "XML in base64": _post(browser, _FORM, "&".join([f"a={texts}"] * 40)),
+        "lines in heads of parts": _post(browser, _MULTIPART, (f"{_PART}\r\n" + "x:y z\r\n" * 280 + "\r\nx\r\n") * 20),
+        "UTF-16 of lone surrogates": _post(browser, "text/xml", "\xff\xfe<\0" + "\0\xdc" * 32_000),
+        "UTF-32 of no characters": _post(browser, "text/xml", "\xff\xfe\0\0<\0\0\0" + "\0\0\0\xff" * 16_000),
+        "invalid UTF-7": _post(browser, "text/plain; charset=utf-7", "+\xff" * 32_000),
+        "part in invalid UTF-7": _post(browser, _MULTIPART, f"{coded}\r\n\r\n" + "+\xff" * 32_000 + "\r\n--b--\r\n"),
+        "lines of headers": _post(browser, "text/plain", "1:\x0c" * 21_000),
+        "arguments of wide escapes": _request("/?" + "&".join(["a=" + "%u0127" * 60] * 40), browser),
+        "runs of a file": _post(browser, "application/octet-stream", ("a" * 24 + "\0") * 2_600),
+        "runs of packed bytes": _post(browser, "text/plain", controls),
+    }
+
+
+def _small_pieces_of_xml(browser: dict[str, str], attributes: str) -> dict[str, AccessRequest]:
+    return {
+        "comments of XML": _post(browser, "text/xml", f"<r>{'<!--x y-->' * 6_500}</r>"),
+        "instructions of XML": _post(browser, "text/xml", f"<r>{'<?a b c?>' * 7_200}</r>"),
+        "attributes of XML": _post(browser, "text/xml", f"<r {attributes}/>"),
+        "texts behind ends in XML": _post(browser, "text/xml", f"<r>{'<a>' * 250}{'</a>x y ;z' * 250}</r>"),
     }
 
 

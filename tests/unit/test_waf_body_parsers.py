@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewall.engine.waf.body import charsets, content_type, json_reader, multipart, xml_reader
-from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, region_of
+from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, field_text
 from gatewall.engine.waf.builtin.regions import regions_of
 from gatewall.engine.waf.exclusions import Part
 from gatewall.engine.waf.judge import Judge
@@ -114,7 +114,7 @@ def test_base64_in_a_part_that_is_none_is_read_as_it_is():
     ],
 )
 def test_region_of_a_value(text, region):
-    assert region_of(text) is region
+    assert field_text(None, text).region is region
 
 
 def test_rule_of_an_older_release_inspects_every_region():

@@ -27,11 +27,10 @@ _LONGEST_REFERENCE = 34
 _SHORT = 256
 _PADDING = (b"", None, b"==", b"=")
 """Padding by length modulo four; a remainder of one is not base64."""
-_PLAIN_BASE64 = bytes.maketrans(b"-_ ", b"+/+")
-"""To the plain alphabet, of URLs and of forms whose client did not encode its plus signs."""
-_NEVER = b"\x00"
-_PLAIN_FORM = bytes([_PLAIN_BASE64[each] if each in _IN_FORM_BASE64 else 0 for each in range(0x100)])
-_PLAIN_OR_NOT = bytes([_PLAIN_BASE64[each] if each in _IN_BASE64 else 0 for each in range(0x100)])
+_PLAIN_BASE64 = bytes.maketrans(b"-_", b"+/")
+"""To the plain alphabet, of URLs."""
+_PLAIN_FORM = bytes.maketrans(b"-_ ", b"+/+")
+"""The same, and of forms whose client did not encode its plus signs."""
 _NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _BLANKS = ("\xc2\xa0", "\xc0\xa0", "\xe0\x80\xa0", "\xf0\x80\x80\xa0")
 _BEGINNING = 8_192  # of a long text, tells most texts from base64
@@ -40,7 +39,12 @@ _MAX_UNREADABLE = 33  # decoded base64 may have one unreadable character in this
 
 def is_printable(text: str) -> bool:
     """Return ``text.isprintable()`` of latin-1 text; of a long one six times as fast."""
-    return text.isprintable() if len(text) < _SHORT else not text.encode("latin-1").translate(None, _PRINTABLE)
+    return text.isprintable() if len(text) < _SHORT else not unprintable_in(text)
+
+
+def unprintable_in(text: str) -> bytes:
+    """Return the characters of a latin-1 text that are not printable."""
+    return text.encode("latin-1").translate(None, _PRINTABLE)
 
 
 def _without(text: str, unwanted: bytes) -> str:
@@ -197,7 +201,7 @@ def _without_openings(data: bytes) -> bytes:
 def basic_decoded(text: str) -> str | None:
     """Decode the credentials of HTTP Basic as lenient servers do; None if they are not base64."""
     try:
-        return a2b_base64(text.encode("latin-1").translate(_PLAIN_BASE64) + b"==").decode("latin-1")
+        return a2b_base64(text.encode("latin-1").translate(_PLAIN_FORM) + b"==").decode("latin-1")
     except ValueError:
         return None
 
@@ -216,7 +220,7 @@ def form_base64_decoded(text: str) -> str | None:
     """Decode base64 from a form whose client did not encode its plus signs, with or without line breaks."""
     if len(text) > _SHORT:
         coded = text.encode("latin-1")
-        return None if coded[:_SHORT].translate(None, _IN_FORM_BASE64) else _decoded_base64(coded, _PLAIN_FORM)
+        return None if coded[:_SHORT].translate(None, _IN_FORM_BASE64) else _decoded_base64(coded, is_form=True)
     if " " in text:
         text = text.replace(" ", "+")
     return _short_base64_decoded(text.replace("\r", "") if "\r" in text else text)
@@ -226,28 +230,44 @@ def _base64_decoded(text: str) -> str | None:
     if len(text) < MIN_BASE64:
         return None
     coded = text.encode("latin-1")
-    return None if coded[:_SHORT].translate(None, _IN_BASE64) else _decoded_base64(coded, _PLAIN_OR_NOT)
+    return None if coded[:_SHORT].translate(None, _IN_BASE64) else _decoded_base64(coded)
 
 
-def _decoded_base64(coded: bytes, to_plain: bytes) -> str | None:
-    """Decode base64 if the result is readable; ``to_plain`` translates to the plain alphabet, all else to NUL."""
-    line_breaks = b"\r" if to_plain is _PLAIN_FORM and b"\r" in coded else b""  # deleting takes twice as long
-    body = coded.translate(to_plain, line_breaks)
-    if _NEVER in body:
+def _decoded_base64(coded: bytes, *, is_form: bool = False) -> str | None:
+    """Decode base64 if the result is readable; of a form, blanks are plus signs, and line breaks are left out.
+
+    The decoder skips other characters: then the result is too short.
+    """
+    body = coded.rstrip(b"=\r" if is_form else b"=")
+    is_padded_inside = b"=" in body  # then the rest is not read
+    if is_padded_inside and body.translate(None, _IN_FORM_BASE64 if is_form else _IN_BASE64):
         return None
-    body = body.rstrip(b"=")
-    padding = _PADDING[len(body) % 4]
+    if b"-" in body or b"_" in body or b" " in body:
+        body = body.translate(_PLAIN_FORM if is_form else _PLAIN_BASE64)
+    length = len(body)
+    if is_form and b"\r" in body:
+        length = len(body.translate(None, b"\r"))  # counting takes longer
+    padding = _PADDING[length % 4]
     if padding is None:
         return None
-    body += padding
-    readable = len(body) * 3 // 4 // _MAX_UNREADABLE  # unreadable characters that are too many
     try:
-        if len(body) > _BEGINNING and _unreadable_in(a2b_base64(body[:_BEGINNING])) > readable:
+        if len(body) > _BEGINNING and not _may_be_readable(body[:_BEGINNING], length):
             return None
-        data = a2b_base64(body)
+        data = a2b_base64(body + padding)
     except ValueError:
         return None
+    if len(data) != length * 3 // 4 and not is_padded_inside:
+        return None
     return data.decode("latin-1") if _unreadable_in(data) * _MAX_UNREADABLE <= len(data) else None
+
+
+def _may_be_readable(begin: bytes, length: int) -> bool:
+    """Return False if so many characters are unreadable that the text is not, or some are not base64."""
+    begin = begin.replace(b"\r", b"")
+    begin = begin[: len(begin) // 4 * 4]
+    data = a2b_base64(begin)
+    is_base64 = len(data) == len(begin) // 4 * 3 or b"=" in begin
+    return is_base64 and _unreadable_in(data) <= length * 3 // 4 // _MAX_UNREADABLE
 
 
 def _unreadable_in(data: bytes) -> int:

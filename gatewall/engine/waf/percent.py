@@ -130,7 +130,13 @@ def _wide_decoded(data: bytes) -> bytes:
     """Decode ``%uXXXX``, which old IIS and some frameworks accept; ``%u00XX`` becomes ``%XX``."""
     if b"%U" in data:
         data = data.replace(b"%U", b"%u")
-    first, *parts = data.replace(b"%u00", b"%").split(b"%u", _MOST_WIDE)
+    data = data.replace(b"%u00", b"%")
+    if len(data) <= _SHORT and b"\\" not in data and b"%uff" not in data.lower():
+        try:  # in C, ten times as fast
+            return data.replace(b"%u", rb"\u").decode("raw_unicode_escape").encode("latin-1", "replace")
+        except ValueError:  # one of them is malformed
+            pass
+    first, *parts = data.split(b"%u", _MOST_WIDE)
     if len(parts) == _MOST_WIDE:
         parts[-1] = parts[-1].replace(b"%u", b"?u")  # not looked at again
     found = [first]

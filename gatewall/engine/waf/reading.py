@@ -1,6 +1,6 @@
 """Values that the built-in rules inspect: the request's parts, decoded as an attacked application would. No I/O.
 
-Each value is percent-decoded; ``values.py`` adds its further forms. No value contains a line feed, which joins values.
+Each value is percent-decoded; ``further_forms.py`` adds further forms. No value contains a line feed: it joins values.
 """
 
 from functools import lru_cache
@@ -12,11 +12,12 @@ from gatewall.engine.waf.body.body_reader import Body
 from gatewall.engine.waf.body.texts import FORM_MARK, LONG, UNINSPECTED, BodyText, rest_text
 from gatewall.engine.waf.decoding import MIN_BASE64, base64_decoded, basic_decoded
 from gatewall.engine.waf.exclusions import Name
+from gatewall.engine.waf.further_forms import add
 from gatewall.engine.waf.percent import has_too_many_wide, percent_decoded
 from gatewall.engine.waf.plain_headers import inspected_headers, is_plain_address
 from gatewall.engine.waf.redirects import REDIRECTS, add_redirect
 from gatewall.engine.waf.rules import BodyRegion, Region, Target
-from gatewall.engine.waf.values import Value, Values, add
+from gatewall.engine.waf.values import Value, Values
 
 MAX_URI = 32_768
 MAX_HEADER = 8_192
@@ -42,7 +43,6 @@ FROM_ELSEWHERE = "\x01from elsewhere "
 
 _IN_ATTACKS = (" ", "\t", "\n", "/*", "${jndi", "<script")
 """A password with none of them is not inspected: of random ones with punctuation, one in sixty looks like an attack."""
-
 _URI, _PATH, _ARGS, _ARG_NAMES = Target.URI, Target.PATH, Target.ARGS, Target.ARG_NAMES
 _HEADERS, _USER_AGENT, _COOKIES = Target.HEADERS, Target.USER_AGENT, Target.COOKIES
 _REFERER, _BODY = Target.REFERER, Target.BODY  # module constants, because enum look-ups are slow

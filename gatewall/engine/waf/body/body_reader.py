@@ -19,7 +19,7 @@ _STORED = (
 _OBJECTS = ("\xac\xed\x00\x05", "\x00\x01\x00\x00\x00\xff\xff\xff\xff", *(f"\x80{chr(each)}" for each in range(2, 6)))
 """How serialized objects of Java, .NET and Python begin."""
 _HEAD = 256
-_MAX_TYPES = 2  # media types of one body as which it is read
+_MAX_TYPES = content_type.MAX_READ
 _MAX_OF_TYPE = 10_240  # characters of a body of several types that are read as one of them
 _MAX_RECODED = 8_192
 _XML_ENTITIES = ("amp;", "lt;", "gt;", "quot;", "apos;")
@@ -178,4 +178,4 @@ def _wide_decoded(text: str) -> str:
         coding = "utf-32-le"
     else:
         coding = "utf-16-be" if data[:1] == b"\x00" else "utf-16-le"
-    return data.decode(coding, "replace").encode("utf-8", "replace").decode("latin-1")
+    return charsets.decode(data, coding).encode("utf-8", "replace").decode("latin-1")

@@ -23,6 +23,17 @@ _OF_DOCUMENTS = frozenset(
     }
 )  # fmt: skip
 """Charsets of XML that expat does not read: those of several bytes a character, and EBCDIC."""
+_REPLACING = frozenset(
+    {
+        "big5", "big5hkscs", "cp932", "cp949", "cp950", "euc_jis_2004", "euc_jp", "euc_kr", "gb18030", "gb2312", "gbk",
+        "hz", "iso2022_jp", "iso2022_jp_1", "iso2022_jp_2", "iso2022_jp_3", "iso2022_jp_ext", "iso2022_kr", "shift_jis",
+        "shift_jis_2004",
+    }
+)  # fmt: skip
+"""Codecs that replace invalid bytes without a call for each."""
+_MOST_ERRORS = 64  # of a text; behind them, it is read as sent
+_NO_SURROGATE = bytes([0xE0 if 0xD8 <= each <= 0xDF else each for each in range(0x100)])
+_IN_PLANES = bytes([min(each, 0x0F) for each in range(0x100)])
 _NAMES = frozenset({*aliases, *aliases.values(), "utf_8", "ascii"})
 _MAX_NAME = 32
 
@@ -41,7 +52,7 @@ def document(data: bytes, charset: str) -> bytes | None:
     """Return a document in UTF-8 whose charset expat does not read; None for other charsets."""
     name = charset.strip().lower().replace("-", "_")
     name = aliases.get(name, name)
-    return data.decode(name, "replace").encode("utf-8", "replace") if name in _OF_DOCUMENTS else None
+    return decode(data, name).encode("utf-8", "replace") if name in _OF_DOCUMENTS else None
 
 
 def decoded(text: str, charset: str) -> str | None:
@@ -56,4 +67,36 @@ def decoded(text: str, charset: str) -> str | None:
     name = aliases.get(name, name)  # not a look-up of codecs, which imports, and keeps each name that is asked for
     if name not in _OTHERS:
         return None
-    return as_wire(text.encode("latin-1").decode(name, "replace"))
+    return as_wire(decode(text.encode("latin-1"), name))
+
+
+def decode(data: bytes, codec: str) -> str:
+    """Decode as with ``replace``, within a bounded time: most codecs take a microsecond for each invalid byte."""
+    if codec in _REPLACING:
+        return data.decode(codec, "replace")
+    try:
+        return data.decode(codec)
+    except UnicodeDecodeError:
+        codec = codec.replace("-", "_")
+    if codec.startswith(("utf_16", "utf_32")):
+        return _decoded_units(data, codec)
+    found: list[str] = []
+    for _ in range(_MOST_ERRORS):
+        try:
+            return "".join([*found, data.decode(codec)])
+        except UnicodeDecodeError as error:
+            found += (data[: error.start].decode(codec), "\ufffd")
+            data = data[max(error.end, 1) :]
+    return "".join([*found, data.decode("latin-1")])
+
+
+def _decoded_units(data: bytes, codec: str) -> str:
+    """Decode UTF-16 or UTF-32 with invalid units, which become others that are not ASCII; so do pairs of surrogates."""
+    width = 2 if "16" in codec else 4
+    is_little = codec.endswith("le") or (not codec.endswith("be") and data[:1] != (b"\xfe" if width == 2 else b"\0"))
+    units = bytearray(data[: len(data) // width * width])
+    order = range(width) if is_little else range(width - 1, -1, -1)
+    for place, valid in zip(order, (None, _NO_SURROGATE, _IN_PLANES, bytes(0x100)), strict=False):
+        if valid is not None:
+            units[place::width] = units[place::width].translate(valid)
+    return units.decode(f"utf-{width * 8}-{'le' if is_little else 'be'}")

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 MAX_PARAMETERS = 32
 """Further parameters are not read."""
+MAX_READ = 2
+"""Media types of one body as which it is read."""
 MAX_LENGTH = 1_024
 """Quoted strings are parsed in shorter values."""
 
@@ -47,8 +49,13 @@ _BOUNDARIES = ("boundary=", "boundary*", "boundary ", "boundary;")
 
 
 def media_types(text: str) -> list[HeaderValue]:
-    """Parse a Content-Type header, which should contain one media type but may contain several."""
-    return [parse(part) for part in _split(text.replace("\n", ","), ",", MAX_PARAMETERS) if part.strip()]
+    """Parse a Content-Type header, which should contain one media type but may contain several.
+
+    Of further ones than are read, only the type.
+    """
+    parts = [part for part in _split(text.replace("\n", ","), ",", MAX_PARAMETERS) if part.strip()]
+    further = [HeaderValue(part.partition(";")[0].strip().lower(), {}) for part in parts[MAX_READ:]]
+    return [*map(parse, parts[:MAX_READ]), *further]
 
 
 def _split(text: str, separator: str, most: int) -> list[str]:

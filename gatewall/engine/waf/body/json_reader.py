@@ -18,6 +18,7 @@ MAX_VALUES = 64
 _OVERLAP = 256
 _ESCAPE = len(r"\uXXXX")
 _MAX_LINES = 80  # of JSON, each of which is parsed
+_MAX_LINE_BREAKS = 4 * _MAX_LINES
 _MAX_STRINGS = 16  # of a text that is read loosely; what follows is decoded as one
 _MAX_MEMBERS = 1_024  # quotes and separators of a text that is parsed
 _MAX_ESCAPES = 2_048  # of a text that is parsed
@@ -38,23 +39,31 @@ class _Object(list[tuple[str, object]]):
     """Members of a JSON object, duplicates included."""
 
 
-def read(text: str, part: Part | None = None) -> list[BodyText] | None:
+def read(text: str, part: Part | None = None, most: int = MAX_VALUES) -> list[BodyText] | None:
     """Return names and strings in a JSON text (latin-1); None if it is not JSON, or too much of it.
 
-    ``part`` is ``JSON_PATH`` if sites read nothing but JSON in it, so that exclusions apply to its paths.
+    ``part`` is ``JSON_PATH`` if sites read nothing but JSON in it, so that exclusions apply to its paths. ``most``
+    strings are values by themselves, further ones together.
     """
     if is_much(text):
         return None
     try:
-        return _texts(_parsed(_decoded(text)), part)
+        decoded = _decoded(text)
+        root = _parsed(decoded)
+        return _texts(root, part, most) if most > 0 else _as_one(decoded)
     except (ValueError, RecursionError):
         return None
 
 
+def _as_one(text: str) -> list[BodyText]:
+    """Return a JSON text with its escapes decoded, as a text that does not begin like JSON."""
+    return [BodyText(None, _JOINT + as_wire(_unescaped(text)[0]), BodyRegion.TEXT), BodyText(None, BODY_MARK)]
+
+
 def read_lines(text: str, part: Part | None = None) -> list[BodyText] | None:
     """Return names and strings in lines of JSON; None if a line is not JSON, or there are too many."""
-    lines = [line for line in _decoded(text).split("\n") if line.strip()]
-    if not 1 < len(lines) <= _MAX_LINES:
+    lines = _decoded(text).split("\n", _MAX_LINE_BREAKS)
+    if len(lines) > _MAX_LINE_BREAKS or not 1 < len(lines := [line for line in lines if line.strip()]) <= _MAX_LINES:
         return None
     try:
         return _texts(list(map(_parsed, lines)), part)
@@ -178,8 +187,8 @@ def _decoded(text: str) -> str:
         return text
 
 
-def _texts(root: object, part: Part | None) -> list[BodyText]:
-    found = _Found(part)
+def _texts(root: object, part: Part | None, most: int = MAX_VALUES) -> list[BodyText]:
+    found = _Found(part, most)
     waiting: list[tuple[str, object]] = [("$", root)]
     while waiting:
         path, item = waiting.pop()
@@ -205,8 +214,9 @@ def _name(name: str) -> str:
 class _Found:
     """Strings: the first ones by themselves, the others joined."""
 
-    def __init__(self, part: Part | None) -> None:
+    def __init__(self, part: Part | None, most: int = MAX_VALUES) -> None:
         self._part = part
+        self._most = most
         self._texts: list[BodyText] = []
         self._rest: list[str] = []
 
@@ -214,7 +224,7 @@ class _Found:
         """Add a string, unless it is a short word or number."""
         if len(text) < MIN_BASE64 and (text.isalnum() or not text):
             return
-        if len(self._texts) >= MAX_VALUES:
+        if len(self._texts) >= self._most:
             self._rest.append(text)
         else:
             self._texts.append(field((self._part, path) if path else None, as_wire(text)))

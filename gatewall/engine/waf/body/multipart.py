@@ -15,6 +15,7 @@ MAX_PARTS = 20
 MAX_UNUSUAL = 8
 """Parts whose heads are not as browsers write them; further ones form one value each, without a name."""
 _MAX_HEAD = 2_048
+_MAX_LINES = 16  # of the head of a part
 _FIELD = "Content-Disposition: form-data; name="
 _MARK = BodyText(None, BODY_MARK)
 
@@ -84,13 +85,14 @@ def _is_plain_type(line: str) -> bool:
 
 def _part(part: str) -> list[BodyText]:
     head, content = _head_and_content(part)
-    if len(head) > _MAX_HEAD:
+    lines = head.splitlines()
+    if len(head) > _MAX_HEAD or len(lines) > _MAX_LINES:
         return raw(part)
     headers = _headers(head)
     disposition = content_type.parse(headers.get("content-disposition", ""))
     parameters = disposition.parameters
     name = _name(head, disposition)
-    found = [BodyText(name, _plain(line)) for line in head.splitlines() if not _is_usual(line)]
+    found = [BodyText(name, _plain(line)) for line in lines if not _is_usual(line)]
     is_file = not disposition.is_ambiguous and bool({"filename", "filename*"} & parameters.keys())
     if is_file and not _is_surely_file(head, parameters):
         is_file = False

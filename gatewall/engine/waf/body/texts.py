@@ -4,7 +4,7 @@ import string
 from collections import Counter
 from typing import NamedTuple
 
-from gatewall.engine.waf.decoding import is_printable
+from gatewall.engine.waf.decoding import unprintable_in
 from gatewall.engine.waf.exclusions import PartName
 from gatewall.engine.waf.rules import BodyRegion, Region, Target
 
@@ -51,10 +51,12 @@ _FORMATTING = frozenset(_ELEMENTS.split())
 _SHORTEST_RUN = 24  # shorter ones occur by chance, as in compressed files or palettes
 _READABLE = bytes([9, *range(32, 127)])
 _KINDS = bytes([b"\n."[each in _READABLE] for each in range(256)])
+_MAX_RUNS = 256
 _BETWEEN_RUNS = "\x02"  # in no pattern, and not white space
+_TO_READABLE = bytes([each if each in _READABLE else ord(_BETWEEN_RUNS) for each in range(256)])
 _CONTROLS = bytes([*range(9), 11, *range(14, 32), 127])
 _CONTINUATIONS = bytes(range(0x80, 0xC0))
-_CONTROL_CHARACTERS = _CONTROLS.decode("latin-1")
+_NO_CONTROLS = bytes(set(range(0x100)) - set(_CONTROLS))
 _MAX_PARAMETERS = 200
 _MAX_TAGS = 64
 """Markup that tells whether a text is formatted only; elements that run scripts are found in texts as well."""
@@ -89,27 +91,27 @@ def is_long(text: str) -> bool:
 
 def field_text(name: PartName | None, text: str) -> BodyText:
     """Return a field's value with its region; of packed bytes, the readable runs."""
-    runs = _packed_runs(text)
-    return BodyText(name, text, region_of(text)) if runs is None else BodyText(name, runs, BodyRegion.TEXT)
+    unprintable = unprintable_in(text[:_JUDGED])
+    if unprintable and (runs := _packed_runs(text, unprintable)) is not None:
+        return BodyText(name, runs, BodyRegion.TEXT)
+    return BodyText(name, text, _region_of(text[:_JUDGED], unprintable))
 
 
 def rest_text(text: str, name: PartName | None = None, region: Region = BodyRegion.TEXT) -> BodyText:
     """Return a text whose values no parser separated, or one too many; of packed bytes, the readable runs."""
-    runs = _packed_runs(text)
+    runs = _packed_runs(text, unprintable_in(text[:_JUDGED]))
     return BodyText(name, text, region) if runs is None else BodyText(name, runs, BodyRegion.TEXT)
 
 
-def _packed_runs(text: str) -> str | None:
-    begin = text[:_JUDGED]
-    is_packed = len(begin) >= _PACKED and not is_printable(begin) and _is_packed(begin)
+def _packed_runs(text: str, unprintable: bytes) -> str | None:
+    """Return the readable runs of a text that is packed bytes, else None."""
+    is_packed = len(text) >= _PACKED and _is_packed(text[:_JUDGED], unprintable)
     return _runs(text, _SHORTEST_PACKED_RUN) if is_packed else None
 
 
-def region_of(text: str) -> Region:
+def _region_of(text: str, unprintable: bytes) -> Region:
     """Return the region of a field's value: TEXT for several lines, markup of an editor, source code, binary."""
-    text = text[:_JUDGED]
-    is_plain = is_printable(text)
-    if len(text) < LONG and is_plain and "<" not in text and not text.startswith("function"):
+    if len(text) < LONG and not unprintable and "<" not in text and not text.startswith("function"):
         return Target.BODY
     if len(text) >= _LONG and any(len(text.split(end, SEVERAL_LINES)) > SEVERAL_LINES for end in "\n\r" if end in text):
         return BodyRegion.TEXT
@@ -119,15 +121,14 @@ def region_of(text: str) -> Region:
         return BodyRegion.TEXT
     if len(text) >= _SCRAMBLED and _is_code_or_scrambled(text):
         return BodyRegion.TEXT
-    if not is_plain and (_has_many_controls(text) or _is_headers(text)):
+    if unprintable and (_kinds_of_controls(unprintable) >= _MANY_CONTROLS or _is_headers(text)):
         return BodyRegion.TEXT
     return Target.BODY
 
 
-def _has_many_controls(text: str) -> bool:
-    """True if a text has control characters of several kinds; most texts that are not ASCII have none."""
-    data = text.encode("latin-1")
-    return len(data.translate(None, _CONTROLS)) != len(data) and _kinds(text, _CONTROL_CHARACTERS) >= _MANY_CONTROLS
+def _kinds_of_controls(unprintable: bytes) -> int:
+    """Return how many different control characters are among the unprintable ones of a text."""
+    return sum(map(unprintable.__contains__, _CONTROLS)) if unprintable.translate(None, _NO_CONTROLS) else 0
 
 
 def _kinds(text: str, characters: str) -> int:
@@ -162,9 +163,9 @@ def _is_function(text: str) -> bool:
     return bool(brace) and head.rstrip()[-1:] == ")" and text.rstrip(" ;\r\n")[-1:] != ")"
 
 
-def _is_packed(text: str) -> bool:
+def _is_packed(text: str, unprintable: bytes) -> bool:
     """True for packed or encrypted bytes: control characters of many kinds all over."""
-    if _kinds(text, _CONTROL_CHARACTERS) < _KINDS_OF_CONTROLS:
+    if not unprintable or _kinds_of_controls(unprintable) < _KINDS_OF_CONTROLS:
         return False
     characters = text.encode("latin-1").translate(None, _CONTINUATIONS)  # bytes may have been encoded twice
     controls = len(characters) - len(characters.translate(None, _CONTROLS))
@@ -173,7 +174,7 @@ def _is_packed(text: str) -> bool:
 
 def _is_headers(text: str) -> bool:
     """True for lines of ``name: value``, as scripts report the headers of a response."""
-    lines = [line for line in text.splitlines() if line]
+    lines = [line for line in text.replace("\r", "\n").split("\n") if line]  # few: a text of several is known as such
     return len(lines) > 1 and all(line.partition(":")[0].replace("-", "").isalnum() and ":" in line for line in lines)
 
 
@@ -221,6 +222,9 @@ def _runs(text: str, shortest: int) -> str:
     runs: list[bytes] = []
     at = kinds.find(run)
     while at >= 0:
+        if len(runs) == _MAX_RUNS:  # with short ones, which cost some Python code each
+            runs.append(data[at:].translate(_TO_READABLE))
+            break
         end = kinds.find(b"\n", at)
         runs.append(data[at : end if end >= 0 else len(data)])
         at = kinds.find(run, end) if end >= 0 else -1

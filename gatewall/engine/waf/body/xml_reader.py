@@ -17,6 +17,7 @@ MAX_VALUES = 64
 MAX_OF_MANY = 16
 """The same in a document of over 512 elements."""
 _MANY = 1_024  # tags
+_PIECE = 4_096
 _MAX_ELEMENTS = 256
 _MAX_REFERENCES = 4_096
 _MAX_TRIES = 2
@@ -29,7 +30,6 @@ _KNOWN_DTDS = ("http://www.apple.com/DTDs/", "http://www.w3.org/")
 """Document types of property lists and XHTML: named in each such file."""
 EBCDIC = "\x4c\x6f\xa7\x94"
 """How XML in EBCDIC begins."""
-_EBCDIC = EBCDIC.encode("latin-1")
 _IN_NO_PLACE = frozenset("\\'\"<>$;()`|{}")
 _MAX_RECODED = 32_768
 """Bytes that are decoded of a document whose charset expat does not read; the rest is noted, and read as a file."""
@@ -84,7 +84,7 @@ def read(
     encoding = _encoding(data)
     if not charsets.is_known(encoding):
         return None
-    most = min(most, MAX_OF_MANY) if data.count(b"<") > _MANY else most
+    most = min(most, MAX_OF_MANY) if len(data.split(b"<", _MANY + 1)) > _MANY + 1 else most  # counting takes longer
     reader = _Reader(may_be_html=is_declared, is_only_xml=is_only_xml, is_markup=is_markup, most=most)
     other = charsets.document(data[:_MAX_RECODED], encoding)
     if other is None:
@@ -102,22 +102,22 @@ def read(
 
 def _read(reader: "_Reader", data: bytes, *, is_whole: bool) -> list[BodyText] | None:
     """Return what is in a document in a charset that expat reads."""
-    is_limited = False
     try:
-        reader.parser.Parse(data, is_whole)
+        reader.parse(data, is_whole=is_whole)
     except (expat.ExpatError, _Forbidden, ValueError, LookupError):
         return None
     except _Enough:
-        is_limited = True
-    found = reader.result()
-    if is_limited or not is_whole:
-        found.append(BodyText(None, _unescaped(data[reader.parser.CurrentByteIndex :]), BodyRegion.TEXT))
-    return [*found, BodyText(None, BODY_MARK)] if is_limited else found
+        pass
+    found, rest_at = reader.result(), reader.rest_at
+    if rest_at is not None or not is_whole:
+        rest = data[reader.parser.CurrentByteIndex if rest_at is None else rest_at :]
+        found.append(BodyText(None, _unescaped(rest), BodyRegion.TEXT))
+    return found if rest_at is None else [*found, BodyText(None, BODY_MARK)]
 
 
 def _encoding(data: bytes) -> str:
     """Return the encoding that a declaration names, in any width or in EBCDIC; UTF-8 without one."""
-    if data.startswith(_EBCDIC):
+    if data.startswith(EBCDIC.encode("latin-1")):
         data = data[:_MAX_DECLARATION].decode("cp037").encode("latin-1")
     head = data[:_MAX_DECLARATION].replace(b"\0", b"").removeprefix(b"\xef\xbb\xbf").lstrip(b"\xff\xfe")
     declaration = head.partition(b"?>")[0].decode("latin-1") if head.startswith(b"<?xml") else ""
@@ -185,6 +185,7 @@ class _Reader:
         self._is_markup = is_markup
         self._part = Part.XML_PATH if is_only_xml else None
         self.most = most
+        self.rest_at: int | None = None
         self.parser = parser = expat.ParserCreate()
         parser.buffer_text = True
         parser.ordered_attributes = True
@@ -201,6 +202,21 @@ class _Reader:
         self._elements = 0
         self._text: list[str] = []
 
+    def parse(self, data: bytes, *, is_whole: bool) -> None:
+        """Parse a document; in pieces if it may have a long tag, which expat reads as a whole: attributes cost most."""
+        at = 0
+        if any(data.find(b"<", begin, begin + _PIECE) < 0 for begin in range(0, len(data) - _PIECE, _PIECE)):
+            for at in range(2 * _PIECE, len(data), 2 * _PIECE):
+                self.parser.Parse(data[at - 2 * _PIECE : at], False)
+                begin = self.parser.CurrentByteIndex
+                if at - begin >= _PIECE and data.count(b"=", begin, at) > 2 * self.most:
+                    if self._is_markup or not (self._may_be_html or self._elements):
+                        raise _Forbidden
+                    self._flush()
+                    self.rest_at = begin
+                    raise _Enough
+        self.parser.Parse(data[at:], is_whole)
+
     def add(self, path: str | None, text: str) -> None:
         if not (len(text) < MIN_BASE64 and (text.isalnum() or not text or text.isspace())):
             name = (self._part, path[-MAX_PATH:]) if path else None
@@ -210,6 +226,17 @@ class _Reader:
         if self._names:
             self.add(None, " ".join(self._names))
         return self._found
+
+    def _check(self) -> None:
+        """Raise _Enough if the limit is reached; the text before is added, because the rest begins behind it."""
+        if len(self._found) >= self.most:
+            self._flush()
+            raise self._enough()
+
+    def _enough(self) -> _Enough:
+        """Return the exception that ends the reading before what is handled now; once it is raised, expat is behind."""
+        self.rest_at = self.parser.CurrentByteIndex
+        return _Enough()
 
     def _where(self) -> str:
         return "/" + "/".join(self._path)
@@ -222,40 +249,46 @@ class _Reader:
                 self.add(self._where(), as_wire(text))
 
     def _start(self, name: str, attributes: list[str]) -> None:
-        self._flush()
+        if self._text:
+            self._flush()
         self._elements += 1
-        if len(self._found) >= self.most or self._elements > _MAX_ELEMENTS:
-            raise _Enough
         local = name.rpartition(":")[2]
-        if len(self._path) >= _MAX_DEPTH or not (self._path or self._may_be_html or local.lower() not in _HTML):
+        lower = local.lower()
+        if len(self._path) >= _MAX_DEPTH or not (self._path or self._may_be_html or lower not in _HTML):
             raise _Forbidden
-        if self._is_markup and (local.lower() in _OF_FORMS or any(":" in each for each in (name, *attributes[::2]))):
+        if self._is_markup and (lower in _OF_FORMS or any(":" in each for each in (name, *attributes[::2]))):
             raise _Forbidden
+        if len(self._found) >= self.most or self._elements > _MAX_ELEMENTS or len(attributes) > 2 * self.most:
+            raise self._enough()
         self._path.append(local)
-        if local.lower() in _SCRIPTS or any(each[:2].lower() == "on" for each in attributes[::2]):
+        if lower in _SCRIPTS or (attributes and any(each[:2].lower() == "on" for each in attributes[::2])):
             pairs = zip(attributes[::2], attributes[1::2], strict=True)
             tag = " ".join([local, *[f'{each}="{value}"' for each, value in pairs]])
             self.add(None, as_wire(f"<{tag}>"))
         if not name.isalnum():
             self._names[as_wire(name)] = None
-        for number in range(0, len(attributes), 2):
-            name, value = attributes[number : number + 2]
-            if name.endswith("chemaLocation") and _are_locations(value):
+        for attribute, value in zip(attributes[::2], attributes[1::2], strict=True) if attributes else ():
+            if attribute.endswith("chemaLocation") and _are_locations(value):
                 self._found.append(BodyText(None, as_wire(value), BodyRegion.TEXT))
             else:
-                self.add(f"{self._where()}/@{name}", as_wire(value))
+                self.add(f"{self._where()}/@{attribute}", as_wire(value))
 
     def _end(self, _name: str) -> None:
-        self._flush()
+        if self._text:
+            self._flush()
         self._path.pop()
+        if len(self._found) > self.most:  # texts between the ends of nested elements
+            raise self._enough()
 
     def _characters(self, text: str) -> None:
         self._text.append(text)
 
     def _comment(self, text: str) -> None:
+        self._check()
         self.add(None, as_wire(text))
 
     def _instruction(self, target: str, data: str) -> None:
+        self._check()
         self.add(None, as_wire(f"<?{target} {data}"))
 
     def _doctype(self, name: str, system: str | None, public: str | None, has_subset: Any) -> None:
