@@ -77,7 +77,7 @@ def measure(folder: Path, judge: Judge, *, paranoia: int = 1) -> Iterator[Rates]
 
     CRS attacks above the paranoia level are left out. Raises CorpusRefused, OSError.
     """
-    for path in _paths(folder):
+    for path in corpus_files(folder):
         rates = {share: Rates(path.name.partition(".")[0], share) for share in SHARES}
         for number, item in _items(path):
             try:
@@ -92,7 +92,7 @@ def measure(folder: Path, judge: Judge, *, paranoia: int = 1) -> Iterator[Rates]
 def by_application(folder: Path, judge: Judge) -> dict[str, Application]:
     """Count the harmless requests of each application, with their bodies. Raises CorpusRefused, OSError."""
     found: dict[str, Application] = {}
-    for path in _paths(folder):
+    for path in corpus_files(folder):
         for number, item in _items(path):
             try:
                 name = item.get("meta", {}).get("application")
@@ -109,7 +109,8 @@ def by_application(folder: Path, judge: Judge) -> dict[str, Application]:
     return dict(sorted(found.items()))
 
 
-def _paths(folder: Path) -> list[Path]:
+def corpus_files(folder: Path) -> list[Path]:
+    """Return the files of requests in a folder. Raises CorpusRefused if there are none."""
     paths = sorted([*folder.glob("*.jsonl"), *folder.glob("*.jsonl.gz")])
     if not paths:
         raise CorpusRefused(f"no .jsonl or .jsonl.gz in {folder}")

@@ -20,8 +20,10 @@ class Command(BaseCommand):
         rates.add_argument("--applications", action="store_true", help="one row per application instead")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        folder, judge = options["folder"], Judge()
+        folder = options["folder"]
         try:
+            waf_rates.corpus_files(folder)  # refused before the rules are compiled, which takes seconds
+            judge = Judge()
             if options["applications"]:
                 self.stdout.write(waf_rates.APPLICATION_HEAD)
                 for name, application in waf_rates.by_application(folder, judge).items():
