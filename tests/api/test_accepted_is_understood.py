@@ -20,6 +20,7 @@ from policies.countries import COUNTRY_NAMES
 from policies.validators import canonical_country, canonical_domain, canonical_network, validate_path_prefix
 from tests.api.resources import KINDS
 from tests.support.cast import OFFICE, a_policy, a_ports, a_request, a_rule
+from tests.support.form import examples
 from tests.support.proxies import PASSWORD
 from tests.unit.publications import some_files
 
@@ -165,7 +166,7 @@ def test_what_is_accepted_becomes_a_policy_that_decides(admin, office, tmp_path,
 )
 def test_a_canonical_text_is_its_own_canonical_text(canonical, texts):
     @given(texts)
-    @settings(HYPOTHESIS, max_examples=200)
+    @settings(HYPOTHESIS, max_examples=examples(200))
     def every(text):
         with contextlib.suppress(ValidationError):
             once = canonical(text)

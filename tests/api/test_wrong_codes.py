@@ -35,25 +35,25 @@ def test_five_wrong_codes_are_free_and_then_each_doubles_the_delay_wherever_they
     assert delays == [30, 60, 120, 240, 480, 960, 1920, 3600]
 
 
-def test_of_240_codes_from_one_56_six_are_checked(app):
+def test_of_40_codes_from_one_56_six_are_checked(app):
     answers, mine = [], challenge()
-    for index, code in enumerate(app.wrong_codes(240)):
+    for index, code in enumerate(app.wrong_codes(40)):
         where = f"2001:db8:0:{index // 10:x}::7"
         mine = challenge(where) if index % 5 == 0 else mine
         answers.append(finish(mine, code, at=where).json()["code"])
 
-    assert answers == ["invalid-code"] * 6 + ["too-many-attempts"] * 234
+    assert answers == ["invalid-code"] * 6 + ["too-many-attempts"] * 34
 
 
-def test_of_ten_thousand_codes_in_a_day_as_many_are_checked_as_is_documented(app, alice):
-    checked = 0
-    for index in range(10_000):
-        at = MOMENT + timedelta(days=1) * (index / 10_000)
+def test_of_the_codes_of_a_day_as_many_are_checked_as_is_documented(app, alice):
+    at, checked = MOMENT, 0
+    while at < MOMENT + timedelta(days=1):
         try:
             wrong_codes.take(alice, at)
-        except TooManyAttempts:
-            continue
-        checked += 1
+        except TooManyAttempts as refused:
+            at += timedelta(seconds=refused.retry_after_seconds)
+        else:
+            checked += 1
 
     assert 20 < checked <= JUDGED_IN_A_DAY
 

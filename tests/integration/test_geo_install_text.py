@@ -6,12 +6,19 @@ import maxminddb
 import pytest
 from django.core.management import call_command
 
+from gatewall.gate import countries
 from gatewall.management.commands import geo as geo_command
 from policies import geo, services
 from tests.support.geo_install import refused
 from tests.support.mmdb import write_mmdb
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _frequent_looks(monkeypatch):
+    """A new database is in use at once, so that no command waits for it."""
+    monkeypatch.setattr(countries, "LOOK_SECONDS", 0)
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ def rolled_back(test):
         transaction.savepoint_rollback(sid)
 
 
-@made_up(15)
+@made_up(5)
 @given(first=documents(), second=documents())
 def test_made_up_documents_follow_each_other(users, first, second):
     rolled_back(lambda: follow_each_other(first, second))
@@ -75,7 +75,7 @@ def follow_each_other(first, second):
     assert revisions.current().revision <= before + 4
 
 
-@made_up(6)
+@made_up(3)
 @given(seed=st.integers(0, 2**32))
 def test_a_policy_of_random_changes_is_the_same_on_an_empty_installation(users, seed):
     rolled_back(lambda: come_back(Step(seed)))
