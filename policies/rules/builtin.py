@@ -8,7 +8,7 @@ from gatewall.engine.snapshot import Segment
 from gatewall.engine.waf.builtin import BUILTIN_RULES
 from gatewall.engine.waf.builtin.rule import BuiltinRule
 from gatewall.engine.waf.rules import Operator
-from gatewall.kernel.changes import Change
+from gatewall.kernel.changes import Change, describe, difference
 from gatewall.policy import revisions
 from policies import rows
 from policies.models import WafRule
@@ -24,7 +24,9 @@ def seed_waf_rules(*, actor: str) -> int:
     Sets only pattern and operator; all other fields may have been edited.
     """
     known = {rule.builtin_key: rule for rule in WafRule.objects.filter(builtin_key__isnull=False)}
-    changes = [_upsert(rule, known.get(rule.key)) for rule in BUILTIN_RULES]
+    new = [rule for rule in BUILTIN_RULES if rule.key not in known]
+    changes = [_upgrade(rule, known[rule.key]) for rule in BUILTIN_RULES if rule.key in known]
+    changes += [difference(None, describe(row)) for row in _install(new)]
     changed = sum(change is not None for change in changes)
     if changed:
         revisions.advance(Segment.WAF_RULES, actor=actor, changes=changes)
@@ -40,16 +42,29 @@ def free_name(base: str, taken: Collection[str] = ()) -> str:
     return name
 
 
-def _upsert(rule: BuiltinRule, row: WafRule | None) -> Change | None:
-    fixed = {"pattern": rule.pattern, "operator": Operator.REGEX.value}
-    if row is not None:
-        if all(getattr(row, name) == value for name, value in fixed.items()):
-            return None
-        return rows.write(row, **fixed)
-    name = free_name(rule.key)
-    if name != rule.key:
-        _log.warning("built-in rule %s was installed as %s: a custom rule has its name", rule.key, name)
-    return rows.write(WafRule(builtin_key=rule.key, name=name), **fixed, **values_of(rule))
+def _upgrade(rule: BuiltinRule, row: WafRule) -> Change | None:
+    fixed = _fixed(rule)
+    if all(getattr(row, name) == value for name, value in fixed.items()):
+        return None
+    return rows.write(row, **fixed)
+
+
+def _install(new: Collection[BuiltinRule]) -> list[WafRule]:
+    """Insert the rules in one statement: there are over a hundred in a new installation."""
+    custom = set(WafRule.objects.filter(name__in=[rule.key for rule in new]).values_list("name", flat=True))
+    made = []
+    for rule in new:
+        name = free_name(rule.key) if rule.key in custom else rule.key
+        if name != rule.key:
+            _log.warning("built-in rule %s was installed as %s: a custom rule has its name", rule.key, name)
+        made.append(WafRule(builtin_key=rule.key, name=name, **_fixed(rule), **values_of(rule)))
+        made[-1].full_clean(validate_unique=False, validate_constraints=False)
+    return WafRule.objects.bulk_create(made)
+
+
+def _fixed(rule: BuiltinRule) -> dict[str, str]:
+    """Return the fields that operators cannot change."""
+    return {"pattern": rule.pattern, "operator": Operator.REGEX.value}
 
 
 def values_of(rule: BuiltinRule) -> dict[str, Any]:
