@@ -87,6 +87,16 @@ def uses_database(item):
     return bool(item.get_closest_marker("django_db") or {"db", "transactional_db"} & set(item.fixturenames))
 
 
+@pytest.fixture(scope="session")
+def django_db_keepdb(django_db_modify_db_settings):
+    """Begin with a copy of a migrated database on SQLite, whose file ends with the process."""
+    connection = import_module("django.db").connection
+    if connection.vendor != "sqlite":
+        return False
+    import_module("tests.support.migrated").copy_to(connection.settings_dict["TEST"]["NAME"])
+    return True
+
+
 @pytest.fixture(autouse=True)
 def _own_cache(request):
     """Every test with a database begins with an empty cache: rolled-back revisions use their numbers again."""
