@@ -7,8 +7,7 @@ import pytest
 from accounts import services as accounts
 from policies import services
 from tests.support.cast import CLIENT, OFFICE
-from tests.support.dialects import Question
-from tests.support.form import FULL
+from tests.support.dialects import EVERY_HIGH, HIGH, Question
 from tests.support.proxies import a_git_token, a_license, a_token, an_api_token, an_app_token
 
 pytestmark = pytest.mark.django_db
@@ -172,10 +171,6 @@ def test_a_browser_that_is_refused_gets_a_page_where_it_sees_the_answer(plane, v
 # Bytes.
 
 
-HIGH = [chr(byte) for byte in range(0x80, 0x100)]
-SOME_HIGH = HIGH if FULL else HIGH[::9]
-"""``test_bytes.py`` sends each of them to one plane, ``bin/test --full`` to both."""
-EVERY = "".join(HIGH)
 VISITORS = ("User-Agent", "Referer", "Accept", "X-Anything", "Cookie", "Upgrade", "Sec-Fetch-Mode", "Content-Type")
 CREDENTIALS = ("Service-Authorization", "Service-Git-Token", "Service-License", "Authorization")
 
@@ -183,20 +178,20 @@ CREDENTIALS = ("Service-Authorization", "Service-Git-Token", "Service-License", 
 def test_high_bytes_in_any_header_of_the_visitor_pass_on_both_planes(both, visit, bob):
     token = session(bob)
 
-    answers = {both(visit().plus(token, (name, byte))).verdict for name in VISITORS for byte in (*SOME_HIGH, EVERY)}
+    answers = {both(visit().plus(token, (name, byte))).verdict for name in VISITORS for byte in (*HIGH, EVERY_HIGH)}
 
     assert answers == {(200, "session-valid")}
 
 
 def test_high_bytes_in_a_credential_are_a_bad_one_on_both_planes(both, visit):
-    answers = {both(visit().plus((name, f"Bob:{byte}"))).status for name in CREDENTIALS for byte in (*SOME_HIGH, EVERY)}
+    answers = {both(visit().plus((name, f"Bob:{byte}"))).status for name in CREDENTIALS for byte in (*HIGH, EVERY_HIGH)}
 
     assert answers == {401}
 
 
 @pytest.mark.parametrize("dialect", ["auth", "forward", "original-url"])  # no server takes one in a request line
 def test_each_high_byte_in_the_uri_passes_on_both_planes(both, visit, office):
-    for byte in SOME_HIGH:
+    for byte in HIGH:
         answer = both(visit(uri=f"/{byte}?q={byte}"))
         assert answer.status == 401
         assert f"%2F%{ord(byte):02X}%3Fq%3D%{ord(byte):02X}" in answer.headers["location"]
@@ -207,14 +202,14 @@ USUAL = {"client": CLIENT, "host": OFFICE, "proto": "https"}
 
 @pytest.mark.parametrize("part", USUAL)
 def test_each_high_byte_where_none_can_be_is_malformed_on_both_planes(both, visit, part):
-    answers = {both(visit(**{part: USUAL[part] + byte})).verdict for byte in SOME_HIGH}
+    answers = {both(visit(**{part: USUAL[part] + byte})).verdict for byte in HIGH}
 
     assert answers == {(403, "request-malformed")}
 
 
 @pytest.mark.parametrize("dialect", ["auth", "forward", "original-url"])
 def test_each_high_byte_in_the_method_is_malformed_on_both_planes(both, visit):
-    assert {both(visit(method=f"GET{byte}")).verdict for byte in SOME_HIGH} == {(403, "request-malformed")}
+    assert {both(visit(method=f"GET{byte}")).verdict for byte in HIGH} == {(403, "request-malformed")}
 
 
 ODD_AUTHORITIES = [

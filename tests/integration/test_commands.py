@@ -276,3 +276,10 @@ def free_ports():
 def test_garbage_collection_is_on_again_once_everything_is_loaded():
     assert gc.isenabled()
     assert gc.get_freeze_count() > 100_000
+
+
+def test_a_folder_without_requests_is_refused_before_the_waf_rules_are_compiled(tmp_path, monkeypatch):
+    monkeypatch.setattr("gatewall.engine.waf.vector._compiled", lambda _: pytest.fail("compiled for no request"))
+
+    with pytest.raises(CommandError, match=r"no \.jsonl"):
+        call_command("waf", "rates", str(tmp_path))

@@ -22,9 +22,13 @@ from gatewall.server.http1 import Request, RequestReader
 from gatewall.snapshot.host_paths import policy_files
 from gatewall.snapshot.published import PublishedPolicies
 from tests.support.cast import CLIENT, OFFICE
+from tests.support.form import FULL
 from tests.support.proxies import ROOT, AuthEndpoint
 
 Line = tuple[str, str]
+EVERY_HIGH = bytes(range(0x80, 0x100)).decode("latin-1")
+HIGH = EVERY_HIGH if FULL else EVERY_HIGH[::9]
+"""The high bytes that both planes are asked about one by one; ``tests/gate/test_bytes.py`` sends each to one plane."""
 _IDS = ("x-gatewall-decision-id", "x-request-id")
 
 
