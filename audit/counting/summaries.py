@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from heapq import nsmallest
 
+import orjson
+
 
 @dataclass(slots=True)
 class Summary:
@@ -25,7 +27,7 @@ class Summary:
 
     def add_text(self, text: str, error: int) -> None:
         """Merge a summary from ``to_text()`` with its error."""
-        self._add(json.loads(text), error)
+        self._add(_loads(text), error)
 
     def cut(self, keys: int) -> None:
         """Reduce to the most frequent keys; subtract the largest dropped count from all (Misra-Gries)."""
@@ -47,7 +49,11 @@ class Summary:
 
     def to_text(self) -> str:
         """Return the counts as ASCII JSON, as keys may be invalid text in a database."""
-        return json.dumps(self.counts, separators=(",", ":"))
+        try:
+            data = orjson.dumps(self.counts)
+        except orjson.JSONEncodeError:  # a lone surrogate
+            data = b"\xff"
+        return data.decode() if data.isascii() else json.dumps(self.counts, separators=(",", ":"))
 
     @classmethod
     def from_text(cls, text: str, error: int) -> "Summary":
@@ -65,6 +71,15 @@ class Summary:
         else:
             dict.update(mine, counts)
         self.error += error
+
+
+def _loads(text: str) -> dict[str, int]:
+    counts: dict[str, int]
+    try:
+        counts = orjson.loads(text)
+    except orjson.JSONDecodeError:  # a lone surrogate
+        counts = json.loads(text)
+    return counts
 
 
 def _most_first(item: tuple[str, int]) -> tuple[int, str]:

@@ -1,11 +1,11 @@
 """Add the counts of a batch to the roll-ups per span and per row, in the caller's transaction."""
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from audit.counting.counts import EXACT, KEYS, KINDS, Counts, Place
 from audit.counting.summaries import Summary
@@ -15,6 +15,16 @@ _MINUTES_AT_ONCE = 100
 """Limits statements and memory for a batch of many minutes, e.g. after an outage."""
 _USES_AT_ONCE = 1_000
 _LOCK = 0x67_77_6C_6F_67  # "gwlog"
+# Django takes longer to write these statements than the database to run them.
+_SPANS = (
+    "WITH wanted (number, kind, width, start) AS (VALUES {wanted}) "
+    "SELECT wanted.number, span.counts, span.error FROM wanted JOIN audit_spancount span "
+    "ON span.kind = wanted.kind AND span.width = wanted.width AND span.start = wanted.start"
+)
+_ADD_SPAN = (
+    "INSERT INTO audit_spancount (kind, width, start, counts, error) VALUES (%s, %s, %s, %s, %s) "
+    "ON CONFLICT (kind, width, start) DO UPDATE SET counts = excluded.counts, error = excluded.error"
+)
 _ADD_USE = (
     "INSERT INTO audit_usecount (kind, row_id, count, last_at, last_by) VALUES (%s, %s, %s, %s, %s) "
     "ON CONFLICT (kind, row_id) DO UPDATE SET count = audit_usecount.count + excluded.count, "
@@ -52,33 +62,28 @@ def _lock_until_commit() -> None:
 
 
 def _add_spans(spans: dict[Place, Summary]) -> None:
-    for place, summary in _stored(spans):
+    moment = connection.ops.adapt_datetimefield_value
+    moments = {start: moment(_utc(start)) for start in {start for _, _, start in spans}}
+    keys = {place: (kind, width, moments[start]) for place in spans for kind, width, start in [place]}
+    for place, summary in _stored(keys):
         spans[place].add(summary)
     for (kind, width, _start), summary in spans.items():
         if kind not in EXACT:
             summary.cut(KEYS[width])
-    SpanCount.objects.bulk_create(
-        (
-            SpanCount(kind=kind, width=width, start=_utc(start), counts=summary.to_text(), error=summary.error)
-            for (kind, width, start), summary in spans.items()
-        ),
-        update_conflicts=True,
-        unique_fields=["kind", "width", "start"],
-        update_fields=["counts", "error"],
-    )
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            _ADD_SPAN, [(*keys[place], summary.to_text(), summary.error) for place, summary in spans.items()]
+        )
 
 
-def _stored(places: Collection[Place]) -> list[tuple[Place, Summary]]:
-    """Return the stored summaries of these places."""
-    starts: dict[int, set[datetime]] = {}
-    for _kind, width, start in places:
-        starts.setdefault(width, set()).add(_utc(start))
-    chosen = Q(pk__in=[])
-    for width, moments in starts.items():
-        chosen |= Q(kind__in=KINDS, width=width, start__in=moments)
-    rows = SpanCount.objects.filter(chosen).values_list("kind", "width", "start", "counts", "error")
-    found = [((kind, width, int(start.timestamp())), text, error) for kind, width, start, text, error in rows]
-    return [(place, Summary.from_text(text, error)) for place, text, error in found if place in places]
+def _stored(keys: Mapping[Place, tuple[str, int, Any]]) -> list[tuple[Place, Summary]]:
+    """Return the stored summaries of these places, by their columns."""
+    places = list(keys)
+    wanted = ", ".join(["(%s, %s, %s, %s)"] * len(places))
+    with connection.cursor() as cursor:
+        values = (part for number, place in enumerate(places) for part in (number, *keys[place]))
+        cursor.execute(_SPANS.format(wanted=wanted), list(values))
+        return [(places[number], Summary.from_text(text, error)) for number, text, error in cursor.fetchall()]
 
 
 def _utc(seconds: int) -> datetime:

@@ -75,13 +75,20 @@ class AccessRecord:
     def from_bytes(cls, data: bytes) -> "AccessRecord":
         """Parse a record. Raises RecordRefused."""
         try:
-            return cls(**json.loads(data))
+            return cls(**_parsed(data))
         except (ValueError, TypeError, RecursionError) as error:
             raise RecordRefused(f"not an access record ({type(error).__name__})") from None
 
 
+_OF_ORJSON = b'{"decision_id":"'
 _BEFORE_DEFAULTS = -len(b',"made_by_page":false,"shadow":null,"waf_score":null,"would_refuse":false}')
 """Where the bytes of most records end: with fields that have their defaults, which ``from_bytes`` does not need."""
+
+
+def _parsed(data: bytes) -> dict[str, Any]:
+    # What only ``json`` could write, only ``json`` reads as it was: it writes spaces.
+    parsed: dict[str, Any] = orjson.loads(data) if data.startswith(_OF_ORJSON) else json.loads(data)
+    return parsed
 
 
 @value

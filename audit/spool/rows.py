@@ -8,13 +8,15 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
+import orjson
+
 from audit.spool.records import FIELDS, NODE, AccessRecord, Field, Kind, RecordRefused, storable
 from gatewall.engine.addresses import parse_address
 
 RECORDED = tuple(field for field in FIELDS if field is not NODE)
 COLUMNS = (*(column for field in RECORDED for column in field.columns), NODE.name)
 """Columns of the access log, in the order of ``row_of``."""
-_encode = json.JSONEncoder(separators=(",", ":")).encode
+_encode_any = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def row_of(record: AccessRecord, node: str) -> tuple[Any, ...]:
@@ -38,6 +40,14 @@ def client_key(address: str) -> str:
     if parsed is None:
         raise ValueError("not an address")
     return f"4{int(parsed):08x}" if parsed.version == 4 else f"6{int(parsed):032x}"
+
+
+def _encode(value: Any) -> str:
+    try:
+        data = orjson.dumps(value)
+    except orjson.JSONEncodeError:  # a lone surrogate, or a number beyond 64 bits
+        return _encode_any(value)
+    return data.decode() if data.isascii() else _encode_any(value)
 
 
 def _cells_of(field: Field) -> Iterator[Callable[[Any], Any]]:

@@ -6,7 +6,7 @@ recorded as a gap.
 """
 
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,7 +36,7 @@ from audit.spool.segments import (
     segment_files,
     segment_of,
 )
-from audit.storage import partitions
+from audit.storage import partitions, positions
 from audit.storage.amending import amend
 from audit.storage.insert import insert
 
@@ -126,7 +126,8 @@ class _Pass:
         self._batches, self._read, self._bytes = [], [], 0
         for batch, rows in zip(taken, _insert_batches(taken), strict=True) if taken else ():
             if rows is None:
-                self._overtaken.add(batch.path)  # the next pass starts at the other process's position
+                self._overtaken.add(batch.path)
+                self.looked.pop(batch.path, None)  # the next pass starts at the other process's position
                 continue
             self.shipped += len(rows)
             if self.saw is not None:
@@ -147,14 +148,24 @@ class _Pass:
             if finished:
                 _quarantine(path)
             return
-        shipped = SpoolSegment.objects.filter(pk=segment.id).values_list("position", flat=True).first()
-        position = shipped or segment.first
+        position = self._position_of(path, segment, finished=finished)
         for batch in batches(path, segment, position, size, _batch_bytes()):
             position = batch.end
             self._add(batch)
             if path in self._overtaken or (not self._batches and self.should_stop()):
                 return
         self._read.append(_Read(path, segment, position, size, finished))
+
+    def _position_of(self, path: Path, segment: Segment, *, finished: bool) -> int:
+        """Return where to read on.
+
+        Of a file that is being written the last pass knows it, and ``positions.claim()`` checks that. A finished one
+        may be removed next, so the database is asked: it may have been restored.
+        """
+        if path in self.looked and not finished:
+            size, waiting = self.looked[path]
+            return size - waiting
+        return positions.find([segment]).get(segment, segment.first)
 
     def _add(self, batch: Batch) -> None:
         """Queue a batch; insert once a transaction is full."""
@@ -189,11 +200,11 @@ def _record_losses(path: Path, looked: Looked) -> None:
     if losses.count and looked.get(path) != (losses.count, 0):
         with transaction.atomic():
             whole = Segment(losses.id, losses.node, 0)
-            recorded = _claim([whole])[whole]
+            recorded = positions.claim([whole])[whole]
             if losses.count > recorded:
                 at = datetime.fromtimestamp(losses.at, UTC) if losses.at else timezone.now()
                 _record_gap(losses.node, GapKind.DROPPED, losses.count - recorded, at)
-                _move({whole: losses.count})
+                positions.move({whole: losses.count})
     looked[path] = losses.count, 0
 
 
@@ -208,14 +219,14 @@ def _insert_batches(taken: list[Batch]) -> list[list[Row] | None]:
     amendments: list[Amendment] = []
     with transaction.atomic():
         _commit_for_sure()
-        positions = _claim({batch.segment for batch in taken})
+        reached = positions.claim({batch.segment for batch in taken})
         days = {partitions.day_of(row.columns[1]) for batch in taken for row in batch.rows}
         partitions.prepare(days, timezone.now().date())
         for batch in taken:
-            is_next = positions[batch.segment] == batch.start
+            is_next = reached[batch.segment] == batch.start
             inserted.append(insert(batch.rows, batch.bad) if is_next else None)
             if is_next:
-                positions[batch.segment] = batch.end
+                reached[batch.segment] = batch.end
                 amendments += batch.amendments
                 _keep_bad(batch)
         records = [row.record for rows in inserted for row in rows or ()]
@@ -223,7 +234,7 @@ def _insert_batches(taken: list[Batch]) -> list[list[Row] | None]:
         add_counts(counts if is_all else counted(records))
         count_blocked(records)
         amend(amendments, {row.columns[0] for rows in inserted for row in rows or ()})
-        _move(positions)
+        positions.move(reached)
     return inserted
 
 
@@ -240,29 +251,6 @@ def _commit_for_sure() -> None:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL synchronous_commit TO on")
-
-
-def _claim(segments: Collection[Segment]) -> dict[Segment, int]:
-    """Lock the read positions until the end of the transaction; return them."""
-    ordered = sorted(segments, key=lambda segment: segment.id)  # in one order, to avoid deadlocks
-    rows = SpoolSegment.objects.select_for_update().filter(pk__in=[segment.id for segment in ordered]).order_by("pk")
-    found = dict(rows.values_list("pk", "position"))
-    if new := [segment for segment in ordered if segment.id not in found]:
-        # There is no row to lock yet: a concurrent insert waits here.
-        SpoolSegment.objects.bulk_create((_read_to(segment, segment.first) for segment in new), ignore_conflicts=True)
-        found = dict(rows.values_list("pk", "position"))
-    return {segment: found[segment.id] for segment in ordered}
-
-
-def _move(positions: Mapping[Segment, int]) -> None:
-    rows = [_read_to(segment, position) for segment, position in positions.items()]
-    SpoolSegment.objects.bulk_create(
-        rows, update_conflicts=True, unique_fields=["id"], update_fields=["node", "position", "shipped_at"]
-    )
-
-
-def _read_to(segment: Segment, position: int) -> SpoolSegment:
-    return SpoolSegment(id=segment.id, node=segment.node, position=position, shipped_at=timezone.now())
 
 
 def _record_gap(node: str, kind: GapKind, count: int, at: datetime | None = None) -> None:
@@ -287,8 +275,8 @@ def _remove_shipped(path: Path, segment: Segment, torn_bytes: int) -> None:
         size = path.stat().st_size
         with transaction.atomic():
             _commit_for_sure()
-            if _claim([segment])[segment] < size:
+            if positions.claim([segment])[segment] < size:
                 quarantine_piece(path, size - torn_bytes, 0, read_from(path, size - torn_bytes, torn_bytes))
                 _record_gap(segment.node, GapKind.TORN, 1)
-                _move({segment: size})
+                positions.move({segment: size})
     path.unlink()

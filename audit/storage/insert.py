@@ -1,6 +1,7 @@
 """Insert records into the access log, in the caller's transaction."""
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 from django.db import DataError, IntegrityError, connection, transaction
@@ -37,11 +38,15 @@ def _insert_all(rows: list[Row]) -> None:
         _copy("audit_accesslogrule", ("rule_id", "at", "decision_id"), rules)
         return
     # As Django stores them in a database without types for times and UUIDs.
-    moment = connection.ops.adapt_datetimefield_value
     columns = (row.columns for row in rows)
     with connection.cursor() as cursor:
-        cursor.executemany(_LOG, [(key.hex, moment(at), *others) for key, at, *others in columns])
-        cursor.executemany(_RULES, [(rule, moment(at), key.hex) for rule, at, key in rules])
+        cursor.executemany(_LOG, [(key.hex, _text_of(at), *others) for key, at, *others in columns])
+        cursor.executemany(_RULES, [(rule, _text_of(at), key.hex) for rule, at, key in rules])
+
+
+def _text_of(at: datetime) -> str:
+    """Return a time in UTC as Django's adapter for SQLite does, which takes five times as long."""
+    return str(at.replace(tzinfo=None))
 
 
 def _copy(table: str, columns: Iterable[str], rows: Iterable[tuple[Any, ...]]) -> None:

@@ -79,13 +79,13 @@ def test_an_amendment_of_a_deleted_row_is_dropped_in_the_end(folder, writer):
     assert not LogGap.objects.exists()
 
 
-@pytest.mark.parametrize("step", ["insert", "amend", "_move"])
+@pytest.mark.parametrize("step", ["insert", "amend", "positions.move"])
 def test_dying_within_the_transaction_loses_and_doubles_nothing(folder, writer, step, monkeypatch):
     (record,) = records(1)
     writer.write(record)
     writer.amend(record.decision_id, record.at, SHADOW)
     with monkeypatch.context() as patch:
-        patch.setattr(ingest, step, lambda *_: (_ for _ in ()).throw(OSError("killed")))
+        patch.setattr(f"audit.storage.ingest.{step}", lambda *_: (_ for _ in ()).throw(OSError("killed")))
         with pytest.raises(OSError, match="killed"):
             ingest.ship(folder)
     assert shadows() == {}

@@ -77,7 +77,7 @@ def test_refusals_are_counted_up_from_batch_to_batch(folder):
 def test_what_is_read_again_after_a_fault_is_counted_once(folder, monkeypatch):
     spooled(folder, [a_record(1)])
     with monkeypatch.context() as patch:
-        patch.setattr(ingest, "_move", lambda *_: (_ for _ in ()).throw(OSError("killed")))
+        patch.setattr("audit.storage.ingest.positions.move", lambda *_: (_ for _ in ()).throw(OSError("killed")))
         with pytest.raises(OSError, match="killed"):
             ingest.ship(folder)
     assert found("request.blocked") == []

@@ -75,11 +75,11 @@ def test_dying_between_commit_and_unlink_doubles_nothing(folder, monkeypatch):
     assert segment_files(folder) == []
 
 
-@pytest.mark.parametrize("step", ["insert", "add_counts", "_move"])
+@pytest.mark.parametrize("step", ["insert", "add_counts", "positions.move"])
 def test_dying_within_the_transaction_loses_nothing(folder, monkeypatch, step):
     spooled(folder, records(5))
     with monkeypatch.context() as patch:
-        patch.setattr(ingest, step, lambda *_: 1 / 0)
+        patch.setattr(f"audit.storage.ingest.{step}", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             ingest.ship(folder)
 

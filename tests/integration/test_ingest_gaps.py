@@ -148,11 +148,11 @@ def test_what_was_lost_is_told_with_its_number_once(folder):
     assert {path.suffix for path in folder.iterdir()} == {".losses"}
 
 
-@pytest.mark.parametrize("step", ["_record_gap", "_move"])
+@pytest.mark.parametrize("step", ["_record_gap", "positions.move"])
 def test_dying_while_losses_are_told_doubles_and_loses_none(folder, step):
     losing(spooled(folder, records(1), close=False), 7)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ingest, step, lambda *_: 1 / 0)
+        patch.setattr(f"audit.storage.ingest.{step}", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             ingest.ship(folder)
     ingest.ship(folder)
