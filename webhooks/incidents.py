@@ -16,6 +16,7 @@ from django.utils import timezone
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, Tally
 from audit.models import SecurityEvent
+from gatewall.database.sqlite.changes import count_this_change
 from gatewall.engine.addresses import canonical_text, parse_address
 from gatewall.kernel.detectors import Detector, network_of
 from gatewall.policy import system_settings
@@ -98,6 +99,7 @@ def witness(tallies: Sequence[Tally]) -> None:
     wanted = [tally for tally in tallies if any(selectors.wants(each, tally.event.kind) for each in webhooks)]
     if not wanted:
         return
+    count_this_change()  # a thread of the agent sends the notices
     outbox.put(_beginning(_seen(tally), webhooks) for tally in wanted if tally.event.kind in SINGLE)
     window = timedelta(minutes=system_settings.current().webhook_incident_minutes)
     found = _grouped((tally for tally in wanted if tally.event.kind not in SINGLE), window)

@@ -21,7 +21,6 @@ from gatewall.agent.mail_sender import MailSender
 from gatewall.agent.refusal_watch import RefusalWatches
 from gatewall.agent.shadow_publisher import ShadowPublisher
 from gatewall.agent.webhook_sender import WebhookSender
-from gatewall.database.sqlite.changes import DatabaseChanges
 from gatewall.engine.snapshot import Version
 from gatewall.kernel.log_lines import ProblemLog
 from gatewall.policy import revisions
@@ -66,10 +65,11 @@ class Agent:
         self._node = node
         self._events = HostEvents(node, run)
         self._gaps = ConfirmationGaps(node, files.confirmations)
-        self._changes = DatabaseChanges()
+        self._changes = shipper.changes
         self._head: Version | None = None
         """The committed version; None if the database may have changed since it was read."""
         self._awaits_confirmation = False
+        self._may_await_confirmation = True
         self._published: Version | None = None
         self._stamp: Stamp | None = None
         self._log = ProblemLog(logger, "agent: ", "publishing again")
@@ -99,6 +99,7 @@ class Agent:
     def _lead(self, lease: Lease, should_stop: Callable[[], bool], listener: Listener) -> None:
         """Take turns until stopped, or until another agent took over because this process was suspended."""
         with ExitStack() as running:
+            running.callback(self._changes.close)
             for loop in self._loops:
                 running.enter_context(loop.running())
             while not should_stop():
@@ -124,13 +125,18 @@ class Agent:
     def _maintain(self) -> None:
         """Revert, report and clean up. The agent publishes its own changes, in this turn or the next."""
         if abs(timezone.now() - self._reported_at) >= self._report_every():  # abs: the clock may be set back
-            if confirmation.revert_overdue(timezone.now()):
-                self._publish()
-            self._awaits_confirmation = confirmation.pending().exists()
+            self._revert_overdue()
             waf_monitoring.report_ended(timezone.now())
             self._report()
             self._reported_at = timezone.now()
         self._tidy()
+
+    def _revert_overdue(self) -> None:
+        if not (self._awaits_confirmation or self._may_await_confirmation):
+            return
+        if confirmation.revert_overdue(timezone.now()):
+            self._publish()
+        self._awaits_confirmation, self._may_await_confirmation = confirmation.pending().exists(), False
 
     def _report_every(self) -> timedelta:
         is_quiet = self._changes.quiet_seconds() >= _QUIET_AFTER_SECONDS and not self._awaits_confirmation
@@ -156,7 +162,7 @@ class Agent:
     def _committed(self) -> Version:
         """Return the committed version; wake the threads if the database may have changed. Raises django.db.Error."""
         if self._changes.look():
-            self._head = None
+            self._head, self._may_await_confirmation = None, True
             for loop in self._loops:
                 loop.wake()
         if self._head is None:

@@ -39,6 +39,8 @@ _EVENT_SECONDS = 3600
 _MOST_VERDICTS = 10_000
 _VERDICTS_AT_ONCE = 1_000
 """A ban locks the policy head while it checks earlier bans."""
+_SIGNALS = frozenset({Reason.WAF_RULE.value, Reason.REQUEST_MALFORMED.value, Reason.HOST_NOT_AUTHORIZED.value})
+"""Reasons of the requests that detectors count."""
 
 
 class Watch:
@@ -57,6 +59,7 @@ class Watch:
         self._settled = 0
         self._scanned_at: datetime | None = None
         self._skipped = False
+        self._has_news = True
 
     def observe(self, record: AccessRecord) -> None:
         """Feed a shipped access record to the detectors."""
@@ -75,17 +78,22 @@ class Watch:
         """True if the next turn has something to do even if nothing new happens."""
         return bool(self._verdicts) or self._skipped
 
-    def turn(self, at: datetime) -> None:
-        """Once a second: feed recent failed sign-ins to the detectors, and ban the detected clients."""
-        self._skipped = self._scanned_at is not None and abs(at - self._scanned_at) < _EVERY
-        if self._skipped:
+    def turn(self, at: datetime, *, has_news: bool = True) -> None:
+        """Once a second: feed recent failed sign-ins to the detectors, and ban the detected clients.
+
+        Without ``has_news``, the database has no sign-ins and settings that earlier turns were not called for.
+        """
+        self._has_news |= has_news
+        is_due = self._has_news or bool(self._verdicts)
+        self._skipped = is_due and self._scanned_at is not None and abs(at - self._scanned_at) < _EVERY
+        if self._skipped or not is_due:
             return
         settings = system_settings.current()
         limits = _limits(settings)
         for detectors in (self._detectors, self._page_detectors, self._signed_in_detectors):
             detectors.limits = limits
         self._scan_sign_ins(at)
-        self._scanned_at = at
+        self._scanned_at, self._has_news = at, False
         if settings.auto_ban_mode == EnforcementMode.OFF:
             self._verdicts = []
         # Retried in the next turn on an error; already recorded bans are not repeated.
@@ -143,6 +151,8 @@ class Watch:
 
 def probe_of(record: AccessRecord) -> Probe | None:
     """Return the signal in an access record, or None."""
+    if record.reason not in _SIGNALS:  # first: parsing an address costs more than the rest
+        return None
     client = parse_address(record.client_ip)
     if client is None:
         return None
@@ -153,10 +163,8 @@ def probe_of(record: AccessRecord) -> Probe | None:
         return Probe(record.at, client, f"{record.host} {record.path}", kinds, rules)
     if record.reason == Reason.REQUEST_MALFORMED:
         return Probe(record.at, client, f"malformed {record.path}", frozenset({"malformed"}))
-    if record.reason == Reason.HOST_NOT_AUTHORIZED:
-        host = f"host:{record.host}"  # without the path: one page of an unregistered host makes many requests
-        return Probe(record.at, client, host, frozenset({host}))
-    return None
+    host = f"host:{record.host}"  # without the path: one page of an unregistered host makes many requests
+    return Probe(record.at, client, host, frozenset({host}))
 
 
 def _is_signal(row: SecurityEvent) -> bool:

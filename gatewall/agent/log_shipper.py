@@ -13,7 +13,7 @@ from audit.spool.segments import Looked, waiting_bytes
 from audit.storage import ingest, partitions, retention, shortening
 from gatewall.agent.detection import Watch
 from gatewall.agent.loop import Loop
-from gatewall.database.sqlite.changes import LONGEST_SECONDS
+from gatewall.database.sqlite.changes import LONGEST_SECONDS, DatabaseChanges
 from gatewall.database.sqlite.upkeep import Upkeep
 from gatewall.policy import system_settings
 from gatewall.publication.nodes import LogState
@@ -24,8 +24,12 @@ logger = logging.getLogger(__name__)
 _RETRY_SECONDS = 2.0
 _IDLE_SECONDS = 0.5
 """How often the spool is looked at while nothing is written: a record is still a row within a second."""
-_UPKEEP_SECONDS = 5.0
-"""How often SQLite's files are looked after while nothing is shipped: other processes write too."""
+_STORED_SECONDS = 0.7
+"""How old the records of a batch may become before they are rows, unless that takes long: fewer batches cost less."""
+_DELAYS, _FORGETTING = 4, 0.9
+"""How many delays a record may meet besides: a turn before it, waking up, its own turn, reading the row."""
+_UPKEEP_SECONDS, _UPKEEP_ROWS = 5.0, 500
+"""How often SQLite's files are looked after, and after how many rows at the latest: other processes write too."""
 _HOUSEKEEPING = timedelta(hours=1)
 _PRUNED_AT_ONCE = 2_000
 """Per turn, between which new records are shipped."""
@@ -45,7 +49,10 @@ def _files_of(spool: Path) -> frozenset[tuple[str, int, int]] | None:
 
 
 class LogShipper(Loop):
-    """Ships the spool; hourly, deletes old rows in batches. Stopping waits for the current batch."""
+    """Ships the spool; hourly, deletes old rows in batches. Stopping waits for the current batch.
+
+    Rows that it stores are no change to the other threads of the agent, unless a webhook wants a notice of them.
+    """
 
     name = "log-shipper"
     every_seconds = 0.25
@@ -54,6 +61,7 @@ class LogShipper(Loop):
 
     def __init__(self, spool: Path) -> None:
         super().__init__()
+        self.changes = DatabaseChanges()
         self._spool = spool
         self._tidied_at: datetime | None = None
         self._complete_until: float | None = None
@@ -62,8 +70,13 @@ class LogShipper(Loop):
         """The spool's files before the last turn: name, size and time of the last write."""
         self._has_more = True
         self._turned_at = float("-inf")
+        self._delay_seconds = 0.0
+        """The longest that a turn and the wake-up before it took of late."""
+        self._is_unwatched = True
+        """Whether the database may have changed since the detectors read it."""
         self._upkeep = Upkeep()
         self._upkept_at = float("-inf")
+        self._rows_since_upkeep = 0
         self._budget = shortening.Budget()
         self._watch = Watch(settings.GATEWALL_TRUSTED_PROXIES)
 
@@ -74,9 +87,22 @@ class LogShipper(Loop):
 
     def _pause(self) -> None:
         """Rest until the next turn. While nothing is new, only the spool's files are looked at."""
-        self._stop.wait(_RETRY_SECONDS if self.problem else self.every_seconds)
+        ended = time.monotonic()
+        self._note_delay(ended - self._turned_at)
+        seconds = _RETRY_SECONDS if self.problem else self._rest_seconds()
+        self._stop.wait(seconds)
+        self._note_delay(time.monotonic() - ended - seconds)
         while not self._stop.is_set() and self._has_nothing_to_do():
             self._stop.wait(_IDLE_SECONDS)
+
+    def _note_delay(self, seconds: float) -> None:
+        self._delay_seconds = max(seconds, _FORGETTING * self._delay_seconds)
+
+    def _rest_seconds(self) -> float:
+        """Return the pause in which records gather: shorter while turns, or waking up on a busy machine, take long."""
+        if self._tidied_at is None or self._budget.is_due():
+            return self.every_seconds
+        return max(self.every_seconds, _STORED_SECONDS - _DELAYS * self._delay_seconds)
 
     def _has_nothing_to_do(self) -> bool:
         began = time.monotonic()
@@ -89,18 +115,22 @@ class LogShipper(Loop):
     def _work(self) -> None:
         began = self._turned_at = time.monotonic()
         self._before, self._has_more = _files_of(self._spool), True
+        self._is_unwatched |= self._has_news
         self.failing = "the access log is not shipped"
-        shipped = ingest.ship(self._spool, self._looked, self._stop.is_set, self._watch.observe)
+        with self.changes.uncounted():
+            shipped = ingest.ship(self._spool, self._looked, self._stop.is_set, self._watch.observe)
         self.failing = "the access log is not looked through"
-        self._watch.turn(timezone.now())
+        self._watch.turn(timezone.now(), has_news=self._is_unwatched)
+        self._is_unwatched = False
         if self._stop.is_set():
             return
         self._complete_until = began
         self.failing = "the access log is not tidied up"
         self._tidy(timezone.now())
-        if shipped or began - self._upkept_at >= _UPKEEP_SECONDS:
+        self._rows_since_upkeep += shipped
+        if self._rows_since_upkeep >= _UPKEEP_ROWS or began - self._upkept_at >= _UPKEEP_SECONDS:
             self._upkeep.turn()
-            self._upkept_at = began
+            self._upkept_at, self._rows_since_upkeep = began, 0
         if self._budget.is_due():
             self._shorten(timezone.now())
         self._has_more = bool(shipped) or self._tidied_at is None or self._budget.is_due()

@@ -15,7 +15,7 @@ class Loop:
     """Base class of the agent's threads: subclasses implement ``_work``.
 
     A turn follows ``every_seconds`` after the last one. A thread that has nothing to do (``_is_idle``) waits until the
-    agent tells it that the database has changed.
+    agent tells it that the database has changed, and then takes a turn only if that gave it something to do.
     """
 
     name: str
@@ -30,6 +30,10 @@ class Loop:
     def __init__(self) -> None:
         self._stop = Event()
         self._news = Event()
+        self._has_news = True
+        """Whether the database may have changed since the turn before the current one."""
+        self._is_waiting = False
+        """Whether there was nothing to do when last looked, so that only a change can have made a turn due."""
         self._thread: Thread | None = None
         self._log = ProblemLog(logging.getLogger(type(self).__module__), "agent: ", self.recovered)
 
@@ -69,6 +73,7 @@ class Loop:
             self._failed(error)
 
     def _start(self) -> None:
+        self._has_news, self._is_waiting = True, False
         is_daemon = self.join_seconds is not None
         self._thread = Thread(target=self._run, name=self.name, daemon=is_daemon)
         self._thread.start()
@@ -76,12 +81,21 @@ class Loop:
     def _run(self) -> None:
         try:
             while not self._stop.is_set():
-                self._news.clear()
-                self.turn()
+                self._is_waiting = self._is_waiting and self._has_news and self._is_surely_idle()
+                if not self._is_waiting:
+                    self.turn()
                 self._pause()
+                self._has_news = self._take_news()
             self._finish()
         finally:
             connection.close()
+
+    def _take_news(self) -> bool:
+        """Return whether the agent told of a change. What it tells meanwhile is news the next time."""
+        is_told = self._news.is_set()
+        if is_told:
+            self._news.clear()
+        return is_told
 
     def _work(self) -> None:
         raise NotImplementedError
@@ -92,8 +106,10 @@ class Loop:
 
     def _pause(self) -> None:
         self._rest()
-        if not self.problem and not self._stop.is_set() and self._is_surely_idle():
-            self._news.wait(LONGEST_SECONDS)
+        if not (self.problem or self._stop.is_set() or self._news.is_set()):
+            self._is_waiting = self._is_waiting or self._is_surely_idle()
+            if self._is_waiting:
+                self._news.wait(LONGEST_SECONDS)
 
     def _rest(self) -> None:
         self._stop.wait(self.every_seconds)

@@ -1,11 +1,12 @@
 """What the agent leaves out while the database does not change, and that nothing is missed."""
 
 import time
+from contextlib import suppress
 from threading import Event, Thread
 
 import pytest
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from audit.models import AccessLog
@@ -16,7 +17,7 @@ from gatewall.agent.loop import Loop
 from gatewall.agent.mail_sender import MailSender
 from gatewall.agent.refusal_watch import RefusalWatches
 from gatewall.agent.webhook_sender import WebhookSender
-from gatewall.database.sqlite.changes import LONGEST_SECONDS, DatabaseChanges
+from gatewall.database.sqlite.changes import LONGEST_SECONDS, DatabaseChanges, count_this_change
 from gatewall.models import Node
 from gatewall.policy import revisions
 from gatewall.snapshot.host_paths import policy_files, run_folder
@@ -52,11 +53,91 @@ def test_a_commit_of_another_connection_is_a_change_once():
     assert [changes.look(), changes.look()] == [True, False]
 
 
+def write_uncounted(changes, name, *, counts=False):
+    def write():
+        with changes.uncounted(), transaction.atomic():
+            Node.objects.create(name=name, seen_at=timezone.now(), revision=1)
+            if counts:
+                count_this_change()
+        connection.close()
+
+    thread = Thread(target=write)
+    thread.start()
+    thread.join()
+
+
+def test_what_another_thread_commits_uncounted_is_no_change_unless_its_transaction_says_so():
+    changes = DatabaseChanges()
+    changes.look()
+
+    write_uncounted(changes, "a")
+    assert not changes.look()
+
+    write_uncounted(changes, "b", counts=True)
+    assert [changes.look(), changes.look()] == [True, False]
+
+    write_uncounted(changes, "c")
+    assert not changes.look()
+
+
+@pytest.mark.parametrize("is_later", [False, True])
+def test_what_others_commit_beside_an_uncounted_transaction_is_a_change(is_later):
+    changes = DatabaseChanges()
+    changes.look()
+
+    if is_later:
+        write_uncounted(changes, "a")
+    write_elsewhere()
+    if not is_later:
+        write_uncounted(changes, "a")
+
+    assert [changes.look(), changes.look()] == [True, False]
+
+
+def test_nothing_that_several_writers_commit_at_once_is_missed():
+    changes = DatabaseChanges()
+    changes.look()
+    stop = Event()
+
+    def write_log():
+        number = 0
+        while not stop.is_set():
+            number += 1
+            with changes.uncounted(), transaction.atomic():
+                Node.objects.update_or_create(name="log", defaults={"seen_at": timezone.now(), "revision": number})
+        connection.close()
+
+    thread = Thread(target=write_log)
+    thread.start()
+    try:
+        missed = []
+        for _ in range(50):
+            changes.look()
+            write_elsewhere()
+            missed.append(not changes.look())
+    finally:
+        stop.set()
+        thread.join()
+    assert missed == [False] * 50
+
+
+def test_what_is_rolled_back_is_no_change():
+    changes = DatabaseChanges()
+    changes.look()
+
+    with suppress(ZeroDivisionError), changes.uncounted(), transaction.atomic():
+        Node.objects.create(name="a", seen_at=timezone.now(), revision=1)
+        count_this_change()
+        _ = 1 / 0
+
+    assert not changes.look()
+
+
 def test_what_the_thread_writes_itself_counts_unless_it_says_otherwise():
     changes = DatabaseChanges()
     changes.look()
     with changes.uncounted():
-        Node.objects.create(name="a", seen_at="2026-01-01T00:00:00Z", revision=1)
+        Node.objects.update_or_create(name="a", defaults={"seen_at": timezone.now(), "revision": 1})
     assert not changes.look()
 
     Node.objects.create(name="b", seen_at="2026-01-01T00:00:00Z", revision=1)
@@ -120,6 +201,22 @@ class Idle(Loop):
 
     def _is_idle(self):
         return self.is_idle.is_set()
+
+
+def test_an_idle_thread_that_is_woken_takes_a_turn_only_if_there_is_something_to_do():
+    loop, looks = Idle(), []
+    is_idle = loop._is_idle
+    loop._is_idle = lambda: looks.append(1) or is_idle()
+    with loop.running():
+        wait_until(lambda: len(looks) == 1, what="an idle thread")
+        loop.wake()
+        wait_until(lambda: len(looks) == 2, what="another look")
+        assert loop.turns == 1
+
+        loop.is_idle.clear()
+        loop.wake()
+
+        wait_until(lambda: loop.turns > 1, what="a turn")
 
 
 def test_an_idle_thread_waits_until_it_is_woken_and_a_busy_one_does_not():

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.backends.sqlite3 import base
 
-from gatewall.database.sqlite.write_queue import WriteQueue
+from gatewall.database.sqlite.write_queue import WriteObserver, WriteQueue
 
 QUEUE_SUFFIX = "-queue"
 _READS = "SELECT"
@@ -26,6 +26,9 @@ class QueuedConnection(sqlite3.Connection):
     queue: WriteQueue | None = None
     patience = 0.0
     """Timeout in seconds."""
+    observer: WriteObserver | None = None
+    counts = False
+    """Whether the current transaction is one that the observer counts."""
 
     def before(self, statement: str) -> None:
         """Queue if the statement takes the write lock. Raises OperationalError on timeout, as SQLite does."""
@@ -37,11 +40,17 @@ class QueuedConnection(sqlite3.Connection):
             raise sqlite3.OperationalError(f"the queue of writers cannot be used: {error}") from error
         if not is_our_turn:
             raise sqlite3.OperationalError("database is locked")
+        if self.observer is not None:
+            self.observer.before_writing()
 
     def after(self) -> None:
         """Leave the queue, unless in a transaction."""
-        if self.queue is not None and not self.in_transaction:
-            self.queue.leave()
+        if self.queue is None or self.in_transaction:
+            return
+        if self.observer is not None and self.queue.is_held:
+            self.observer.after_writing(counts=self.counts)
+            self.counts = False
+        self.queue.leave()
 
     def commit(self) -> None:
         try:

@@ -1,8 +1,10 @@
 """Whether the database has changed since the last look, without reading a row."""
 
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from threading import Lock
 from typing import Any
 
 from django.db import Error, connection
@@ -12,22 +14,29 @@ LONGEST_SECONDS = 20.0
 
 
 class DatabaseChanges:
-    """Looks at SQLite's counter of commits by other connections (``PRAGMA data_version``), in the thread that made it.
+    """Looks at SQLite's counter of commits (``PRAGMA data_version``), on a connection that never writes.
 
-    What this thread writes counts as well, except within ``uncounted()``. Other databases may always have changed.
+    The transactions of any thread within ``uncounted()`` do not count. One thread looks. Databases other than SQLite
+    may always have changed.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._seen: tuple[Any, ...] | None = None
-        self._uncounted = 0
+        self._lock = Lock()
+        self._counter: _Counter | None = None
+        self._seen: int | None = None
+        self._has_changed = True
         self._said_at = float("-inf")
         self._changed_at = float("-inf")
 
     def look(self) -> bool:
         """Return whether the database may have changed since the last look."""
-        before, self._seen, now = self._seen, self._state(), self._clock()
-        if self._seen is None or self._seen != before:
+        with self._lock:
+            self._follow_connection()
+            self._count_others()
+            has_changed, self._has_changed = self._has_changed or self._seen is None, False
+        now = self._clock()
+        if has_changed:
             self._changed_at = self._said_at = now
             return True
         if now - self._said_at >= LONGEST_SECONDS:
@@ -39,28 +48,96 @@ class DatabaseChanges:
         """Return how long no look has seen a change; 0 where this cannot be told."""
         return self._clock() - self._changed_at if self._seen is not None else 0.0
 
+    def close(self) -> None:
+        """Close the connection; the next look opens another."""
+        with self._lock:
+            self._close()
+
     @contextmanager
     def uncounted(self) -> Iterator[None]:
-        """Do not count what this thread writes within the block."""
-        before = _rows_written()
+        """Do not count the transactions of this thread within the block, unless they call ``count_this_change()``."""
+        if not _has_counter():
+            yield
+            return
+        connection.ensure_connection()
+        ours = connection.connection
+        ours.observer = self
         try:
             yield
         finally:
-            self._uncounted += _rows_written() - before
+            ours.observer = None
 
-    def _state(self) -> tuple[Any, ...] | None:
-        """Return the connection and its counters; None if unknown."""
-        if connection.vendor != "sqlite" or connection.is_in_memory_db():  # type: ignore[attr-defined] # SQLite's backend
+    def before_writing(self) -> None:
+        """Note what others have committed. The caller holds the queue of writers until ``after_writing()``."""
+        with self._lock:
+            self._count_others()
+
+    def after_writing(self, *, counts: bool) -> None:
+        """Leave out what the caller has committed since ``before_writing()``, unless it counts."""
+        with self._lock:
+            before = self._seen
+            self._seen = self._version()
+            self._has_changed |= counts and self._seen != before
+
+    def _count_others(self) -> None:
+        before, self._seen = self._seen, self._version()
+        self._has_changed |= self._seen is None or self._seen != before
+
+    def _version(self) -> int | None:
+        if self._counter is None:
             return None
         try:
-            with connection.cursor() as cursor:
-                cursor.execute("PRAGMA data_version")
-                ((version,),) = cursor.fetchall()
-        except Error:
+            return self._counter.read()
+        except sqlite3.Error:
             return None
-        return connection.connection, version, _rows_written() - self._uncounted
+
+    def _follow_connection(self) -> None:
+        """Count on a new connection if this thread has connected anew: the file may be another one."""
+        if not _has_counter():
+            self._close()
+            return
+        with suppress(Error):
+            connection.ensure_connection()
+        if self._counter is None or self._counter.beside is not connection.connection:
+            self._close()
+            self._counter = _opened(connection.connection)
+
+    def _close(self) -> None:
+        if self._counter is not None:
+            self._counter.close()
+        self._counter, self._seen = None, None
 
 
-def _rows_written() -> int:
-    """Return how many rows this thread's connection has written; 0 without one."""
-    return getattr(connection.connection, "total_changes", 0)
+class _Counter:
+    """A connection that reads the counter; ``beside``: the thread's connection when it was made."""
+
+    def __init__(self, beside: Any, path: str) -> None:
+        self.beside = beside
+        self._connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+
+    def read(self) -> int:
+        ((version,),) = self._connection.execute("PRAGMA data_version").fetchall()
+        return int(version)
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _opened(beside: Any) -> _Counter | None:
+    if beside is None:
+        return None
+    try:
+        return _Counter(beside, str(connection.settings_dict["NAME"]))
+    except sqlite3.Error:
+        return None
+
+
+def _has_counter() -> bool:
+    return connection.vendor == "sqlite" and not connection.is_in_memory_db()  # type: ignore[attr-defined] # SQLite's backend
+
+
+def count_this_change() -> None:
+    """Have the transaction of this thread count as a change, although it is committed within ``uncounted()``."""
+    ours = connection.connection
+    if getattr(ours, "observer", None) is not None:
+        ours.counts = True

@@ -11,6 +11,7 @@ import struct
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 from gatewall.kernel.file_io import try_lock
 
@@ -21,6 +22,14 @@ _LOOK_SECONDS = 0.001
 _LONGEST_LOOK_SECONDS = 0.01
 _STALLED_SECONDS = 0.2
 """A free lock not taken for so long may be taken out of turn. The first in the queue tries every millisecond."""
+
+
+class WriteObserver(Protocol):
+    """Told when a connection has the lock, and before it gives it up. No other writer commits in between."""
+
+    def before_writing(self) -> None: ...
+
+    def after_writing(self, *, counts: bool) -> None: ...
 
 
 class WriteQueue:
@@ -45,6 +54,11 @@ class WriteQueue:
             or (self._first_waiting() is None and try_lock(self._descriptor))
             or self._entered_in_turn(seconds)
         )
+        return self._held
+
+    @property
+    def is_held(self) -> bool:
+        """True between ``enter()`` and ``leave()``."""
         return self._held
 
     def leave(self) -> None:
