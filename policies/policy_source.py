@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from django.db.models import QuerySet
@@ -42,6 +43,10 @@ def block_sources() -> list[str]:
     return sorted(sources)
 
 
+_parsed = lru_cache(maxsize=1024)(parse_network)
+"""Few networks of a list change at once, and parsing one takes half of the time of compiling it."""
+
+
 def blocked_networks(source: str) -> Iterator[BlockedNetwork]:
     """Yield the blocklist entries of one source; there may be a million."""
     return _blocked(BlocklistEntry.objects.filter(source=source))
@@ -64,7 +69,7 @@ def lists_about(address: IPAddress) -> IPLists:
 def _blocked(rows: QuerySet[BlocklistEntry]) -> Iterator[BlockedNetwork]:
     values = rows.values_list("id", "network", "source", "expires_at")
     for id_, network, source, expires_at in values.iterator():
-        yield BlockedNetwork(id_, parse_network(network), source == MANUAL, seconds(expires_at))
+        yield BlockedNetwork(id_, _parsed(network), source == MANUAL, seconds(expires_at))
 
 
 def _allowed(rows: QuerySet[AllowlistEntry]) -> tuple[AllowedNetwork, ...]:

@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from django.db import models, transaction
+from django.db import connection, models, transaction
 from django.db.models import F, Value
 from django.db.models.functions import Greatest
 from django.utils import timezone
@@ -29,6 +29,10 @@ from gatewall.models import PolicyHead, PolicyRevision, PolicyRevocation, Policy
 _ONLY = 1
 _BEFORE_ANY_CHANGE = uuid.UUID(int=0)
 """Epoch of an installation without changes, so that reading creates no row."""
+_LINEAGES = (
+    "SELECT (SELECT lineage FROM gatewall_policyrevision WHERE number = %s), "
+    "(SELECT lineage FROM gatewall_policyrevocation WHERE number = %s)"
+)
 Hook = Callable[[Version], bool]
 Listener = Callable[[PolicyRevision, Diff], None]
 _hook: list[Hook] = []
@@ -228,11 +232,9 @@ def version_of(row: PolicyHead) -> Version:
 
 def lineage_of(version: Version) -> str:
     """Return the lineage, which distinguishes versions with equal numbers, e.g. after a database restore."""
-    counted = (
-        PolicyRevision.objects.filter(pk=version.revision),
-        PolicyRevocation.objects.filter(pk=version.revocations),
-    )
-    return " ".join(str(rows.values_list("lineage", flat=True).first() or "-") for rows in counted)
+    with connection.cursor() as cursor:  # twice in each publication: Django takes longer to write the statements
+        cursor.execute(_LINEAGES, [version.revision, version.revocations])
+        return " ".join(str(uuid.UUID(str(found))) if found else "-" for found in cursor.fetchone())
 
 
 def publication_is_pending() -> bool:
