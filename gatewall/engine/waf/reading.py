@@ -15,7 +15,7 @@ from gatewall.engine.waf.exclusions import Name
 from gatewall.engine.waf.further_forms import add
 from gatewall.engine.waf.percent import has_too_many_wide, percent_decoded
 from gatewall.engine.waf.plain_headers import inspected_headers, is_plain_address
-from gatewall.engine.waf.redirects import REDIRECTS, add_redirect
+from gatewall.engine.waf.redirects import REDIRECTS, Addressed, add_redirect
 from gatewall.engine.waf.rules import BodyRegion, Region, Target
 from gatewall.engine.waf.values import Value, Values
 
@@ -35,8 +35,8 @@ _FOUR_LAYERS = "%252525"  # percent-encoding of a percent sign, three times
 CUT = 32
 """Characters at the end of a cut value that may decode differently: half an escape, three times decoded."""
 _MOST_HEADERS = 32  # unusual headers that are matched one by one; further ones form one value
-_LONG_NAME = 16  # longer names may be base64
-_SHORT = 256
+LONG_NAME = 16  # longer names may be base64
+SHORT = 256
 SURELY_LONG = 7 * LONG
 """Characters of an argument that is long even if each of its characters is encoded three times: ``%25252F``."""
 FROM_ELSEWHERE = "\x01from elsewhere "
@@ -79,7 +79,7 @@ def raw_uri(request: AccessRequest) -> str:
     return uri[:MAX_URI].replace("\n", "\r") if "%" in uri or "\\" in uri else ""
 
 
-def add_target(values: Values, request: AccessRequest) -> None:
+def add_target(values: Values, request: Addressed) -> None:
     """Add the values of the URI."""
     uri = request.uri
     if len(uri) > MAX_URI:
@@ -138,7 +138,7 @@ def _path(values: Values, path: str) -> None:
 
 
 def _arguments(  # noqa: C901 - one function, because each call of an argument is one of an ordinary request
-    values: Values, target: Region, query: str, request: AccessRequest | None = None
+    values: Values, target: Region, query: str, request: Addressed | None = None
 ) -> None:
     """Add the arguments of a query or form; ``request`` if they are its own."""
     parts = (query := query.replace("+", " ")).split("&", MAX_SEPARATE)
@@ -158,7 +158,7 @@ def _arguments(  # noqa: C901 - one function, because each call of an argument i
             if "%" in name:
                 name, label = _decoded_name(name)
             value = percent_decoded(value)
-        if not name.isidentifier() or "__" in name or len(name) >= _LONG_NAME:
+        if not name.isidentifier() or "__" in name or len(name) >= LONG_NAME:
             add(values, names, label, name)
         if value:
             region = target
@@ -241,9 +241,9 @@ def _credential(values: Values, name: str, value: str) -> None:
         add(values, _HEADERS, name, value[:MAX_HEADER], base64=False)
 
 
-def add_referer(values: Values, request: AccessRequest, value: str) -> None:
+def add_referer(values: Values, request: Addressed, value: str) -> None:
     """Add the values of a referer, and of the link from another site that it shows."""
-    host, found = _short_referer_values(value) if len(value) <= _SHORT else _referer_values(value)
+    host, found = short_referer_values(value) if len(value) <= SHORT else _referer_values(value)
     for each in found:
         values.put(*each)
     if host and request.host is not None and host != request.host.name and "?" in request.uri:
@@ -263,9 +263,8 @@ def _referer_values(value: str) -> tuple[str, tuple[Value, ...]]:
     return host, tuple(values)
 
 
-@lru_cache(maxsize=2048)  # a page is the referer of all its resources
-def _short_referer_values(value: str) -> tuple[str, tuple[Value, ...]]:
-    return _referer_values(value)
+short_referer_values = lru_cache(maxsize=2048)(_referer_values)
+"""The same of a referer of at most ``SHORT`` characters: a page is the referer of all its resources."""
 
 
 def _body(values: Values, request: AccessRequest) -> None:

@@ -1,6 +1,8 @@
 """Arguments that lead a visitor to another site. No I/O."""
 
-from gatewall.engine.model import AccessRequest
+from typing import Protocol
+
+from gatewall.engine.hosts import Host
 from gatewall.engine.waf.exclusions import Name
 from gatewall.engine.waf.rules import Region
 from gatewall.engine.waf.values import Values
@@ -18,7 +20,17 @@ REDIRECTS = frozenset(
 """Names of arguments that applications redirect to."""
 
 
-def add_redirect(values: Values, target: Region, name: Name, value: str, request: AccessRequest) -> None:
+class Addressed(Protocol):
+    """The target and host of a request: all that its target and referer are inspected with."""
+
+    @property
+    def uri(self) -> str: ...
+
+    @property
+    def host(self) -> Host | None: ...
+
+
+def add_redirect(values: Values, target: Region, name: Name, value: str, request: Addressed) -> None:
     """Mark a URL outside of the domain of the request's host."""
     own = request.host.name if request.host else ""
     authority = value.partition("//")[2].replace("\\", "/").partition("/")[0].partition("?")[0].partition("#")[0]

@@ -34,7 +34,7 @@ _MAX_JUDGED = 4_096
 _MAX_JUDGED_OF_ONE = 1_024
 MAX_APART = 8_192
 """Characters of fields behind ``MAX_INSPECTED`` that are decoded one by one; further fields are decoded as one text."""
-_VALUE = 16  # what a value costs besides its characters
+VALUE_COST = 16  # what a value costs besides its characters
 _OVERLAP = 256  # of what all rules inspect and the rest, for attacks at the border
 _JOINT = "\f"
 _BODY = Target.BODY
@@ -84,7 +84,7 @@ class Values(list[Value]):
     def put(self, target: Region, name: Name | None, text: str) -> None:
         """Append a value without line feeds; what exceeds the bounds as text, and behind those not at all."""
         if target.__class__ is Target:
-            self.left -= len(text) + _VALUE
+            self.left -= len(text) + VALUE_COST
             if self.left >= 0:
                 self.append((target, name, text))
                 return
