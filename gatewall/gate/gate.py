@@ -11,7 +11,8 @@ from gatewall.engine.model import AccessRequest, Decision, Effect
 from gatewall.engine.ports import Ports
 from gatewall.engine.snapshot import AuditMode, PolicySnapshot, SignedIdentity, StalePolicy
 from gatewall.gate.credentials import site_headers
-from gatewall.gate.record import new_decision_id, record_again, record_of
+from gatewall.gate.decision_id import new_decision_id
+from gatewall.gate.record import record_again, record_of
 from gatewall.gate.responses import GuardPage, answer, for_browser, plain
 from gatewall.gate.shadow import Shadow
 from gatewall.gate.signed_identity import SignedIdentities

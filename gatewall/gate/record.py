@@ -1,6 +1,5 @@
-"""Build the access record of an answer, and its decision id. Pure."""
+"""Build the access record of an answer. Pure."""
 
-import os
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -14,8 +13,6 @@ from gatewall.engine.model import AccessRequest, Action, DecidedBy, Decision, Ef
 from gatewall.engine.rule_match import RuleMatch
 from gatewall.engine.snapshot import PolicySnapshot, QueryStrings
 
-_VARIANT = {digit: "89ab"[number % 4] for number, digit in enumerate("0123456789abcdef")}
-"""Four random bits to two of them, behind the two of the variant."""
 _CHECKED = frozenset({Reason.CREDENTIAL_INVALID, Reason.WAF_RULE})
 _DROPPED_LENGTH = 2048
 """Characters behind what a field keeps that are masked as well, and dropped."""
@@ -24,12 +21,6 @@ _MAX_NAME, _SHOWN_NAME = 256, 100
 _BEGIN, _TARGET, _LATENCY = b'{"decision_id":"","at":0.0', b',"path":"","query":"",', b'"latency_us":0,'
 """What stands in the bytes of a record at the values that differ; in none of its texts, whose quotes are escaped."""
 _OTHER_SITES = frozenset({"cross-site", "same-site"})
-
-
-def new_decision_id(at: float) -> str:
-    """Return a new UUID version 7 (RFC 9562 section 5.7) for a decision at this time (seconds since the epoch)."""
-    time, random = f"{int(at * 1000) & 0xFFFF_FFFF_FFFF:012x}", os.urandom(10).hex()
-    return f"{time[:8]}-{time[8:]}-7{random[:3]}-{_VARIANT[random[3]]}{random[4:7]}-{random[7:19]}"
 
 
 def record_of(

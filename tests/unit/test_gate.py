@@ -1,14 +1,15 @@
 """The gate as a whole: one subrequest in, one answer out, never an exception and never a 2xx by accident."""
 
 import logging
+import os
 import uuid
 
 import pytest
 
 from gatewall.engine.model import Reason
 from gatewall.engine.ports import Ports
+from gatewall.gate.decision_id import new_decision_id
 from gatewall.gate.gate import Dialect, Gate
-from gatewall.gate.record import new_decision_id
 from gatewall.gate.responses import GuardPage
 from gatewall.gate.subrequest import auth
 from tests.support.cast import (
@@ -208,6 +209,22 @@ def test_decision_ids_of_one_moment_differ_in_all_their_random_bits():
         varying |= number ^ numbers[0]
 
     assert varying.bit_count() == 74
+
+
+def test_a_forked_process_gives_no_decision_id_that_its_parent_gives():
+    new_decision_id(NOW)  # random parts of many are there from now on
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if not child:
+        os.write(theirs, "\n".join([new_decision_id(NOW) for _ in range(200)]).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+
+    told = os.read(ours, 65_536).decode().split("\n")
+    os.close(ours)
+    os.close(theirs)
+
+    assert len({*told, *[new_decision_id(NOW) for _ in range(200)]}) == 400
 
 
 def test_every_answer_leaves_its_record():
