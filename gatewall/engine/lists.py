@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address
 from typing import Protocol
 
-from gatewall.engine.addresses import IPAddress, IPNetwork, NetworkTable
+from gatewall.engine.addresses import IPAddress, IPNetwork, NetworkTable, key_of
 from gatewall.engine.expiry import is_live
 from gatewall.engine.values import value
 
@@ -70,7 +69,7 @@ class IPLists:
         The longest prefix wins, and the blocklist wins a tie, but automatic and imported entries never beat an
         allowlist entry. Among allowlist entries of one network, the one for this domain comes first.
         """
-        key = int(client) if client.__class__ is IPv4Address else ~int(client)
+        key = key_of(client)
         if key in self._unlisted:
             return _NEITHER
         allowed = self._most_specific_allowed(client, domain, at) if allowlist_applies else None

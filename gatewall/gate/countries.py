@@ -5,11 +5,11 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import maxminddb
 
-from gatewall.engine.addresses import IPAddress
+from gatewall.engine.addresses import IPAddress, key_of
 from gatewall.kernel.env import Config
 from gatewall.kernel.file_io import remove_if_forgotten, replace_file
 from gatewall.snapshot.host_paths import geo_folder
@@ -21,6 +21,8 @@ LOOK_SECONDS = 1.0
 MAX_BYTES = 1024 * 1024**2
 """Limit of a database that is opened; those with countries alone have about 10 MiB."""
 _MAX_ASN = 2**32 - 1
+_MOST_REMEMBERED = 4_096
+Value = TypeVar("Value")
 Stamp = tuple[int, int, int]
 """Inode, modification time and size: changes whenever the file is replaced or written."""
 
@@ -66,16 +68,44 @@ class GeoFile:
                 logger.error("geo database not opened: %s", error)  # noqa: TRY400 - the words say it all
             self._refused = refused
 
-    def record_of(self, address: IPAddress) -> Any:
-        """Return the record of an address, or None."""
+    def reader(self) -> maxminddb.Reader | None:
+        """Return the database in use, another object after each change of the file; None if there never was one."""
         if self._clock() >= self._look_at:
             self._follow()
-        if self._reader is None:
+        return self._reader
+
+    def record_of(self, address: IPAddress) -> Any:
+        """Return the record of an address, or None."""
+        reader = self.reader()
+        if reader is None:
             return None
         try:
-            return self._reader.get(address)
+            return reader.get(address)
         except (maxminddb.InvalidDatabaseError, ValueError):
             return None  # a broken record, or an IPv6 address in an IPv4 database
+
+
+class Remembered(Generic[Value]):
+    """Values in the records of a file, by address, remembered while the same database is in use.
+
+    A database with names in eight languages takes longer to read a record than the gate to decide.
+    """
+
+    def __init__(self, file: GeoFile, value_in: Callable[[Any], Value]) -> None:
+        self._file = file
+        self._value_in = value_in
+        self._known: tuple[maxminddb.Reader | None, dict[int, Value]] = (None, {})
+
+    def of(self, address: IPAddress) -> Value:
+        """Return the value in the record of an address."""
+        reader, key = self._file.reader(), key_of(address)
+        known_by, known = self._known
+        if known_by is not reader or (key not in known and len(known) >= _MOST_REMEMBERED):
+            known = {}
+            self._known = reader, known
+        if key not in known:
+            known[key] = self._value_in(self._file.record_of(address))
+        return known[key]
 
 
 class Countries:
@@ -90,6 +120,7 @@ class Countries:
         self._countries = GeoFile(path, folder=folder, clock=clock)
         beside = folder.with_name(f"{folder.name}-asn")
         self._asns = GeoFile(asns, folder=beside, clock=clock) if asns is not None else self._countries
+        self._codes, self._numbers = Remembered(self._countries, code_in), Remembered(self._asns, asn_in)
 
     @classmethod
     def of(cls, config: Config) -> "Countries":
@@ -104,11 +135,11 @@ class Countries:
 
     def country_of(self, address: IPAddress) -> str | None:
         """Return the ISO 3166-1 alpha-2 country code of an address, or None if unknown."""
-        return code_in(self._countries.record_of(address))
+        return self._codes.of(address)
 
     def asn_of(self, address: IPAddress) -> int | None:
         """Return the autonomous system number of an address, or None if unknown."""
-        return asn_in(self._asns.record_of(address))
+        return self._numbers.of(address)
 
 
 def stamp_of(path: Path) -> Stamp:

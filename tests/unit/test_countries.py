@@ -61,6 +61,24 @@ def test_a_reload_does_not_wait_for_the_next_look(path, countries):
     assert countries.country_of(CLIENT) == "NZ"
 
 
+def test_addresses_are_remembered_within_bounds_until_another_database_is_in_use(path, countries, monkeypatch):
+    install(path, "NZ")
+    countries.reload()
+    monkeypatch.setattr(countries_module, "_MOST_REMEMBERED", 3)
+    read = []
+    code_in = countries_module.code_in
+    monkeypatch.setattr(countries._codes, "_value_in", lambda record: read.append(record) or code_in(record))
+    addresses = [ip_address(each) for each in ("198.51.100.7", "2001:db8::1", "198.51.100.8")]
+
+    assert [countries.country_of(each) for each in addresses * 2] == ["NZ", None, "NZ"] * 2
+    assert len(read) == 3
+    countries.country_of(ip_address("198.51.100.9"))
+    assert len(countries._codes._known[1]) == 1
+    install(path, "DE")
+    countries.reload()
+    assert countries.country_of(addresses[0]) == "DE"
+
+
 def test_an_unchanged_file_is_opened_once(path, clock, countries, monkeypatch):
     install(path, "NZ")
     countries.reload()
