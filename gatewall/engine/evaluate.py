@@ -20,7 +20,11 @@ _FUNCTIONS = tuple(step.function for step in STEPS)
 
 def evaluate(request: AccessRequest, policy: PolicySnapshot, ports: Ports) -> Decision:
     """Return the decision: the first verdict of the steps; without one, the request is refused."""
-    facts = Facts(request, policy, ports)
+    return decide(Facts(request, policy, ports))
+
+
+def decide(facts: Facts) -> Decision:
+    """Return the decision on the request of these facts, as ``evaluate`` does."""
     for function in _FUNCTIONS:
         if verdict := function(facts):
             return _decision(facts, verdict)

@@ -37,6 +37,10 @@ class Facts:
         self.policy = policy
         self._ports = ports
 
+    def know(self, *, subject: Subject | None, country_code: str | None) -> None:
+        """Take over facts that are known from an earlier request."""
+        self.__dict__.update(subject=subject, country_code=country_code)
+
     @lazy
     def domain(self) -> Domain | None:
         """The registered domain of the host, or None."""
@@ -202,6 +206,11 @@ class Facts:
         """The grant if already looked up: the request would be refused without it."""
         found: Grant | None = self.__dict__.get("grant")
         return found
+
+    @property
+    def has_looked_for_grant(self) -> bool:
+        """True if a step asked for a grant, whether there is one or not."""
+        return "grant" in self.__dict__
 
     @property
     def known_subject(self) -> Subject | None:

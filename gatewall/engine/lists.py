@@ -82,8 +82,11 @@ class IPLists:
             self._unlisted.add(key)
         return Standing(allowed=allowed)
 
+    def contain(self, client: IPAddress) -> bool:
+        """True if any network contains the client, also one that has expired."""
+        return key_of(client) not in self._unlisted and self._contain(client)
+
     def _contain(self, client: IPAddress) -> bool:
-        """True if any network contains the client."""
         if any(True for _ in self._allowed.containing(client)):
             return True
         return any(True for table in self._blocked for _ in table.containing(client))

@@ -4,7 +4,7 @@ One synchronous call per request: the body comes with it, so there is nothing to
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from gatewall import __version__
 from gatewall.gate import bodies, headers, routes
@@ -17,7 +17,7 @@ from gatewall.gate.waf_state import waf_checks
 from gatewall.kernel.trusted_callers import TrustedCallers
 from gatewall.server.answer_bytes import Answer
 from gatewall.server.environ import origin_form
-from gatewall.server.heads import Head
+from gatewall.server.heads import Head, KnownLines
 from gatewall.server.http1 import Body, Line
 
 _HEALTH = frozenset({"/health", "/health/live", "/health/ready"})
@@ -39,7 +39,7 @@ class AuthApplication:
         self,
         method: str,
         target: bytes,
-        lines: list[Line],
+        lines: Sequence[Line],
         peer: str,
         scheme: str,
         body: Body | None,
@@ -49,12 +49,14 @@ class AuthApplication:
 
         ``head``: that of the lines, if it is known; it is always one of the same peer and scheme.
         """
-        if head is not None and head.meaning is not None:
+        if head is not None and head.meaning is not None and isinstance(lines, KnownLines):
             route, meaning = head.meaning
+            found = self._gate.again(meaning, lines)
+            if isinstance(found, Answer):
+                return found
             fields = meaning.headers(lines)
-            return self._gate.check(
-                route.dialect, Subrequest(peer, scheme, fields, method, route.target, None, meaning)
-            )
+            subrequest = Subrequest(peer, scheme, fields, method, route.target, None, meaning)
+            return self._gate.check(route.dialect, subrequest, found)
         raw_target = origin_form(target.decode("latin-1"))
         route = routes.find(self._root_path, raw_target)
         if route is None:

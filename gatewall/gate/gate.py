@@ -6,19 +6,23 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from audit.spool.records import AccessRecord, EncodedRecord
-from gatewall.engine.evaluate import CANNOT_DECIDE, evaluate
+from gatewall.engine.evaluate import CANNOT_DECIDE, decide
+from gatewall.engine.facts import Facts
 from gatewall.engine.model import AccessRequest, Decision, Effect
 from gatewall.engine.ports import Ports
-from gatewall.engine.snapshot import AuditMode, PolicySnapshot, SignedIdentity, StalePolicy
+from gatewall.engine.snapshot import AuditMode, EnforcementMode, PolicySnapshot, SignedIdentity, StalePolicy
 from gatewall.gate.credentials import site_headers
 from gatewall.gate.decision_id import new_decision_id
+from gatewall.gate.meaning import Meaning
 from gatewall.gate.record import record_again, record_of
 from gatewall.gate.responses import GuardPage, answer, for_browser, plain
+from gatewall.gate.settled_answer import Begun, SettledAnswer, settle, with_access
 from gatewall.gate.shadow import Shadow
 from gatewall.gate.signed_identity import SignedIdentities
 from gatewall.gate.subrequest import Subrequest
 from gatewall.kernel.clientip import TrustedProxies, peer_or_unknown
 from gatewall.server.answer_bytes import Answer
+from gatewall.server.heads import KnownLines
 from gatewall.snapshot.confirmed import PolicyAge
 
 logger = logging.getLogger(__name__)
@@ -101,16 +105,61 @@ class Gate:
         self.identities: SignedIdentities | None = None
         """Signs identities for sites, if this process can."""
 
-    def check(self, dialect: Dialect, subrequest: Subrequest) -> Answer:
+    def again(self, meaning: Meaning, lines: KnownLines) -> Answer | Begun | None:
+        """Answer a request of a known head whose decision is settled; else ``check`` must, with what was begun.
+
+        The answer, its record and what is counted are those of ``check``.
+        """
+        answers, shadow = meaning.shared.answers, self.shadow
+        if not answers or (shadow is not None and shadow.policy is not None):
+            return None
+        try:
+            return self._again(answers, meaning, lines)
+        except Exception:
+            logger.exception("a settled decision was not given again")
+            return None
+
+    def _again(self, answers: tuple[SettledAnswer, ...], meaning: Meaning, lines: KnownLines) -> Answer | Begun | None:
+        at, policy, ports, known = self._clock(), self._policies.current(), self._ports, answers[0]
+        settled = known.settled
+        if policy is None or not settled.holds(policy, at):
+            return None
+        settings, asked = policy.settings, meaning.asked(lines)
+        if asked is None or (settings.stale_policy is StalePolicy.STRICT and self._is_stale(policy)):
+            return None
+        if ports.countries.country_of(settled.client) != settled.country_code:
+            return None
+        is_inspected = settings.waf_mode is not EnforcementMode.OFF
+        if is_inspected and not policy.waf.is_quiet(asked, meaning.shared):
+            return None
+        has_custom = is_inspected and policy.waf.has_custom
+        if has_custom or settled.access is not None:
+            request = meaning.again(meaning.headers(lines), at)
+            if request is None or (has_custom and policy.waf.matches_custom(request, settled.domain_name)):
+                return None
+            found = with_access(answers, settled.access_of(request, policy, ports))
+            if found is None:
+                return None
+            known = found
+        limit, decision_id = settings.request_rate_per_minute, new_decision_id(at)
+        if limit and (seconds := ports.rates.seconds_over(settled.client, limit, at)):
+            return Begun(decision_id, ports.rates, seconds)
+        record = known.record(policy, decision_id=decision_id, at=at, uri=asked.uri, answered_at=self._clock())
+        if not self._records.write(record) and _must_be_kept(policy):
+            return Begun(decision_id, ports.rates, 0, is_lost=True)
+        return known.answer(decision_id)
+
+    def check(self, dialect: Dialect, subrequest: Subrequest, begun: Begun | None = None) -> Answer:
         """Answer a subrequest of this dialect: 200, 401, 403, or 503 for "cannot decide".
 
         Dialects that answer browsers also give 302 and 303. The record is written before the answer is returned;
-        if it is lost and the audit mode is strict, the answer is 503.
+        if it is lost and the audit mode is strict, the answer is 503. ``begun``: what ``again`` did for it.
         """
         at = self._clock()
-        decision_id = new_decision_id(at)
+        decision_id = new_decision_id(at) if begun is None else begun.decision_id
         shadow = self.shadow
         watch = shadow.watch(decision_id) if shadow is not None and shadow.policy is not None else None
+        facts: Facts | None = None
         try:
             policy = self._policies.current()
             request = dialect.parse(subrequest, self._trusted, at)
@@ -119,18 +168,18 @@ class Gate:
             if policy is None or (policy.settings.stale_policy is StalePolicy.STRICT and self._is_stale(policy)):
                 decision = CANNOT_DECIDE
             else:
-                decision = evaluate(request, policy, self._ports if watch is None else watch.ports)
-            given = answer(decision, request, policy, self._guard, decision_id)
-            if dialect.answers_browsers:
-                given = for_browser(given, decision, request, policy, self._guard, decision_id)
-            signs = policy is not None and policy.settings.signed_identity is not SignedIdentity.OFF
-            if (signs or dialect.cuts_credentials) and given.status == _LET_IN:
-                given = self._for_site(given, dialect, subrequest, request, decision, policy)
-            kept = self._record(request, decision, policy, decision_id, given.status)
+                ports = self._ports if watch is None else watch.ports
+                facts = Facts(request, policy, ports if begun is None else replace(ports, rates=begun))
+                decision = decide(facts)
+            given = self._given(dialect, subrequest, request, decision, policy, decision_id)
+            is_lost = begun is not None and begun.is_lost
+            kept = not is_lost and self._record(request, decision, policy, decision_id, given.status)
             if not kept and _must_be_kept(policy):
                 given = self._undecided(dialect, subrequest, request, decision_id)
             elif watch is not None:
                 watch.request, watch.decision, watch.policy = request, decision, policy
+            elif facts is not None and request.shared is not None:
+                settle(facts, decision, given, decision_id)
         except Exception:
             # The proxy acts on our status: a bug may refuse a request, but never allow one.
             logger.exception("access evaluation failed", extra={"decision_id": decision_id})
@@ -139,6 +188,24 @@ class Gate:
             self._record(unread, CANNOT_DECIDE, None, decision_id, given.status)
         if shadow is not None and watch is not None:
             shadow.answered(watch)
+        return given
+
+    def _given(
+        self,
+        dialect: Dialect,
+        subrequest: Subrequest,
+        request: AccessRequest,
+        decision: Decision,
+        policy: PolicySnapshot | None,
+        decision_id: str,
+    ) -> Answer:
+        """Return the answer of a decision, as this dialect gives it."""
+        given = answer(decision, request, policy, self._guard, decision_id)
+        if dialect.answers_browsers:
+            given = for_browser(given, decision, request, policy, self._guard, decision_id)
+        signs = policy is not None and policy.settings.signed_identity is not SignedIdentity.OFF
+        if (signs or dialect.cuts_credentials) and given.status == _LET_IN:
+            given = self._for_site(given, dialect, subrequest, request, decision, policy)
         return given
 
     def _for_site(

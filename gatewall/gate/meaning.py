@@ -3,45 +3,64 @@
 It depends on the bytes of the lines, the peer and the path of the gate alone (gatewall/server/heads.py).
 """
 
+from gatewall.engine.hosts import Host
 from gatewall.engine.messages import Refused
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.shared import Shared
+from gatewall.engine.waf.plain_target import Asked
 from gatewall.gate.headers import Headers, checked_uri, from_lines, one_value
-from gatewall.server.heads import Head
-from gatewall.server.http1 import Line
+from gatewall.server.heads import Head, KnownLines
 
 _URI = "x-forwarded-uri"
+_MAX_URI = 1_024
+"""Longer ones are parsed as if new."""
 
 
 class Meaning:
     """Headers but for those that vary, and the request that they were parsed to, once they were."""
 
-    __slots__ = ("_headers", "_names", "_places", "_request", "_shared")
+    __slots__ = ("_headers", "_host", "_names", "_others", "_places", "_referer", "_request", "_uri", "shared")
 
     def __init__(self, head: Head) -> None:
-        names = [name for _, name in head.places]
-        places = {place for place, _ in head.places}
-        self._headers = from_lines([line for place, line in enumerate(head.lines) if place not in places])
-        self._names: list[tuple[int, str]] | None = head.places
-        if len(names) != len(set(names)) or not self._headers.keys().isdisjoint(names):
+        self._headers = from_lines(head.common_lines())
+        self._names: list[str] | None = [name for _, name in head.places]
+        if len(self._names) != len(set(self._names)) or not self._headers.keys().isdisjoint(self._names):
             self._names = None  # two lines of a name are joined
         self._places: list[tuple[int, str]] = []
         self._request: AccessRequest | None = None
-        self._shared = Shared()
+        self.shared = Shared()
+        self._host: Host | None = None
+        self._uri: int | None = None
+        self._referer: int | None = None
+        self._others: list[int] = []
 
-    def headers(self, lines: list[Line]) -> Headers:
+    def headers(self, lines: KnownLines) -> Headers:
         """Return the headers of a request with this head."""
         if self._names is None:
             return from_lines(lines)
-        return {**self._headers, **{name: lines[place][1].decode("latin-1") for place, name in self._names}}
+        varying = [value.decode("latin-1") for value in lines.values]
+        return {**self._headers, **dict(zip(self._names, varying, strict=True))}
 
     def keep(self, request: AccessRequest) -> None:
         """Keep a parsed request without a fault and without a body."""
         if self._names is None:
             return
-        varying = {name for _, name in self._names}
+        varying = set(self._names)
         self._places = [(place, name) for place, (name, _) in enumerate(request.headers) if name in varying]
-        self._request, self._shared = request, Shared(tuple([place for place, _ in self._places]))
+        self._request, self.shared = request, Shared(tuple([place for place, _ in self._places]))
+        numbers = {name: number for number, name in enumerate(self._names)}
+        self._host, self._uri, self._referer = request.host, numbers.pop(_URI, None), numbers.pop("referer", None)
+        self._others = list(numbers.values())
+
+    def asked(self, lines: KnownLines) -> Asked | None:
+        """Return what a request with this head does not share; None if its URI may have to be refused."""
+        values, uri_number, referer_number = lines.values, self._uri, self._referer
+        uri = "" if uri_number is None else values[uri_number].decode("latin-1")
+        if not (uri.startswith("/") and uri.isascii() and uri.isprintable()) or "#" in uri or len(uri) > _MAX_URI:
+            return None
+        referer = None if referer_number is None else values[referer_number].decode("latin-1")
+        others = b",".join([values[number] for number in self._others])
+        return Asked(uri, self._host, referer, others.decode("latin-1"))
 
     def again(self, headers: Headers, at: float) -> AccessRequest | None:
         """Return the known request with what varies of these headers; None if it must be parsed, as if new."""
@@ -73,5 +92,5 @@ class Meaning:
             allowlist_applies=known.allowlist_applies,
             visible=known.visible,
             site_credentials=known.site_credentials,
-            shared=self._shared,
+            shared=self.shared,
         )

@@ -11,6 +11,7 @@ from gatewall.engine.addresses import text_of
 from gatewall.engine.hosts import Authority, Host
 from gatewall.engine.model import AccessRequest, Action, DecidedBy, Decision, Effect, Reason, Subject
 from gatewall.engine.rule_match import RuleMatch
+from gatewall.engine.shared import Shared
 from gatewall.engine.snapshot import PolicySnapshot, QueryStrings
 
 _CHECKED = frozenset({Reason.CREDENTIAL_INVALID, Reason.WAF_RULE})
@@ -76,7 +77,7 @@ def record_again(
     shared, verdict = request.shared, decision.verdict
     if shared is None or policy is None or decision.rules or verdict.effect is not Effect.ALLOW:
         return record_of(request, decision, policy, decision_id=decision_id, status=status, answered_at=answered_at)
-    same = (policy.identity, verdict.reason, verdict.decided_by, decision.subject, decision.country_code, status)
+    same = _same_in(decision, policy, status)
     known = shared.record
     if known is None or known[0] != same:
         record = record_of(request, decision, policy, decision_id=decision_id, status=status, answered_at=answered_at)
@@ -85,21 +86,41 @@ def record_again(
         middle, _, after = rest.rpartition(_LATENCY)
         shared.record = (same, before, middle, after) if middle else None
         return record
-    _, before, middle, after = known
-    path, _, query = request.uri.partition("?")
+    return joined(known[1:], policy, decision_id=decision_id, at=request.at, uri=request.uri, answered_at=answered_at)
+
+
+Parts = tuple[bytes, bytes, bytes]
+"""Bytes of a record around what differs between requests of one head that are decided alike."""
+
+
+def parts_for(shared: Shared, decision: Decision, policy: PolicySnapshot, status: int) -> Parts | None:
+    """Return the bytes that the last record of a head shares with those of this decision, None if it was another."""
+    known = shared.record
+    return known[1:] if known is not None and known[0] == _same_in(decision, policy, status) else None
+
+
+def _same_in(decision: Decision, policy: PolicySnapshot, status: int) -> tuple[object, ...]:
+    verdict = decision.verdict
+    return (policy.identity, verdict.reason, verdict.decided_by, decision.subject, decision.country_code, status)
+
+
+def joined(
+    parts: Parts, policy: PolicySnapshot, *, decision_id: str, at: float, uri: str, answered_at: float
+) -> EncodedRecord:
+    """Return the record of a request at this time with this URI."""
+    before, middle, after = parts
+    path, _, query = uri.partition("?")
     values = (
         decision_id.encode(),
-        orjson.dumps(request.at),
+        orjson.dumps(at),
         before,
         orjson.dumps(masked(PATH, path)),
         orjson.dumps(_query(query, policy)),
         middle,
-        max(0, round((answered_at - request.at) * 1_000_000)),
+        max(0, round((answered_at - at) * 1_000_000)),
         after,
     )
-    return EncodedRecord(
-        request.at, b'{"decision_id":"%b","at":%b%b,"path":%b,"query":%b,%b"latency_us":%d,%b' % values
-    )
+    return EncodedRecord(at, b'{"decision_id":"%b","at":%b%b,"path":%b,"query":%b,%b"latency_us":%d,%b' % values)
 
 
 def _query(query: str, policy: PolicySnapshot | None) -> str:

@@ -1,6 +1,8 @@
 """Serialize answers to HTTP/1.1 bytes. Pure."""
 
 from collections.abc import Iterable
+from dataclasses import field
+from functools import lru_cache
 from http import HTTPStatus
 
 from gatewall.engine.values import value
@@ -17,6 +19,8 @@ class Answer:
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes = b""
+    wire: bytes = field(default=b"", compare=False, repr=False)
+    """Status line and headers as ``wire_of`` gives them, if that was done before."""
 
 
 class Unsendable(Exception):
@@ -25,9 +29,20 @@ class Unsendable(Exception):
 
 def answer_bytes(answer: Answer, date: str, *, shows_body: bool, keep_alive: bool) -> bytes:
     """Serialize a whole response; ``date`` is the Date header line. Raises Unsendable."""
-    own = f"{date}content-length: {len(answer.body)}\n{'' if keep_alive else _CLOSE}"
-    head = head_bytes(_STARTS[answer.status], answer.headers, own)
+    wire = answer.wire or wire_of(answer)
+    head = wire + _own_lines(date, len(answer.body), keep_alive=keep_alive)
     return head + answer.body if shows_body and answer.body else head
+
+
+def wire_of(answer: Answer) -> bytes:
+    """Serialize status line and headers, without the server's own lines. Raises Unsendable."""
+    return head_bytes(_STARTS[answer.status], answer.headers, "")[:-2]
+
+
+@lru_cache(64)  # the date changes once a second
+def _own_lines(date: str, length: int, *, keep_alive: bool) -> bytes:
+    text = f"{date}content-length: {length}\n{'' if keep_alive else _CLOSE}\n"
+    return text.replace("\n", "\r\n").encode()
 
 
 def head_bytes(start: str, headers: Iterable[tuple[str, str]], own: str) -> bytes:

@@ -13,7 +13,7 @@ no request gets two responses.
 import asyncio
 import logging
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from gatewall.server.answer_bytes import CONTINUE, REFUSALS, Answer, Unsendable, answer_bytes
@@ -29,7 +29,7 @@ WRITE_SECONDS = 10.0
 LINGER_SECONDS = 5.0
 LINGER_BYTES = 64 * 1024 * 1024
 
-Application = Callable[[str, bytes, list[Line], str, str, Body | None, Head | None], Answer]
+Application = Callable[[str, bytes, Sequence[Line], str, str, Body | None, Head | None], Answer]
 """(method, raw target, raw header lines, peer ("" for a unix socket), scheme, body, known head) -> Answer."""
 
 

@@ -12,7 +12,7 @@ So nothing that an edit, a revocation or a rotation changes is in it (docs/adr/0
 import itertools
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from threading import Thread
 from typing import Any
@@ -36,22 +36,56 @@ _VARYING = re.compile(
 class Head:
     """The lines of a head, of which those that vary are to be replaced."""
 
-    __slots__ = ("keep_alive", "lines", "meaning", "method", "places", "target")
+    __slots__ = ("_lines", "_names", "keep_alive", "meaning", "method", "places", "target")
 
-    def __init__(self, request: Request, places: list[tuple[int, str]]) -> None:
-        """``places``: the index of each line that varies, and its name in lower case."""
+    def __init__(self, request: Request, places: list[tuple[int, str]], names: list[bytes]) -> None:
+        """``places``: the index of each line that varies, and its name in lower case; ``names`` as they are written."""
+        self._names = names
         self.method, self.target, lines, _, self.keep_alive, _ = request
-        self.lines: list[Line] = list(lines)
+        self._lines: list[Line] = list(lines)
         self.places = places
         self.meaning: Any = None
         """What the application knows of these lines; dropped with them."""
 
-    def request(self, names: list[bytes], values: list[bytes]) -> Request:
-        """Return the request with this head, of which these lines vary."""
-        lines = self.lines.copy()
-        for (place, _), name, value in zip(self.places, names, values, strict=True):
+    def request(self, values: list[bytes]) -> Request:
+        """Return the request with this head and these values of the lines that vary."""
+        return Request(self.method, self.target, KnownLines(self, values), None, self.keep_alive, self)
+
+    def common_lines(self) -> list[Line]:
+        """Return the lines that do not vary."""
+        places = {place for place, _ in self.places}
+        return [line for place, line in enumerate(self._lines) if place not in places]
+
+    def lines_with(self, values: list[bytes]) -> list[Line]:
+        """Return the lines with these values of those that vary."""
+        lines = self._lines.copy()
+        for (place, _), name, value in zip(self.places, self._names, values, strict=True):
             lines[place] = (name, value)
-        return Request(self.method, self.target, lines, None, self.keep_alive, self)
+        return lines
+
+
+class KnownLines(Sequence[Line]):
+    """The lines of a known head, which are put together when they are needed; ``values`` of those that vary."""
+
+    __slots__ = ("_head", "values")
+
+    def __init__(self, head: Head, values: list[bytes]) -> None:
+        self._head = head
+        self.values = values
+
+    def __len__(self) -> int:
+        return len(self._head.lines_with(self.values))
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._head.lines_with(self.values)[place]
+
+    def __iter__(self) -> Iterator[Line]:
+        return iter(self._head.lines_with(self.values))
+
+    def __eq__(self, other: object) -> bool:
+        return self._head.lines_with(self.values) == other
+
+    __hash__ = None  # type: ignore[assignment]  # compared by its lines
 
 
 class Heads:
@@ -98,7 +132,7 @@ class Heads:
             if request.lines[place : place + 1] != [(name, value)]:
                 return None
             places.append((place, name.decode("ascii").lower()))
-        head = Head(request, places)
+        head = Head(request, places, parts[1::3])
         self._keep(key, head)
         return head
 
@@ -147,8 +181,9 @@ class RememberingReader(RequestReader):
         known = self._heads.find(key)
         if known is not None:
             self.phase = Phase.IDLE
-            return known.request(parts[1::3], parts[2::3])
+            return known.request(parts[2::3])
         request = super()._parsed(head)
         if request is None or request.body is not None or self._upgrade or not self._heads.admits(key):
             return request
-        return request._replace(head=self._heads.keep(key, request, parts))
+        kept = self._heads.keep(key, request, parts)
+        return request if kept is None else kept.request(parts[2::3])

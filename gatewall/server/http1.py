@@ -13,7 +13,7 @@ headers and body. Input that two parsers could read differently is refused, and 
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -62,7 +62,7 @@ class Request(NamedTuple):
 
     method: bytes
     target: bytes
-    lines: list[Line]
+    lines: Sequence[Line]
     body: Body | None
     keep_alive: bool
     head: Any = None

@@ -115,6 +115,26 @@ def test_a_request_is_read_and_parsed_to_the_same_with_and_without(heads_, varie
                 )
 
 
+@given(
+    heads_=st.lists(lines, min_size=1, max_size=3),
+    varied=st.lists(st.tuples(st.integers(0, 2), st.lists(st.sampled_from(VARYING), max_size=3)), max_size=12),
+)
+def test_a_connection_reads_each_head_as_a_new_connection_does(heads_, varied):
+    memo = Heads()
+    reader = RememberingReader(bodies.bounds, memo, "")
+    for number, change in [(0, []), (0, []), *varied]:
+        raw = a_head([*heads_[number % len(heads_)], *change])
+        plain = read(None, raw)
+        reader.feed(raw)
+        again = reader.next()
+        if isinstance(plain, Request):
+            assert again._replace(head=None) == plain
+            assert list(again.lines) == plain.lines
+        else:
+            assert again == plain
+            reader = RememberingReader(bodies.bounds, memo, "")
+
+
 class Plane:
     """A data plane whose decisions have numbers instead of random ids."""
 

@@ -51,7 +51,7 @@ class BuiltinMatcher:
         self.scanner: Scanner = OneByOne(PATTERNS)
         self.is_distrusted = False
         self._by_number: dict[int, list[Placed]] = {}
-        self._others: list[Placed] = []
+        self.others: list[Placed] = []
         self._of_uri: list[tuple[int | None, Placed]] = []
         self._of_forms: list[Placed] = []
         for position, rule in with_shared_exclusions(rules):
@@ -62,7 +62,7 @@ class BuiltinMatcher:
             scanners.want(PATTERNS, self._use)
         self._in_texts = SomePatterns(IN_TEXT, scanners)
         self._in_files = SomePatterns(IN_FILE, scanners)
-        placed = [*self._others, *chain.from_iterable(self._by_number.values())]
+        placed = [*self.others, *chain.from_iterable(self._by_number.values())]
         in_texts = [each for each in placed if not each.targets.isdisjoint(BodyRegion)]
         enforced = {_NUMBERS.get(each.rule.pattern) for each in in_texts if each.rule.action is _BLOCK}
         self._enforces_in_texts = bool(enforced)
@@ -82,7 +82,7 @@ class BuiltinMatcher:
         if rule.transforms or rule.operator is not Operator.REGEX or is_retargeted(number, placed):
             number = None
         if number is None:
-            self._others.append(placed)  # edited by the operator, or of another release
+            self.others.append(placed)  # edited by the operator, or of another release
         else:
             self._by_number.setdefault(number, []).append(placed)
             if BodyRegion.RAW in placed.targets:
@@ -115,7 +115,7 @@ class BuiltinMatcher:
     def matches(self, request: AccessRequest, scope: Scope, stop_at: int = 0) -> list[Placed]:
         """Return the matching rules, unordered; with ``stop_at``, only those outside of texts if they suffice."""
         uri, shared = raw_uri(request), request.shared
-        if shared is not None and not (uri or self._others) and is_quiet(request, shared, self.scanner):
+        if shared is not None and not (uri or self.others) and is_quiet(request, shared, self.scanner):
             return []
         values = values_of(request)
         singles, texts = split(values) if values.has_texts else (values, {})
@@ -141,7 +141,7 @@ class BuiltinMatcher:
                     break
             else:
                 found += self._found(some.scanner, some.numbers, group, scope)[1]
-        found += [each for each in self._others if scope.covers(each.rule) and holds(each, values, scope)]
+        found += [each for each in self.others if scope.covers(each.rule) and holds(each, values, scope)]
         return list({each.position: each for each in found}.values())
 
     def _found(

@@ -4,10 +4,13 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
 from gatewall.engine.model import AccessRequest
+from gatewall.engine.shared import Shared
 from gatewall.engine.values import value
 from gatewall.engine.waf.builtin_matcher import BuiltinMatcher
 from gatewall.engine.waf.custom_matcher import CustomMatcher
 from gatewall.engine.waf.patterns import Placed
+from gatewall.engine.waf.plain_target import Asked
+from gatewall.engine.waf.quiet import is_quiet_in
 from gatewall.engine.waf.reading import LONG_URI
 from gatewall.engine.waf.rules import Region, Target, WafRule
 from gatewall.engine.waf.scanning import Scanners
@@ -73,6 +76,22 @@ class RuleSet:
         if builtin and builtin.is_waiting:
             return True
         return custom is not None and custom.is_worth_a_scan and custom.scanner is None
+
+    def is_quiet(self, asked: Asked, shared: Shared) -> bool:
+        """True if surely no built-in rule matches a request of this head. Edited rules must be asked: then False."""
+        uri, builtin = asked.uri, self._builtin
+        if len(uri) > LONG_URI or "%" in uri or "\\" in uri:
+            return False
+        return builtin is None or (not builtin.others and is_quiet_in(asked, shared, builtin.scanner))
+
+    @property
+    def has_custom(self) -> bool:
+        """True if there are custom rules."""
+        return self._custom is not None
+
+    def matches_custom(self, request: AccessRequest, domain: str | None) -> bool:
+        """True if a custom rule matches a request to this registered domain."""
+        return self._custom is not None and bool(self._custom.matches(request, Scope(request, domain)))
 
     def inspect(self, request: AccessRequest, domain: str | None, stop_at: int = 0) -> tuple[WafRule, ...]:
         """Return the rules that match a request to this registered domain.
