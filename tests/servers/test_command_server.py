@@ -3,13 +3,37 @@
 import os
 import signal
 import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 import pytest
 
+from gatewall import settings as ours
 from tests.support import command_server
-from tests.support.processes import PATIENCE, agent, environment
+from tests.support.preloaded_django import WhileImporting
+from tests.support.processes import BASE, PATIENCE, agent, environment, make_keys
+
+WHAT_DEPENDS_ON_THE_INSTALLATION = """
+import gc, os, re
+mask = os.umask(0)
+os.umask(mask)
+import django
+print(gc.isenabled(), mask)
+django.setup()
+import logging
+from django.conf import settings
+from django.core.cache import caches
+from django.db import connection
+from django.urls import reverse
+from drf_spectacular.settings import spectacular_settings
+from rest_framework_simplejwt.settings import api_settings
+print(caches["default"].__class__, connection.vendor, connection.settings_dict, reverse("schema"))
+for name in sorted(filter(str.isupper, dir(settings))):
+    print(name, re.sub(" at 0x[0-9a-f]*", "", repr(getattr(settings, name))))
+print(gc.isenabled(), os.umask(0), sorted(os.environ.items()), logging.getLogger("gatewall").getEffectiveLevel())
+print(api_settings.SIGNING_KEY, spectacular_settings.SERVERS, spectacular_settings.SCHEMA_PATH_PREFIX)
+"""
 
 
 def code(text, home, timeout=PATIENCE):
@@ -50,3 +74,33 @@ def test_an_agent_has_a_session_of_its_own_and_its_environment(home):
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) == process.returncode == 0
         process.kill()  # nothing is left to kill
+
+
+def test_the_settings_are_those_that_a_new_interpreter_reads(tmp_path):
+    make_keys(tmp_path)
+    changes = {"ROOT_PATH": "/elsewhere", "GATEWALL_LOG_LEVEL": "ERROR", "CACHE_URL": "redis://127.0.0.1:1/0"}
+    changes |= {"DATABASE_URL": "postgresql://somebody@127.0.0.1:1/site", "GATEWALL_PUBLIC_URL": "https://gate.example"}
+    for each in ({}, changes):
+        env = {**environment(tmp_path, **each), "DJANGO_SETTINGS_MODULE": "gatewall.settings", "LC_CTYPE": "C.UTF-8"}
+        command = [sys.executable, "-c", WHAT_DEPENDS_ON_THE_INSTALLATION]
+        anew = subprocess.run(command, cwd=BASE, env=env, capture_output=True, text=True, check=True)
+        forked = command_server.run([], env=env, code=WHAT_DEPENDS_ON_THE_INSTALLATION, timeout=PATIENCE)
+
+        assert forked.stderr == anew.stderr
+        assert forked.stdout.splitlines() == anew.stdout.splitlines()
+        assert f" {each.get('ROOT_PATH', '/wall')}/schema\n" in forked.stdout
+
+
+def test_no_module_may_read_the_installation_while_it_is_imported():
+    given = WhileImporting(ours, ours)
+
+    assert given.AUTH_USER_MODEL == ours.AUTH_USER_MODEL
+    with pytest.raises(RuntimeError, match="GATEWALL_HOME is read while a module is imported"):
+        given.GATEWALL_HOME  # noqa: B018 - reading it is what is refused
+
+
+def test_a_data_plane_is_forked_without_django(tmp_path):
+    text = "import sys; raise SystemExit('django.apps' in sys.modules and 'accounts.models' in sys.modules)"
+
+    assert code(text, tmp_path).returncode == 1
+    assert command_server.run(["data_plane"], env=environment(tmp_path), code=text, timeout=PATIENCE).returncode == 0

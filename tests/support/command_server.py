@@ -1,7 +1,8 @@
-"""Run commands and servers without starting an interpreter for each: fork a process that has imported the libraries.
+"""Run commands and servers without starting an interpreter for each: fork a process that has imported their modules.
 
-A Django process takes 0.9 s of CPU to start; most of it are imports that depend on no environment. The forked process
-imports the rest, with the environment and the arguments of its command, and ends as an interpreter does.
+A Django process takes 0.9 s of CPU to start; nearly all of it are imports that depend on no environment. The forked
+process reads the settings from the environment of its command, and ends as an interpreter does. Data planes, which use
+no Django, are forked from a second process, without it.
 """
 
 import atexit
@@ -44,7 +45,9 @@ class Forked:
 
     def __init__(self, asked: Mapping[str, Any], files: Sequence[int]) -> None:
         self.args: Sequence[str] = asked["arguments"]
-        self.pid = int(_ask(asked, files))
+        with _one_at_a_time:
+            self._server = _server("without Django" if self.args[:1] == ["data_plane"] else "with Django")
+        self.pid = int(_ask(self._server, asked, files))
         self.returncode: int | None = None
         self._ends = os.pidfd_open(self.pid)
         self._once = threading.Lock()
@@ -79,7 +82,7 @@ class Forked:
             if ends.poll(None if seconds is None else 1000 * seconds):
                 with self._once:  # the process is a zombie until its code is asked for
                     if self.returncode is None:
-                        self.returncode = int(_ask({"wait": self.pid}, []))
+                        self.returncode = int(_ask(self._server, {"wait": self.pid}, []))
         return self.returncode
 
 
@@ -108,9 +111,8 @@ def run(
     return subprocess.CompletedProcess(list(arguments), process.wait(), *said)
 
 
-def _ask(asked: Mapping[str, Any], files: Sequence[int]) -> str:
+def _ask(server: socket.socket, asked: Mapping[str, Any], files: Sequence[int]) -> str:
     with _one_at_a_time:
-        server = _server()
         socket.send_fds(server, [json.dumps(asked).encode()], files)
         answer = server.recv(_MOST)
     assert answer, "the process that is forked for commands has ended"
@@ -118,11 +120,11 @@ def _ask(asked: Mapping[str, Any], files: Sequence[int]) -> str:
 
 
 @cache
-def _server() -> socket.socket:
-    """Return the connection to the process that is forked, one for each process of the tests."""
+def _server(kind: str) -> socket.socket:
+    """Return the connection to the process of a kind that is forked, one for each process of the tests."""
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MOST)
-    command = [sys.executable, "-m", "tests.support.command_server", str(its.fileno())]
+    command = [sys.executable, "-m", "tests.support.command_server", str(its.fileno()), kind]
     process = subprocess.Popen(command, cwd=BASE, pass_fds=[its.fileno()], stdin=subprocess.DEVNULL)
     its.close()
 
@@ -191,6 +193,8 @@ def main() -> None:
     """Import the libraries and wait for commands; in a forked process, run one."""
     for name in _LIBRARIES:
         importlib.import_module(name)
+    if sys.argv[2] == "with Django":
+        importlib.import_module("tests.support.preloaded_django").load()
     gc.freeze()
     asked = _serve(socket.socket(fileno=int(sys.argv[1])))
     if asked is None:
