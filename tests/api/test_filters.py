@@ -119,14 +119,14 @@ FINDS = [
 ]
 
 
-@pytest.mark.parametrize(("path", "parameters", "expected"), FINDS, ids=[f"{path}{q}" for path, q, _ in FINDS])
-def test_a_filter_finds_the_rows_it_names(admin, alice, office, path, parameters, expected):
+@pytest.mark.parametrize("path", ROWS)
+def test_a_filter_finds_the_rows_it_names(admin, alice, office, path):
     ids = [admin.post(path, body).json()["id"] for body in ROWS[path]]
 
-    rows = [id_ for id_ in found(admin, path, **parameters) if id_ not in {alice.pk, office.pk} or path != "/users"]
-
-    assert [id_ for id_ in rows if id_ in ids] == [ids[n] for n in expected]
-    assert len(rows) == len(expected) or "access" in parameters or path == "/users"
+    for parameters, expected in [(parameters, expected) for of, parameters, expected in FINDS if of == path]:
+        rows = [id_ for id_ in found(admin, path, **parameters) if id_ not in {alice.pk, office.pk} or path != "/users"]
+        assert [id_ for id_ in rows if id_ in ids] == [ids[n] for n in expected], parameters
+        assert len(rows) == len(expected) or "access" in parameters or path == "/users", parameters
 
 
 MALFORMED = [
