@@ -118,8 +118,9 @@ def test_our_own_pages_write(alice):
 def guess_from_all_over_the_world():
     """Fail so often that the account has to wait, from no network more than once."""
     system_settings.change(actor="x", login_failures_per_account=100)
-    for number in range(100):
-        throttling.attempt("alice", f"198.18.{number}.1", timezone.now())
+    throttling.attempt("alice", "198.18.0.1", timezone.now())
+    FailureCount.objects.filter(scope=throttling.ACCOUNT).update(failures=99)
+    throttling.attempt("alice", "198.18.1.1", timezone.now())
     with pytest.raises(throttling.TooManyAttempts):
         throttling.attempt("alice", "198.19.0.1", timezone.now())
 
