@@ -56,25 +56,24 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_a_parameter_that_means_nothing_is_refused_by_its_name(admin, name):
-    for value in WRONG[name]:
+def test_a_parameter_that_means_nothing_is_refused_by_its_name(admin):
+    for name, value in [(name, value) for name, values in WRONG.items() for value in values]:
         for parameter in (name, *({f"exclude_{name}"} & set(PARAMETERS))):
             response = admin.get("/access-logs", {parameter: value})
 
-            assert response.status_code == 400, value
+            assert response.status_code == 400, (parameter, value)
             assert [error["field"] for error in response.json()["errors"]] == [parameter]
 
 
 TWICE = ["path=a&path=b", "reason=waf-rule&reason=waf-rule", "cursor=x&cursor=y", "path=%00", "path=%ff"]
 
 
-@pytest.mark.parametrize("query", TWICE)
-def test_a_parameter_that_is_there_twice_or_is_no_text_is_refused(admin, query):
-    response = admin.get(f"/access-logs?{query}")
+def test_a_parameter_that_is_there_twice_or_is_no_text_is_refused(admin):
+    for query in TWICE:
+        response = admin.get(f"/access-logs?{query}")
 
-    assert response.status_code == 400
-    assert response.json()["errors"][0]["field"] == query.partition("=")[0]
+        assert response.status_code == 400, query
+        assert response.json()["errors"][0]["field"] == query.partition("=")[0]
 
 
 def test_a_range_without_a_moment_in_it_is_refused(admin):
