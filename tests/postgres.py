@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -50,6 +50,13 @@ class Server:
         """End it as a power failure would: who is connected is cut off."""
         run([*self._control, "-m", "immediate", "stop"], cwd=self._folder, **self._account)
 
+    def keep(self, cluster: Path) -> None:
+        """Copy its databases into a new folder, from which ``server`` starts others."""
+        run([*self._control, "-m", "fast", "stop"], cwd=self._folder, **self._account)
+        shutil.copytree(self._folder / "data", cluster / "data")
+        shutil.copy(self._folder / "password", cluster)
+        self.start()
+
     @contextmanager
     def hanging(self) -> Iterator[None]:
         """Have every process of it stand still until the end of the block."""
@@ -74,21 +81,19 @@ def postgres(options: Sequence[str] = FAST) -> Iterator[str]:
 
 
 @contextmanager
-def server(options: Sequence[str] = FAST) -> Iterator[Server]:
-    """Yield a fresh server on a loopback port, started with these options."""
+def server(options: Sequence[str] = FAST, cluster: Path | None = None) -> Iterator[Server]:
+    """Yield a server on a loopback port, started with these options: a fresh one, or a copy of one that was kept."""
     with tempfile.TemporaryDirectory(prefix="gatewall-pg-") as name:
         folder = Path(name)
         binaries, account = prepare(folder)
-        data, port, password = folder / "data", free_port(), secrets.token_urlsafe(16)
-        (folder / "password").write_text(password)
-        if account:
-            os.chown(folder / "password", account["user"], account["group"])  # whatever our umask is
-        how = ["--auth=scram-sha-256", "--encoding=UTF8", "--username=postgres", "--no-sync"]
-        run(
-            [binaries / "initdb", "-D", data, f"--pwfile={folder / 'password'}", "--locale=C", *how],
-            cwd=folder,
-            **account,
-        )
+        data, port = folder / "data", free_port()
+        if cluster is None:
+            _make_cluster(folder, binaries, account)
+        else:
+            shutil.copytree(cluster / "data", data)
+            shutil.copy(cluster / "password", folder)
+            _give(account, data, *data.rglob("*"))
+        password = (folder / "password").read_text()
         url = f"postgresql://postgres:{password}@127.0.0.1:{port}/postgres"
         given = Server(folder, binaries, account, url, ["-h", "127.0.0.1", "-p", str(port), "-k", "", *options])
         given.start()
@@ -96,6 +101,22 @@ def server(options: Sequence[str] = FAST) -> Iterator[Server]:
             yield given
         finally:
             given.stop()
+
+
+def _make_cluster(folder: Path, binaries: Path, account: Mapping[str, Any]) -> None:
+    """Make the databases of a fresh server in ``folder / "data"``."""
+    password = folder / "password"
+    password.write_text(secrets.token_urlsafe(16))
+    _give(account, password)  # whatever our umask is
+    how = ["--auth=scram-sha-256", "--encoding=UTF8", "--username=postgres", "--no-sync"]
+    command = [binaries / "initdb", "-D", folder / "data", f"--pwfile={password}", "--locale=C", *how]
+    run(command, cwd=folder, **account)
+
+
+def _give(account: Mapping[str, Any], *paths: Path) -> None:
+    if account:
+        for path in paths:
+            os.chown(path, account["user"], account["group"], follow_symlinks=False)
 
 
 def prepare(folder: Path) -> tuple[Path, dict[str, Any]]:

@@ -14,8 +14,9 @@ from gatewall.database.postgresql.connection import connect
 from gatewall.install.ports import free_port
 from gatewall.kernel import env_database
 from tests.nemesis.chaos import ChaosProxy, Mode
-from tests.postgres import Server, server
-from tests.support.processes import agent, control_plane, make_keys, manage, request, wait_until
+from tests.postgres import Server
+from tests.support.prepared_postgresql import prepared_on_postgresql
+from tests.support.processes import agent, control_plane, request, wait_until
 from tests.support.servers import SESSION_VALID, Admin, about, ask, furnish
 
 PATIENCE_SECONDS = 1
@@ -66,17 +67,20 @@ def _forgetful(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def postgresql():
-    with server() as running:
+def home(tmp_path_factory):
+    yield (folder := tmp_path_factory.mktemp("home"))
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def postgresql(home):
+    with prepared_on_postgresql(home) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def scene(postgresql, tmp_path_factory):
-    home, port = tmp_path_factory.mktemp("home"), free_port()
-    make_keys(home)
-    for command in (["migrate", "--verbosity=0"], ["create_admin", "--if-missing"]):
-        manage(home, *command, DATABASE_URL=postgresql.url)
+def scene(home, postgresql):
+    port = free_port()
     with ChaosProxy(_port(postgresql)) as proxy:
         changes = {
             "DATABASE_URL": through(proxy, postgresql.url),
@@ -86,7 +90,6 @@ def scene(postgresql, tmp_path_factory):
             token = furnish(port)
             parts = psutil.Process(control.pid).children()[0], psutil.Process(publisher.pid)
             yield Scene(port, token, postgresql, proxy, *parts, home / "agent.log")
-    shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture(params=["stopped", Mode.HANG])

@@ -6,17 +6,14 @@ import pytest
 
 from tests.faults.trail_scenes import a_scene, wrong_after
 from tests.kill_test import faults
-from tests.postgres import server
-from tests.support.processes import set_up
+from tests.support.prepared_postgresql import prepared_on_postgresql
 
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory):
     home = tmp_path_factory.mktemp("home")
-    with server() as running:
-        set_up(home, DATABASE_URL=running.url)
-        with a_scene(home, server=running) as scene:
-            yield scene
+    with prepared_on_postgresql(home) as running, a_scene(home, server=running) as scene:
+        yield scene
     shutil.rmtree(home, ignore_errors=True)
 
 

@@ -7,8 +7,9 @@ import shutil
 import pytest
 
 from gatewall.install.ports import free_port
-from tests.postgres import KEEPS_COMMITS, server
-from tests.support.processes import agent, control_plane, data_plane, request, set_up, wait_until
+from tests.postgres import KEEPS_COMMITS
+from tests.support.prepared_postgresql import prepared_on_postgresql
+from tests.support.processes import agent, control_plane, data_plane, request, wait_until
 from tests.support.servers import Admin, Verdict, about, ask, furnish
 
 BOUND = 20
@@ -46,9 +47,8 @@ class Scene:
 def scene(tmp_path_factory):
     home, control, data = tmp_path_factory.mktemp("home"), free_port(), free_port()
     # One that forgets its last changes has gone back: it is right that nothing confirms it.
-    with server(KEEPS_COMMITS) as running:
+    with prepared_on_postgresql(home, KEEPS_COMMITS) as running:
         at = {"DATABASE_URL": running.url}
-        set_up(home, **at)
         with control_plane(home, control, GATEWALL_WORKERS="1", **at), agent(home, **at), data_plane(home, data, **at):
             yield Scene(running, control, data)
     shutil.rmtree(home, ignore_errors=True)
