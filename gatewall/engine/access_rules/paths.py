@@ -24,8 +24,8 @@ def compiled(pattern: PathPattern) -> Callable[[str], bool]:
     """Return the function that says whether a trimmed path matches the pattern."""
     value = _text_of(pattern)
     if _has_wildcard(pattern):
-        wanted = tuple(_segments(value))
-        return lambda path: _matches(wanted, _segments(path))
+        wanted, begin = tuple(_segments(value)), literal_start(pattern)
+        return lambda path: path.startswith(begin) and _matches(wanted, _segments(path))
     return _prefix(value) if pattern.match is PathMatch.PREFIX else value.__eq__
 
 

@@ -25,8 +25,6 @@ MIN_BASE64 = 12
 _LONGEST_REFERENCE = 34
 """Characters behind the sign of a reference that decide what it is, but for a number with many zeros before it."""
 _SHORT = 256
-_PADDING = (b"", None, b"==", b"=")
-"""Padding by length modulo four; a remainder of one is not base64."""
 _PLAIN_BASE64 = bytes.maketrans(b"-_", b"+/")
 """To the plain alphabet, of URLs."""
 _PLAIN_FORM = bytes.maketrans(b"-_ ", b"+/+")
@@ -244,21 +242,25 @@ def _decoded_base64(coded: bytes, *, is_form: bool = False) -> str | None:
         return None
     if b"-" in body or b"_" in body or b" " in body:
         body = body.translate(_PLAIN_FORM if is_form else _PLAIN_BASE64)
-    length = len(body)
-    if is_form and b"\r" in body:
-        length = len(body.translate(None, b"\r"))  # counting takes longer
-    padding = _PADDING[length % 4]
-    if padding is None:
-        return None
     try:
-        if len(body) > _BEGINNING and not _may_be_readable(body[:_BEGINNING], length):
+        if len(body) > _BEGINNING and not _may_be_readable(body[:_BEGINNING], len(body)):
             return None
-        data = a2b_base64(body + padding)
+        data = a2b_base64(body + b"==")  # of which the decoder takes what it needs
     except ValueError:
         return None
-    if len(data) != length * 3 // 4 and not is_padded_inside:
+    length = len(body)
+    if is_form and b"\r" in body:
+        length = _without_breaks(body, len(data))
+    if (length % 4 == 1 or len(data) != length * 3 // 4) and not is_padded_inside:
         return None
     return data.decode("latin-1") if _unreadable_in(data) * _MAX_UNREADABLE <= len(data) else None
+
+
+def _without_breaks(body: bytes, decoded: int) -> int:
+    """Return the length of base64 without its line breaks; of regular ones in a tenth of the time of counting."""
+    at = body.find(b"\r")
+    length = len(body) - body[at :: at + 1].count(b"\r")
+    return length if decoded == length * 3 // 4 and length % 4 != 1 else len(body) - body.count(b"\r")
 
 
 def _may_be_readable(begin: bytes, length: int) -> bool:

@@ -18,7 +18,7 @@ from gatewall.engine.waf.percent import percent_decoded
 from gatewall.engine.waf.rules import BodyRegion, Region, Target, is_of_body
 from gatewall.engine.waf.values import Values
 
-_MAX_BASE64 = 16_384  # characters that are inspected as sent of what is decoded as a whole
+_MAX_BASE64 = 6_144  # characters that are inspected as sent of what is decoded as a whole
 _MAX_DEPTH = 3  # base64 in JSON in base64
 _MAX_JSON_DEPTH = 6  # JSON in a string of JSON doubles its backslashes, so each level is shorter
 _NOT_TRIGGERS = bytes(set(range(256)) - set(b"'\"\\&$`^\x00\xef\xa0"))
@@ -28,19 +28,28 @@ _BEGINNING = 4_096  # of a long text, tells in most what it holds
 _LINE_BREAKS = b"\r\n"
 """In base64, all other characters are formless."""
 _IN_TOKENS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
+_JOINT = "\f"
 _BODY = Target.BODY
 
 
-def add(values: Values, target: Region, name: Name | None, text: str, *, base64: bool = True, depth: int = 0) -> None:
+def add(  # noqa: C901 - one function, because each call for a value is one of an ordinary request
+    values: Values, target: Region, name: Name | None, text: str, *, base64: bool = True, depth: int = 0
+) -> None:
     """Add a value and its further forms."""
     unusual = text[:_BEGINNING].encode("latin-1").translate(None, _FORMLESS)
     if text[_BEGINNING:] and not unusual.translate(None, _NOT_TRIGGERS):
+        if base64 and not unusual.translate(None, _LINE_BREAKS):
+            text = text.replace("\n", "\r")
+            if _look_through(values, target, name, text, depth):  # then it is known to be plain
+                _put_beginning(values, target, name, text)
+                return
+            base64 = False
         unusual = text.encode("latin-1").translate(None, _FORMLESS)
     is_plain = not (unusual and unusual.translate(None, _LINE_BREAKS))
     if "\n" in text and is_plain:
         text = text.replace("\n", "\r")
     if base64 and is_plain and len(text) >= MIN_BASE64:
-        text = _coded(values, target, name, text, depth)
+        _look_through(values, target, name, text, depth)
     if not unusual:
         values.put(target, name, text)
         return
@@ -72,18 +81,21 @@ def _markup(values: Values, name: Name | None, text: str, depth: int) -> Region:
     return _BODY if found is None else BodyRegion.TEXT
 
 
-def _coded(values: Values, target: Region, name: Name | None, text: str, depth: int) -> str:
-    """Add what a text of plain characters is decoded to; return what is inspected of it as sent."""
-    if not _look_through(values, target, name, text, depth) or len(text) <= _MAX_BASE64:
-        return text
-    values.note(target, "rest")
-    return text[:_MAX_BASE64]
+def _put_beginning(values: Values, target: Region, name: Name | None, text: str) -> None:
+    """Add what is inspected as sent of a text that is base64 as a whole."""
+    if len(text) > _MAX_BASE64:
+        values.note(target, "rest")
+    values.put(target, name, text[:_MAX_BASE64])
 
 
 def _add_json(values: Values, target: Region, name: Name | None, text: str, depth: int) -> bool:
     """Add the strings of JSON in a value of the body, between which only structure is; False if it is none."""
     if depth >= _MAX_JSON_DEPTH or values.coded_left <= 0:
         return False
+    if values.inside_left <= 0 and "\\" not in text and text[-1:] in {"]", "}"}:
+        values.note(target, "body")
+        add(values, BodyRegion.TEXT, name, _JOINT + text.replace('"', _JOINT), base64=False)
+        return True
     values.coded_left -= 1
     found = json_reader.read(text, most=values.inside_left)
     _add_all_inside(values, target, name, found or (), depth + 1)
@@ -121,7 +133,7 @@ def _look_through(values: Values, target: Region, name: Name | None, text: str, 
     if values.coded_left <= 0:
         values.note(target, "layers")
         return False
-    if text[:3] == "eyJ" and text.count(".") == 2 and not text.encode("latin-1").translate(None, _IN_TOKENS):
+    if text[:3] == "eyJ" and len(text.split(".", 3)) == 3 and not text.encode("latin-1").translate(None, _IN_TOKENS):
         for part in text.split(".")[:2]:
             _look_through(values, target, name, part, depth)
     elif (inside := form_base64_decoded(text)) is not None:

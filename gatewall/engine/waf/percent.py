@@ -77,19 +77,18 @@ def _as_quoted_printable(data: bytes) -> bytes:
     body = data.rstrip(b"%")  # the last sign would be lost
     end = data[len(body) :]
     has_signs = b"=" in body or b"\n" in body or b"\r" in body
-    left = body
     if not (has_signs and _marks_in(body)):
         decoded = a2b_qp(body.translate(_TO_QUOTED_PRINTABLE))
         if len(decoded) == len(body):
             return data
+        has_equals = b"=" in decoded and (b"%3D" in body or b"%3d" in body)
         if b"=" not in decoded or (
-            not _begins_malformed(body) and len(body) - len(decoded) == 2 * body.count(b"%")
+            has_equals and not _begins_malformed(body) and len(body) - len(decoded) == 2 * body.count(b"%")
         ):  # all are valid
             return (decoded.translate(_FROM_VALID) if has_signs else decoded) + end
-        left = _without_equals(body)
-        if len(left) == len(body) and b"%%" not in body:
+        if not has_equals and b"%%" not in body:
             return decoded.translate(_FROM_QUOTED_PRINTABLE if has_signs else _MALFORMED) + end
-    return _malformed_decoded(_without_equals(left)) + end
+    return _malformed_decoded(_without_equals(body)) + end
 
 
 def _begins_malformed(data: bytes) -> bool:

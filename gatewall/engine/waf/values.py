@@ -26,7 +26,7 @@ _MAX_TOGETHER = 4_096
 _MAX_SIGNS_TOGETHER = 32
 MAX_IN_MARKUP = 16
 """Texts in values that are XML that are inspected one by one; what follows in such a value is inspected as one text."""
-MAX_INSIDE = 48
+MAX_INSIDE = 32
 """Strings in values that are JSON or coded XML that are inspected one by one; further ones as one text a value."""
 MAX_CODED = 32  # values that are decoded from base64 or JSON
 _MAX_JUDGED = 4_096

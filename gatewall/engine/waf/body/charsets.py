@@ -31,7 +31,7 @@ _REPLACING = frozenset(
     }
 )  # fmt: skip
 """Codecs that replace invalid bytes without a call for each."""
-_MOST_ERRORS = 64  # of a text; behind them, it is read as sent
+_MOST_ERRORS = 24  # of a text; behind them, it is read as sent
 _NO_SURROGATE = bytes([0xE0 if 0xD8 <= each <= 0xDF else each for each in range(0x100)])
 _IN_PLANES = bytes([min(each, 0x0F) for each in range(0x100)])
 _NAMES = frozenset({*aliases, *aliases.values(), "utf_8", "ascii"})

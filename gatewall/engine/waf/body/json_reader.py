@@ -25,7 +25,6 @@ _MAX_ESCAPES = 2_048  # of a text that is parsed
 _BEGINNING = 12_288
 _MAX_TRIES = 2
 _TWO_AND_QUOTE = '\\\\"'
-_MAX_DOUBTFUL = 64  # quotes behind two backslashes that are looked at one by one
 _MAX_LOOSE = 8_192  # characters of a longer text that are read loosely
 _JOINT = "\f"
 _scanstring: Callable[[str, int, bool], tuple[str, int]] = vars(json.decoder)["scanstring"]
@@ -148,23 +147,13 @@ def _unescaped(text: str) -> tuple[str, bool]:
 
 
 def _with_marks(text: str, quote: str, backslash: str) -> str:
-    """Replace quotes by ``_JOINT``, escaped ones by a mark; and escaped backslashes by one, if many are before quotes.
+    """Replace quotes by ``_JOINT``, escaped ones by a mark; and escaped backslashes by one, if some are before quotes.
 
     Where a quote is behind two backslashes, it depends on their number whether it is escaped.
     """
-    found: list[str] = []
-    begin, at = 0, text.find(_TWO_AND_QUOTE)
-    for _ in range(_MAX_DOUBTFUL):
-        if at < 0:
-            break
-        run = text[begin : at + 2]
-        is_escaped = (len(run) - len(run.rstrip("\\"))) % 2 == 1
-        found += ((run[:-1] if is_escaped else run), (quote if is_escaped else _JOINT))
-        begin = at + 3
-        at = text.find(_TWO_AND_QUOTE, begin)
-    rest = text[begin:]
-    found.append(rest if at < 0 else backslash.join(rest.split("\\\\")))
-    return quote.join("".join(found).split('\\"')).replace('"', _JOINT)  # twice as fast as two replacements
+    if _TWO_AND_QUOTE in text:
+        text = text.replace("\\\\", backslash)
+    return text.replace('\\"', quote).replace('"', _JOINT)
 
 
 def _cut(text: str) -> str | None:
