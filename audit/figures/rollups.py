@@ -66,7 +66,8 @@ def _add_spans(spans: dict[Place, Summary]) -> None:
     moments = {start: moment(_utc(start)) for start in {start for _, _, start in spans}}
     keys = {place: (kind, width, moments[start]) for place in spans for kind, width, start in [place]}
     for place, summary in _stored(keys):
-        spans[place].add(summary)
+        summary.add(spans[place])  # the few keys of a batch to the many that are stored
+        spans[place] = summary
     for (kind, width, _start), summary in spans.items():
         if kind not in EXACT:
             summary.cut(KEYS[width])
