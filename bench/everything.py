@@ -45,6 +45,7 @@ BENCHES = {
     for each in (
         Bench("auth", 4, ("/proc", "nginx", "hyperscan")),
         Bench("footprint", 6, ("/proc", "hyperscan")),
+        Bench("agent", 12, ("/proc",)),
         Bench("latency", 4, ("/proc", "nginx", "hyperscan")),
         Bench("slow_clients", 5, ()),
         Bench("scale", 12, ("/proc", "hyperscan"), gibibytes=5),

@@ -179,10 +179,22 @@ def _footprint(result: dict[str, Any]) -> Iterator[Row]:
     yield Row("CPU of everything at rest", f"{cpu['median']:.2f} % of a core", "<= 0.5", reached, _spread(cpu))
 
 
+def _agent(result: dict[str, Any]) -> Iterator[Row]:
+    for row in result["rows"]:
+        cost, wanted, form = row["cost"], row["wanted"], f".{row['digits']}f"
+        reached: bool | None = cost["median"] <= wanted
+        name, rate = f"agent: {row['name']}", row.get("rate")
+        if rate and rate["median"] < 0.9 * row["asked"]:
+            name, reached = f"{name} asked for, {rate['median']:.0f} answered", None
+        figure = f"{cost['median']:{form}} {row['unit']}"
+        yield Row(name, figure, f"<= {wanted:g}", reached, _spread(cost, form))
+
+
 _ROWS: dict[str, Callable[[dict[str, Any]], Iterator[Row]]] = {
     "auth": _auth,
     "peers": _peers,
     "footprint": _footprint,
+    "agent": _agent,
     "latency": _latency,
     "slow_clients": _slow_clients,
     "scale": _scale,

@@ -224,6 +224,7 @@ def test_the_latency_classes_that_are_filled_in_are_those_of_the_product():
         ("import_list", "the same again", ["--entries", "2000"]),
         ("backtest", "a document", ["--rows", "2000"]),
         ("latency", "p99", ["--rounds", "1", "--requests", "1000", "--seconds", "1"]),
+        ("agent", "nothing", ["--rounds", "1", "--seconds", "2"]),
         ("slow_clients", "p99", ["--rounds", "1", "--seconds", "2", "--rate", "1"]),
         ("lists", "access log by subject", ["--rounds", "1", "--pages", "2", "--rows", "2000"]),
         ("scale", "all of it, git token", ["--rounds", "1", "--requests", "80", "--divide", "1000"]),
