@@ -84,6 +84,7 @@ UNMEASURED = files(
     *("files_on_disk", "geo_ranges", "http1", "mask*", "mutants", "oracle", "queues", "record_of"),
     *("redecision_properties", "responses", "routes", "shadow_many", "spool*", "summaries", "totp", "translations"),
     *("waf_own_corpora", "worker_report", "write_queue"),
+    *("documents", "losses", "notification", "optional_imports"),
 )
 """They reach no branch that others do not, and take twice as long where branches are counted."""
 TYPED = (
