@@ -10,6 +10,7 @@ from gatewall.engine.waf.exclusions import Exclusion
 from gatewall.engine.waf.judge import COMPILED_NOW, builtin_rules
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.rules import THRESHOLD, BodyRegion
+from tests.support.cast import a_request
 from tests.unit.body_requests import PARTS, field, form_data, request
 
 SCRIPT = "<script>alert(1)</script>"
@@ -55,6 +56,14 @@ def test_rules_with_different_exclusions_look_behind_what_each_of_them_spares(sc
 
     for asked in (sent(*fields), sent(*fields[::-1])):
         assert hits(RuleSet(rules, scanners), asked, stop_at)["xss-script-tag"] == "other"
+
+
+def test_rule_that_looks_at_user_agents_finds_one_behind_the_same_words_in_arguments(scanners):
+    rules = RuleSet(excepted((Exclusion(argument="spared"),)), scanners)
+    uri, agent = "/?open=sqlmap/1.7%23x&spared=a-b&other=sqlmap/1.7%23x", "sqlmap/1.7#stable"
+
+    assert "scanner-user-agent" not in hits(rules, a_request(uri=uri), 0)
+    assert "scanner-user-agent" in hits(rules, a_request(uri=uri, headers={"user-agent": agent}), 0)
 
 
 def test_text_is_scanned_once_if_all_matches_in_it_are_excepted():

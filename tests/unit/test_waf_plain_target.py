@@ -63,3 +63,29 @@ PLAIN = [
 @pytest.mark.parametrize("uri", PLAIN)
 def test_targets_of_ordinary_pages_are_plain(uri):
     assert plain_texts(Asked(uri, HOST, "https://office.example/projects?tab=all", "")) is not None
+
+
+NOT_PLAIN = {
+    "an encoding": ("/%61", None),
+    "arguments in the path": ("/a&b=c", None),
+    "base64 as the last part of the path": ("/a/PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg", None),
+    "base64 as the whole path": ("/PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pj8/Pw", None),
+    "many arguments": ("/?" + "&".join(f"n{number}=x" for number in range(100)), None),
+    "a long name": ("/?" + "a-" * 40 + "=x", None),
+    "a token": ("/?a=eyJhIjoxMjM0NX0.eyJhIjoxfQ.abc", None),
+    "base64 as a value": ("/?a=PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg", None),
+    "a redirect to elsewhere": ("/?next=//evil.example", None),
+    "a long referer": ("/", "https://office.example/" + "a" * 5000),
+    "a referer of another host": ("/", "https://elsewhere.example/"),
+    "a referer with many arguments": ("/", "https://office.example/?" + "&a=-" * 45),
+}
+
+
+@pytest.mark.parametrize("why", NOT_PLAIN)
+def test_what_has_other_texts_is_left_to_those_who_find_them(why):
+    uri, referer = NOT_PLAIN[why]
+    assert plain_texts(Asked(uri, HOST, referer, "")) is None
+
+
+def test_a_name_that_is_no_word_is_a_text():
+    assert plain_texts(Asked("/?a-b=c", HOST, None, "")) == ["/", "a-b"]

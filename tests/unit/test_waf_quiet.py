@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from gatewall.engine.shared import Shared
 from gatewall.engine.waf.judge import builtin_rules
 from gatewall.engine.waf.matcher import RuleSet
+from gatewall.engine.waf.plain_target import Asked
+from gatewall.engine.waf.reading import MAX_HEADER
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow
 from tests.support.cast import a_request, a_rule
 
@@ -67,3 +69,12 @@ def test_rules_that_are_edited_are_asked_about_all_headers():
     request = dataclasses.replace(a_request(uri="/a", headers={"x-note": "weekly"}), shared=Shared())
 
     assert [len(rules.hits(request, None, 5)) for _ in range(3)] == [len(rules.hits(request, None, 5))] * 3
+
+
+def test_what_is_not_known_to_be_harmless_is_not_quiet():
+    known, plain = known_after(uri="/a"), Asked("/a", None, None, "text/html")
+
+    assert RULES.is_quiet(plain, known)
+    assert not RULES.is_quiet(plain, Shared())
+    assert not RULES.is_quiet(plain._replace(others="<script>alert(1)</script>"), known)
+    assert not RULES.is_quiet(plain._replace(referer="/" * (MAX_HEADER + 1)), known)
