@@ -174,7 +174,7 @@ def first_seen(engines: dict[str, Engine], count: int, rounds: int) -> dict[str,
     requests = browser_requests(count, new=True)
     for _ in range(rounds):
         decoding._short_base64_decoded.cache_clear()  # noqa: SLF001 - emptied only by benchmarks
-        reading._short_referer_values.cache_clear()  # noqa: SLF001 - as above
+        reading.short_referer_values.cache_clear()
         for name, costs in measure(engines, requests, 1).items():
             for number, cost in enumerate(costs):
                 times[name][number].append(cost)

@@ -2,6 +2,7 @@
 
 import dataclasses
 from functools import cache
+from typing import Any
 
 from audit.spool.records import AccessRecord
 from gatewall.engine.access_rules.rules import AccessRule, PathMatch, PathPattern
@@ -53,7 +54,7 @@ def a_grant(**parts):
     return Grant(**{**usual, "methods": frozenset(), "expires_at": SOON, **parts})
 
 
-POLICIES = {
+POLICIES: dict[str, dict[str, Any]] = {
     "in force": {},
     "WAF": {"rules": builtin_rules()},
     "WAF off": {"rules": builtin_rules(), "waf_mode": "off"},
@@ -130,7 +131,8 @@ VARIED = [
 @cache
 def policy_in(name):
     """Return the policy of this name, always the same object."""
-    return a_policy(**{"users": [BOB], "domains": DOMAINS, **POLICIES[name]})
+    parts: dict[str, Any] = {"users": [BOB], "domains": DOMAINS, **POLICIES[name]}
+    return a_policy(**parts)
 
 
 class World:

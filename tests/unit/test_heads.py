@@ -128,6 +128,7 @@ def test_a_connection_reads_each_head_as_a_new_connection_does(heads_, varied):
         reader.feed(raw)
         again = reader.next()
         if isinstance(plain, Request):
+            assert isinstance(again, Request)
             assert again._replace(head=None) == plain
             assert list(again.lines) == plain.lines
         else:

@@ -49,6 +49,20 @@ def test_attack_behind_many_pieces_of_xml_is_found_and_noted(name):
     assert {NOTE, "xss-script-tag"} <= names(XML[name], "text/xml")
 
 
+@pytest.mark.parametrize("escaped", [json.dumps({"a": SCRIPT}), json.dumps({"a": SCRIPT}).replace("<", "\\u003c")])
+def test_attack_in_json_behind_many_values_of_json_is_found_and_noted(escaped):
+    many = quote(json.dumps(["x y"] * 40))
+
+    assert {NOTE, "xss-script-tag"} <= names(f"a={many}&b={quote(escaped)}", FORM)
+
+
+@pytest.mark.parametrize("length", [4_000, 9_000])
+def test_attack_in_long_base64_is_found(length):
+    text = b64encode((SCRIPT + "some words " * 1_000).encode()[:length]).decode().rstrip("=")
+
+    assert "xss-script-tag" in names(f"a={text}", FORM)
+
+
 def test_attributes_and_comments_within_the_bounds_are_read_one_by_one():
     attributes = " ".join([f'a{number}="x {number}"' for number in range(50)])
     found = xml_reader.read(f"<r {attributes}>{'<!--x y-->' * 14}</r>")
