@@ -54,6 +54,14 @@ def test_public_rule_opens_its_path(access):
     assert verdict(PUBLIC, access=access, uri="/hook/1") == ("path-public", 7)
 
 
+@pytest.mark.parametrize("pattern", ["glob /**", "prefix /"])
+@pytest.mark.parametrize("uri", ["/", "/a/b", "*"])
+def test_rule_for_everything_covers_also_what_is_asked_of_the_whole_server(pattern, uri):
+    closed = an_access_rule("denied", pattern, id=8)
+
+    assert verdict(closed, access="public", uri=uri, method="OPTIONS") == ("access-denied", 8)
+
+
 def test_public_rule_opens_no_denied_domain():
     assert verdict(PUBLIC, access="denied", uri="/hook") == ("host-not-authorized", 1)
 

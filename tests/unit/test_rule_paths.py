@@ -47,6 +47,9 @@ def matches(text, path):
         ("glob /a", "/a", True),
         ("glob /a", "/a/b", False),
         ("glob /**", "/", True),
+        ("glob /**", "*", True),  # of the whole server (OPTIONS), which is no path: a rule for everything covers it
+        ("glob /a/**", "*", False),
+        ("prefix /", "*", True),
         ("glob /a*", "/ab", False),
         ("exact /caf\u00e9", "/caf\u00c3\u00a9", True),  # UTF-8, as latin-1 text
         ("exact /a.b", "/axb", False),

@@ -24,7 +24,7 @@ def compiled(pattern: PathPattern) -> Callable[[str], bool]:
     """Return the function that says whether a trimmed path matches the pattern."""
     value = _text_of(pattern)
     if _has_wildcard(pattern):
-        wanted, begin = tuple(_segments(value)), literal_start(pattern)
+        wanted, begin = tuple(_segments(value)), literal_start(pattern).rstrip("/")
         return lambda path: path.startswith(begin) and _matches(wanted, _segments(path))
     return _prefix(value) if pattern.match is PathMatch.PREFIX else value.__eq__
 
