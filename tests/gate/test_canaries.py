@@ -243,7 +243,7 @@ def test_no_secret_is_logged_when_everything_breaks(secrets, planes, monkeypatch
     def broken(*_args, **_values):
         raise RuntimeError("broken on purpose")
 
-    monkeypatch.setattr("gatewall.gate.gate.evaluate", broken)
+    monkeypatch.setattr("gatewall.gate.gate.decide", broken)
     for name in ("accounts.sign_in.login.log_in", "policies.rows.save", "audit.querying.keyset.walk"):
         monkeypatch.setattr(name, broken, raising=False)
     with caplog.at_level(logging.DEBUG):
