@@ -8,10 +8,10 @@ from tests.docs.links import BASE, DOCS, targets
 
 PAGES = [BASE / "README.md", BASE / "README.zh-CN.md"]
 PEERS = [
-    "Gatewall, page load | 122 (",
-    "oauth2-proxy, page load | 101 (",
-    "vouch-proxy, page load | 41 (",
-    "coraza, page load | 2101 (",
+    "Gatewall, page load | 70 (",
+    "oauth2-proxy, page load | 153 (",
+    "vouch-proxy, page load | 52 (",
+    "coraza, page load | 2133 (",
 ]
 _BLOCK = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
