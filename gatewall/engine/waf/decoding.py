@@ -243,7 +243,8 @@ def _decoded_base64(coded: bytes, *, is_form: bool = False) -> str | None:
     if b"-" in body or b"_" in body or b" " in body:
         body = body.translate(_PLAIN_FORM if is_form else _PLAIN_BASE64)
     try:
-        if len(body) > _BEGINNING and not _may_be_readable(body[:_BEGINNING], len(body)):
+        is_long = len(body) > _BEGINNING and not is_padded_inside  # the beginning of such is not decoded by itself
+        if is_long and not _may_be_readable(body[:_BEGINNING], len(body)):
             return None
         data = a2b_base64(body + b"==")  # of which the decoder takes what it needs
     except ValueError:

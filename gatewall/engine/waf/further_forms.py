@@ -140,7 +140,10 @@ def _look_through(values: Values, target: Region, name: Name | None, text: str, 
         values.coded_left -= 1
         _add_decoded(values, target, name, inside, depth + 1)
         return True
-    elif text[:1] in {"{", "["} and not is_of_body(target) and (values.inside_left or "\\" in text):  # ``add`` tried it
+    elif text[:1] in {"{", "["} and not is_of_body(target):  # of those ``add`` tried it
+        if not values.inside_left and "\\" not in text:
+            values.note(target, "layers")
+            return False
         values.coded_left -= 1
         _add_all_inside(values, target, name, json_reader.read(text, most=values.inside_left) or (), depth + 1)
     return False

@@ -120,7 +120,8 @@ class Body:
         if found is None and self._is_whole and "\n" in text:
             found = json_reader.read_lines(text, part)
         if found is None:
-            if begin[:2] not in {'{"', '["', "[{", "[["} and (not is_declared or is_binary(text)):
+            start = "".join(begin.split())[:2] if is_declared else begin[:2]
+            if start not in {'{"', '["', "[{", "[["} and (not is_declared or is_binary(text)):
                 return False
             found = json_reader.read_loosely(text)
             if not is_declared and self._is_whole:

@@ -1,5 +1,7 @@
 """Character sets in which ASCII does not look like ASCII, so that patterns would not match. No I/O."""
 
+from codecs import charmap_decode
+from encodings import cp037, cp273, cp424, cp500, cp875, cp1026, cp1140
 from encodings.aliases import aliases
 
 from gatewall.engine.waf.body.texts import as_wire
@@ -23,15 +25,20 @@ _OF_DOCUMENTS = frozenset(
     }
 )  # fmt: skip
 """Charsets of XML that expat does not read: those of several bytes a character, and EBCDIC."""
-_REPLACING = frozenset(
-    {
-        "big5", "big5hkscs", "cp932", "cp949", "cp950", "euc_jis_2004", "euc_jp", "euc_kr", "gb18030", "gb2312", "gbk",
-        "hz", "iso2022_jp", "iso2022_jp_1", "iso2022_jp_2", "iso2022_jp_3", "iso2022_jp_ext", "iso2022_kr", "shift_jis",
-        "shift_jis_2004",
-    }
-)  # fmt: skip
-"""Codecs that replace invalid bytes without a call for each."""
-_MOST_ERRORS = 24  # of a text; behind them, it is read as sent
+_TABLES = {
+    name: table.replace("\ufffe", "\ufffd")
+    for name, table in (
+        ("cp037", cp037.decoding_table),
+        ("cp273", cp273.decoding_table),
+        ("cp424", cp424.decoding_table),
+        ("cp500", cp500.decoding_table),
+        ("cp875", cp875.decoding_table),
+        ("cp1026", cp1026.decoding_table),
+        ("cp1140", cp1140.decoding_table),
+    )
+}
+"""Characters of EBCDIC, of which none is invalid: for each invalid byte a codec takes a microsecond."""
+_OF_7_BITS = bytes([min(each, 0x7F) for each in range(0x100)])
 _NO_SURROGATE = bytes([0xE0 if 0xD8 <= each <= 0xDF else each for each in range(0x100)])
 _IN_PLANES = bytes([min(each, 0x0F) for each in range(0x100)])
 _NAMES = frozenset({*aliases, *aliases.values(), "utf_8", "ascii"})
@@ -71,23 +78,18 @@ def decoded(text: str, charset: str) -> str | None:
 
 
 def decode(data: bytes, codec: str) -> str:
-    """Decode as with ``replace``, within a bounded time: most codecs take a microsecond for each invalid byte."""
-    if codec in _REPLACING:
+    """Decode as with ``replace``, invalid bytes of UTF-7 as U+007F: they hide nothing of what is behind them."""
+    codec = codec.replace("-", "_")
+    if table := _TABLES.get(codec):
+        return charmap_decode(data, "strict", table)[0]
+    if codec == "utf_7":
+        data = data.translate(_OF_7_BITS)
+    if not codec.startswith(("utf_16", "utf_32")):
         return data.decode(codec, "replace")
     try:
         return data.decode(codec)
     except UnicodeDecodeError:
-        codec = codec.replace("-", "_")
-    if codec.startswith(("utf_16", "utf_32")):
         return _decoded_units(data, codec)
-    found: list[str] = []
-    for _ in range(_MOST_ERRORS):
-        try:
-            return "".join([*found, data.decode(codec)])
-        except UnicodeDecodeError as error:
-            found += (data[: error.start].decode(codec), "\ufffd")
-            data = data[max(error.end, 1) :]
-    return "".join([*found, data.decode("latin-1")])
 
 
 def _decoded_units(data: bytes, codec: str) -> str:
@@ -99,4 +101,5 @@ def _decoded_units(data: bytes, codec: str) -> str:
     for place, valid in zip(order, (None, _NO_SURROGATE, _IN_PLANES, bytes(0x100)), strict=False):
         if valid is not None:
             units[place::width] = units[place::width].translate(valid)
-    return units.decode(f"utf-{width * 8}-{'le' if is_little else 'be'}")
+    text = units.decode(f"utf-{width * 8}-{'le' if is_little else 'be'}")
+    return text if codec.endswith(("le", "be")) else text.removeprefix("\ufeff")

@@ -1,0 +1,79 @@
+"""Invalid bytes, used-up bounds and odd beginnings hide no attack: each of these was let in once without a note."""
+
+import json
+from base64 import b64encode
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewall.engine.waf.body import charsets
+from gatewall.engine.waf.decoding import form_base64_decoded
+from gatewall.engine.waf.judge import COMPILED_NOW, builtin_rules
+from gatewall.engine.waf.matcher import RuleSet
+from tests.support.cast import a_request
+from tests.unit.body_requests import FORM, PARTS, request
+
+RULES = RuleSet(builtin_rules(), COMPILED_NOW)
+SQL = "1' union select password,2 from users where 'a'='a"
+UTF_7 = b"+" + b64encode(SQL.encode("utf-16-be")).rstrip(b"=")
+NOTE = "protocol-not-inspected"
+
+
+def part(charset, content):
+    head = f'--b\r\nContent-Disposition: form-data; name="a"\r\nContent-Type: text/plain; charset={charset}\r\n\r\n'
+    return head.encode() + content + b"\r\n--b--\r\n", PARTS
+
+
+BODIES = {
+    "a bad end of a shift of UTF-7": part("utf-7", UTF_7 + b"B-"),
+    "many invalid bytes before EBCDIC": part("cp424", b"\x70" * 200 + SQL.encode("cp424")),
+    "many invalid bytes before UTF-7": part("utf-7", b"\xff" * 200 + UTF_7 + b"-"),
+    "a surrogate behind a byte order mark": (
+        b"\xff\xfe" + '{"v":"'.encode("utf-16-le") + b"\0\xd8" + (SQL + '"}').encode("utf-16-le"),
+        "application/octet-stream",
+    ),
+    "very many lines of JSON": (b'{ "v":"\xff' + SQL.encode() + b'"}' + b"\n" * 321 + b"{}", "application/json"),
+    "JSON before a text": (b'{ "v":"\xff' + SQL.encode() + b'"} x', "application/json"),
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_an_attack_in_such_a_body_is_found(name):
+    assert [rule.name for rule in RULES.inspect(request(*BODIES[name]), None) if rule.name.startswith("sqli-")]
+
+
+@pytest.mark.parametrize("charset", ["utf-7", "cp424"])
+def test_an_open_shift_before_an_invalid_byte_is_no_error(charset):
+    body = b"+ADwAcwBj2Aw\xffAHI-"
+
+    RULES.inspect(request(*part(charset, body)), None)
+    RULES.inspect(request(body, f"text/plain; charset={charset}"), None)
+
+
+@pytest.mark.parametrize("number", [31, 32, 33])
+def test_json_behind_used_up_strings_of_arguments_is_opened_or_noted(number):
+    many, attack = json.dumps(["a-"] * number), json.dumps({"v": b64encode(SQL.encode()).decode()})
+    uri = f"/?a={quote(many)}&b={quote(attack)}"
+
+    found = {rule.name for rule in RULES.inspect(a_request(uri=uri), None)}
+    assert NOTE in found or any(name.startswith("sqli-") for name in found)
+
+
+def test_long_base64_with_padding_inside_is_decoded():
+    coded = b64encode((SQL + " " + "some words " * 1_000).encode()[:6_075]).decode()
+    coded = coded[:40] + "==" + coded[40:]
+    text = "\r".join([coded[at : at + 76] for at in range(0, len(coded), 76)])
+
+    assert form_base64_decoded(text) is not None
+    assert [rule for rule in RULES.inspect(request(f"a={text}", FORM), None) if rule.name.startswith("sqli-")]
+
+
+@given(
+    st.binary(max_size=80), st.sampled_from(["cp037", "cp273", "cp424", "cp500", "cp875", "cp1026", "cp1140", "utf_7"])
+)
+def test_a_charset_is_decoded_as_its_codec_does(data, codec):
+    found, expected = charsets.decode(data, codec), data.decode(codec, "replace")
+
+    assert found.replace("\x7f", "\ufffd") == expected.replace("\x7f", "\ufffd")
