@@ -116,6 +116,7 @@ class Gate:
         try:
             return self._again(answers, meaning, lines)
         except Exception:
+            # A bug of the short way decides nothing: ``check`` does, and refuses if it has one, too.
             logger.exception("a settled decision was not given again")
             return None
 
