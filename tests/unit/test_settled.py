@@ -138,3 +138,19 @@ def test_while_a_shadow_policy_is_evaluated_decisions_are_made_again():
         given.append(plane.given_again)
 
     assert given == [0, 0, 0, 1, 2, 2, 3]
+
+
+def test_a_bug_of_the_short_way_is_logged_and_the_request_decided_anew(monkeypatch, caplog):
+    def broken(*_):
+        raise RuntimeError("broken on purpose")
+
+    plane, lines = Plane(World(), has_memo=True), [*VISITORS[0], *VARIED[0]]
+    plane.policies.policy = policy_in("in force")
+    expected = [plane.ask(b"/wall/auth", lines)[:3] for _ in range(4)][-1]
+    assert plane.given_again
+    monkeypatch.setattr(plane.gate, "_again", broken)
+
+    assert plane.ask(b"/wall/auth", lines)[:3] == expected
+    plane.policies.policy = policy_in("signed out")
+    assert plane.ask(b"/wall/auth", lines)[0] == 401
+    assert "a settled decision was not given again" in caplog.text
