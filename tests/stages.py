@@ -125,7 +125,7 @@ ON_SQLITE_ALONE = files(
     *("caches", "shared_cache", "engine_exit", "health", "many_waf_rules", "sqlite_*", "first_users"),
     *("as_of", "plans_come_true", "shadow_planes", "unconfirmed", "watch_again", "watch_attacks"),
     *("supervisor", "provider_trouble", "link_passkey*", "remembered_devices", "backtest_proposals"),
-    *("*_bench", "*environment", "watch", "provider_tokens", "branding", "smtp", "unban"),
+    *("*_bench", "*environment", "watch", "provider_tokens", "branding", "smtp", "unban", "first_start"),
 )
 # Locks, transactions, order, filters, what text a database takes.
 DATABASE_DECIDES = (

@@ -26,6 +26,7 @@ from gatewall.database.online_index import AddIndexOnline
 from tests.support import migration_rules as rules
 
 BASE = Path(__file__).resolve().parents[2]
+FIRST = "0.1.0"
 BY_COUNTRY = Index(fields=["country_code", "at"], name="access_log_by_country")
 
 
@@ -35,9 +36,9 @@ def loader():
 
 
 def codes(loader, app, *operations, **attributes):
-    """The codes of what is found in a migration after the baseline with these operations."""
+    """The codes of what is found in a migration after the first release with these operations."""
     migration = type("Migration", (Migration,), {"operations": list(operations), **attributes})("9999_next", app)
-    state, history = rules.at_release(loader, rules.releases()["baseline"])
+    state, history = rules.at_release(loader, rules.releases()[FIRST])
     return [code for code, _ in rules.findings(migration, state, history)]
 
 
@@ -50,11 +51,9 @@ def test_every_migration_since_the_newest_release_is_safe_under_traffic(loader):
 def test_every_release_has_its_table_and_every_table_its_migrations(loader):
     released = rules.releases()
     told = re.findall(r"^## \[(\d[^\]]*)\]", (BASE / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert list(released) == ["baseline", *reversed(told)]
+    assert list(released) == [*reversed(told)]
     assert all((app, name) in loader.graph.nodes for table in released.values() for app, name in table.items())
-    assert (
-        set(released["baseline"]) == set(rules.APPS) == {app for app, _ in loader.graph.nodes if _is_ours(loader, app)}
-    )
+    assert set(released[FIRST]) == set(rules.APPS) == {app for app, _ in loader.graph.nodes if _is_ours(loader, app)}
 
 
 def _is_ours(loader, app):
@@ -148,7 +147,7 @@ def test_a_moment_of_the_database_is_the_same_for_all_rows(loader):
 
 
 def test_a_column_is_dropped_by_the_release_after_the_one_that_took_it_out_of_the_state(loader):
-    state, history = rules.at_release(loader, rules.releases()["baseline"])
+    state, history = rules.at_release(loader, rules.releases()[FIRST])
     away = SeparateDatabaseAndState(state_operations=[ops.RemoveField("accesslog", "host"), ops.DeleteModel("LogGap")])
     drops = [RunSQL("ALTER TABLE audit_accesslog DROP COLUMN host;"), RunSQL('DROP TABLE "audit_loggap"')]
     next_one = type("Migration", (Migration,), {"operations": drops})("9999_next", "audit")

@@ -81,22 +81,8 @@ if connection.vendor == "postgresql":
         cursor.execute("SELECT count(*) FROM audit_accesslog_default")
         out["default_partition"] = cursor.fetchone()[0]
 """
-LATER_COLUMNS = (
-    ("accounts_challenge", "amr"),
-    ("accounts_totpdevice", "id"),
-    ("accounts_totpdevice", "name"),
-    ("accounts_totpdevice", "last_used_at"),
-    ("gatewall_pendingconfirmation", "problem_message"),
-    ("gatewall_pendingconfirmation", "cause"),
-    ("gatewall_systemsettings", "shadow_cpu_percent"),
-    ("gatewall_systemsettings", "signed_identity"),
-    ("gatewall_systemsettings", "account_notices"),
-    ("gatewall_systemsettings", "remember_device_days"),
-    ("gatewall_systemsettings", "mail_language"),
-    ("gatewall_systemsettings", "site_name"),
-    ("gatewall_systemsettings", "theme_color"),
-    ("policies_authorizeddomain", "identity_headers"),
-    ("policies_authorizeddomain", "waf_monitor_until"),
-    ("policies_authorizeddomain", "waf_monitor_reported"),
-)
-"""Columns that the backup of the earlier release does not have, by table."""
+SAVE_A_VIEW = """
+from accounts.models import User
+from gatewall.console.models import SavedView
+SavedView.objects.create(owner=User.objects.get(username="alice"), name="one")
+"""

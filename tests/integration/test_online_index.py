@@ -9,7 +9,7 @@ from django.db import NotSupportedError, connection, models, transaction
 from django.db.migrations.state import ModelState, ProjectState
 
 from audit.models import AccessLog
-from gatewall.database.online_index import AddIndexOnline
+from gatewall.database.online_index import AddIndexOnline, locking_index_builds
 from gatewall.management.commands import migrate
 from policies.models import GeoBlockRule
 
@@ -184,3 +184,12 @@ def test_migrate_goes_on_when_the_table_is_free_again(monkeypatch):
     with Holder("LOCK TABLE django_migrations") as holder:
         monkeypatch.setattr(migrate.time, "sleep", lambda _: holder.end())
         call_command("migrate", verbosity=0)
+
+
+@only_postgres
+@pytest.mark.django_db(transaction=True)
+def test_an_index_is_built_inside_the_transaction_of_a_restore_or_a_first_start():
+    with locking_index_builds():
+        done = apply(GeoBlockRule, "remark", atomic=True)
+    assert indexed("policies_geoblockrule")[NAME] == ["remark"]
+    undo(GeoBlockRule, *done)

@@ -1,12 +1,11 @@
 """Installations of both databases, the commands backup and restore as typed, and backups as Python values."""
 
-import hashlib
 import json
 import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -110,23 +109,11 @@ class Content(NamedTuple):
         found = [dict(zip(columns, map(_value, json.loads(line)), strict=True)) for line in lines]
         return sorted(found, key=lambda row: json.dumps(row, sort_keys=True))
 
-    def without_column(self, table: str, column: str) -> "Content":
-        """Return the backup of a table without this column."""
-        name, columns = f"tables/{table}.jsonl", self.manifest["tables"][table]["columns"]
-        place = columns.index(column)
-        rows = [json.loads(line) for line in self.members[name].splitlines()]
-        data = b"".join(json.dumps(row[:place] + row[place + 1 :]).encode() + b"\n" for row in rows)
-        kept = {**self.manifest["tables"][table], "columns": columns[:place] + columns[place + 1 :]}
-        tables = {**self.manifest["tables"], table: kept}
-        digests = {**self.manifest["members"], name: hashlib.sha256(data).hexdigest()}
-        return Content({**self.manifest, "tables": tables, "members": digests}, {**self.members, name: data})
-
-    def write(self, path: Path, *, manifest: Mapping[str, Any], without: Iterable[str] = ()) -> Path:
-        """Write the backup with another manifest, or without some members."""
+    def write(self, path: Path, *, manifest: Mapping[str, Any]) -> Path:
+        """Write the backup with another manifest."""
         with zipfile.ZipFile(path, "w") as archive:
             for name, data in self.members.items():
-                if name not in without:
-                    archive.writestr(name, data)
+                archive.writestr(name, data)
             archive.writestr("manifest.json", json.dumps({**self.manifest, **manifest}))
         return path
 

@@ -30,11 +30,16 @@ _IN_USE = {"55P03", "40P01"}  # lock timeout, deadlock
 _LOCK_PATIENCE = "10s"
 
 
-def refuse_later_release(manifest: Manifest) -> None:
-    """Raise BackupRefused if the backup has migrations that this release lacks."""
+def refuse_other_release(manifest: Manifest) -> None:
+    """Raise BackupRefused if the backup has migrations that this release lacks, or an unfinished part of older ones."""
     if unknown := schema.unknown_migrations(_nodes(manifest)):
         raise BackupRefused(
             f"the backup was made by a later release, {manifest.version} ({'.'.join(unknown[0])}): restore it with that"
+        )
+    if lacking := schema.lacking_replaced(_nodes(manifest)):
+        raise BackupRefused(
+            f"the backup was made before 0.1.0 and lacks {'.'.join(lacking[0])}: install commit "
+            f"{schema.LAST_WITH_EARLIER_MIGRATIONS}, restore it with that, then install this version again"
         )
 
 
@@ -44,7 +49,7 @@ def restore_backup(archive: Archive, files: PolicyFiles) -> Report:
     The data keys of the backup must be in the ring. Raises BackupRefused, django.db.Error.
     """
     manifest = archive.manifest
-    refuse_later_release(manifest)
+    refuse_other_release(manifest)
     with published_by_caller(), _one_transaction(), locking_index_builds():
         compared = revoked.is_later_state_of(manifest)
         # Tokens name users by id: no new user may get the id of one who is not in the backup.
@@ -153,4 +158,4 @@ def _number_undone(manifest: Manifest) -> int:
 
 
 def _nodes(manifest: Manifest) -> list[schema.Node]:
-    return [(app, name) for app, name in manifest.migrations]
+    return schema.by_present_names((app, name) for app, name in manifest.migrations)

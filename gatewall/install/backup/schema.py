@@ -1,6 +1,7 @@
 """The state of the database schema: which migrations are applied, dropping all tables, making them at any state."""
 
 from collections.abc import Collection, Iterable
+from functools import cache
 
 from django.apps import apps
 from django.db import connection
@@ -16,25 +17,49 @@ _MIGRATIONS = "django_migrations"
 _LAST_VALUE = "SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence(%s, %s)::regclass), 0)"
 
 
+LAST_WITH_EARLIER_MIGRATIONS = "c667107f"
+"""The last commit before 0.1.0 that has the migrations which those of 0.1.0 replace (docs/adr/0133)."""
+
+
 def applied_migrations() -> list[Node]:
-    """Return the applied migrations, sorted."""
-    return sorted(MigrationRecorder(connection).applied_migrations())
+    """Return the applied migrations by the names of this release, sorted."""
+    return by_present_names(MigrationRecorder(connection).applied_migrations())
+
+
+def by_present_names(nodes: Iterable[Node]) -> list[Node]:
+    """Return migrations, sorted, with one that replaces others instead of these.
+
+    Where only a part of what one replaces is there, the old names stay: see ``lacking_replaced``.
+    """
+    found = set(nodes)
+    for node, migration in _loader().replacements.items():
+        if node in found or found.issuperset(migration.replaces):
+            found = found.difference(migration.replaces) | {node}
+    return sorted(found)
+
+
+def lacking_replaced(nodes: Iterable[Node]) -> list[Node]:
+    """Return the replaced migrations that are missing where a part of what one migration replaces is applied."""
+    found = set(nodes)
+    replaced = [set(migration.replaces) for migration in _loader().replacements.values()]
+    return sorted(node for names in replaced if names & found for node in names - found)
 
 
 def unknown_migrations(nodes: Iterable[Node]) -> list[Node]:
-    """Return the migrations that this release does not have."""
-    known = MigrationLoader(None).disk_migrations
+    """Return the migrations that neither this release nor an earlier one has."""
+    known = set(_loader().disk_migrations)
+    known.update(*(migration.replaces for migration in _loader().replacements.values()))
     return [node for node in nodes if node not in known]
 
 
 def is_current() -> bool:
     """Return whether the database has exactly the tables of this release."""
-    return set(applied_migrations()) == set(MigrationLoader(None).disk_migrations)
+    return set(applied_migrations()) == set(_loader().disk_migrations)
 
 
 def tables_at(nodes: Collection[Node]) -> dict[str, Table]:
     """Return the tables that exist after these migrations, by name."""
-    state = MigrationLoader(None, ignore_no_migrations=True).project_state(_last(nodes))
+    state = _loader().project_state(_last(nodes))
     models = state.apps.get_models(include_auto_created=True)
     tables = [table_of(model) for model in models if model._meta.managed and not model._meta.proxy]  # noqa: SLF001
     return {table.name: table for table in sorted(tables, key=lambda table: table.name)}
@@ -118,9 +143,15 @@ def continue_after(table: Table, last: int) -> None:
 
 def _last(nodes: Collection[Node]) -> list[Node]:
     """Return the last migration of each app among these."""
-    graph, chosen = MigrationLoader(None).graph, set(nodes)
+    graph, chosen = _loader().graph, set(nodes)
     return sorted(
         node
         for node in chosen
         if not any(child.key in chosen for child in graph.node_map[node].children if child.key[0] == node[0])
     )
+
+
+@cache
+def _loader() -> MigrationLoader:
+    """Return the migrations of this release, whatever is applied."""
+    return MigrationLoader(None)

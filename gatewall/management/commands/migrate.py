@@ -7,8 +7,10 @@ from typing import Any
 
 from django.core.management.base import CommandError
 from django.core.management.commands import migrate
-from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections, transaction
+from django.db.migrations.recorder import MigrationRecorder
 
+from gatewall.database.online_index import locking_index_builds
 from gatewall.install import clock
 from gatewall.install.backup import schema
 
@@ -25,8 +27,9 @@ class Command(migrate.Command):
         for number in range(1, _TRIES + 1):
             try:
                 with _lock_timeout(options["database"]):
-                    self._warn_of_newer_release(options["database"])
-                    super().handle(*args, **options)
+                    with _all_or_nothing_if_empty(options["database"]):
+                        self._look_at_applied(options["database"])
+                        super().handle(*args, **options)
                     self._warn_of_wrong_clock(options)
             except OperationalError as error:
                 if getattr(error.__cause__, "sqlstate", "") != _LOCK_NOT_AVAILABLE:
@@ -37,9 +40,17 @@ class Command(migrate.Command):
             else:
                 return
 
-    def _warn_of_newer_release(self, database: str) -> None:
-        later = schema.unknown_migrations(schema.applied_migrations())
-        if later and database == DEFAULT_DB_ALIAS:
+    def _look_at_applied(self, database: str) -> None:
+        """Warn of a database of a newer release; raise CommandError for one of an earlier version that is behind."""
+        if database != DEFAULT_DB_ALIAS:
+            return
+        applied = schema.applied_migrations()
+        if lacking := schema.lacking_replaced(applied):
+            raise CommandError(
+                f"the database is of a version before 0.1.0 and lacks {'.'.join(lacking[0])}: install commit "
+                f"{schema.LAST_WITH_EARLIER_MIGRATIONS}, run gatewall migrate, then install this version again"
+            )
+        if later := schema.unknown_migrations(applied):
             names = ", ".join(".".join(node) for node in later)
             self.stderr.write(
                 f"The database is of a newer release ({names}): only the release directly before that one works "
@@ -67,3 +78,20 @@ def _lock_timeout(alias: str) -> Iterator[None]:
     finally:
         with connection.cursor() as cursor:
             cursor.execute("RESET lock_timeout")
+
+
+@contextmanager
+def _all_or_nothing_if_empty(alias: str) -> Iterator[None]:
+    """Run the block in one transaction if no migration was ever applied: an interrupted first start leaves nothing."""
+    connection = connections[alias]
+    if MigrationRecorder(connection).has_table():
+        yield
+        return
+    unchecked = connection.disable_constraint_checking()  # SQLite changes no table within a transaction otherwise
+    try:
+        with transaction.atomic(using=alias), locking_index_builds():
+            yield
+            connection.check_constraints()
+    finally:
+        if unchecked:
+            connection.enable_constraint_checking()

@@ -13,7 +13,7 @@ from accounts import selectors
 from gatewall.install.backup.archive import Archive, BackupRefused, Manifest
 from gatewall.install.backup.data_keys import add_data_keys
 from gatewall.install.backup.differences import Report
-from gatewall.install.backup.restoring import refuse_later_release, restore_backup
+from gatewall.install.backup.restoring import refuse_other_release, restore_backup
 from gatewall.install.backup.running import refuse_while_running
 from gatewall.publication.publisher import publish
 from gatewall.snapshot.host_paths import policy_files
@@ -37,7 +37,7 @@ class Command(BaseCommand):
         try:
             refuse_while_running(settings.CONFIG)
             with Archive.opened(path) as archive:
-                refuse_later_release(archive.manifest)
+                refuse_other_release(archive.manifest)
                 self._show(archive.manifest)
                 if not options["yes"]:
                     _ask()
