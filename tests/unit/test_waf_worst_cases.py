@@ -20,6 +20,8 @@ pytestmark = pytest.mark.skipif(not AVAILABLE, reason="no hyperscan on this plat
 RULES = RuleSet(builtin_rules(), CompiledNow() if AVAILABLE else None)
 WORST = worst_requests()
 MOST_TIMES = 50
+ORDINARY = 117
+"""Calls for an ordinary request that is not plain (gatewall/engine/waf/plain_request.py), on average."""
 ATTACK = "<script>alert(1)</script>"
 ESCAPED_ATTACK = "\\u003cscript\\u003ealert(1)\\u003c/script\\u003e"
 NOTE = "protocol-not-inspected"
@@ -53,9 +55,13 @@ def matched(**parts):
 
 @pytest.mark.parametrize("name", WORST)
 def test_worst_case_takes_at_most_fifty_times_the_calls_of_an_ordinary_request(name):
+    assert calls(WORST[name]) <= MOST_TIMES * ORDINARY
+
+
+def test_an_ordinary_request_takes_no_more_calls_than_it_did():
     ordinary = browser_requests(10)
 
-    assert calls(WORST[name]) <= MOST_TIMES * sum(map(calls, ordinary)) / len(ordinary)
+    assert sum(map(calls, ordinary)) <= ORDINARY * len(ordinary)
 
 
 @pytest.mark.parametrize("name", ["form of many arguments, attacks", "64 KiB of JSON, attack words"])

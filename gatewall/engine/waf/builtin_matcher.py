@@ -17,6 +17,7 @@ from gatewall.engine.waf.canaries import passes_canaries
 from gatewall.engine.waf.confirming import Doubt, confirmed
 from gatewall.engine.waf.found import ends_of, holds, is_hit, is_target, refuse, scores_of, split
 from gatewall.engine.waf.patterns import PatternRefused, Placed
+from gatewall.engine.waf.plain_request import plain_request
 from gatewall.engine.waf.quiet import is_quiet, note_quiet
 from gatewall.engine.waf.reading import CUT, beginning_of, raw_uri, values_of
 from gatewall.engine.waf.rules import (
@@ -111,6 +112,13 @@ class BuiltinMatcher:
         for each in self._some:
             each.check()
             self.is_distrusted = self.is_distrusted or each.is_distrusted
+
+    def is_harmless(self, request: AccessRequest) -> bool:
+        """True if surely no rule matches a request, which is plain then."""
+        if self.others:
+            return False
+        text = plain_request(request)
+        return text is not None and not self.scanner.scan(text)
 
     def matches(self, request: AccessRequest, scope: Scope, stop_at: int = 0) -> list[Placed]:
         """Return the matching rules, unordered; with ``stop_at``, only those outside of texts if they suffice."""

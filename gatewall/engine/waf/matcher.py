@@ -102,8 +102,12 @@ class RuleSet:
 
     def hits(self, request: AccessRequest, domain: str | None, stop_at: int = 0) -> tuple[Hit, ...]:
         """Return the rules that match, as ``inspect`` does, and where each matched first."""
-        builtin, scope = self._builtin, Scope(request, domain)
-        found = []
+        builtin = self._builtin
+        if builtin and request.shared is None and builtin.is_harmless(request):
+            builtin = None  # what requests of one head share is remembered by ``matches``
+        if not (builtin or self._custom):
+            return ()
+        found, scope = [], Scope(request, domain)
         if builtin and stop_at and len(request.uri) > LONG_URI:
             found = builtin.refused_at_once(request, scope, stop_at)
         if not found:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from gatewall.engine.model import AccessRequest
 
-_PLAIN = frozenset(
+FILLED_IN = frozenset(
     {
         "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "connection",
         "content-length", "dnt", "date", "forwarded", "host", "if-match", "if-modified-since",
@@ -17,13 +17,14 @@ _PLAIN = frozenset(
         "via", "x-real-ip", "x-request-id", "x-requested-with",
     }
 )  # fmt: skip
+"""Headers that browsers fill in."""
 _IN_ADDRESS = b":/.-_~@+,=;!*"
 _IN_PLAIN = bytes(set(range(32, 127)) - set(b"'<>{}$`|\\"))
 
 
 def inspected_headers(request: AccessRequest) -> Sequence[tuple[str, str]]:
     """Return all headers but those that browsers fill in, unless they contain what no browser writes there."""
-    plain = _PLAIN
+    plain = FILLED_IN
     text = "".join([value for name, value in request.headers if name in plain])
     if "../" not in text and '" ' not in text and not text.encode("latin-1").translate(None, _IN_PLAIN):
         return [each for each in request.headers if each[0] not in plain]
