@@ -97,6 +97,12 @@ def django_db_keepdb(django_db_modify_db_settings):
     return True
 
 
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup):
+    """Empty the tables quickly after each test that commits."""
+    import_module("tests.support.emptied").empty_quickly()
+
+
 @pytest.fixture(autouse=True)
 def _own_cache(request):
     """Every test with a database begins with an empty cache: rolled-back revisions use their numbers again."""
