@@ -99,8 +99,9 @@ def django_db_keepdb(django_db_modify_db_settings):
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup):
-    """Empty the tables quickly after each test that commits."""
+    """Empty the tables quickly after each test that commits; compile no built-in patterns after it."""
     import_module("tests.support.emptied").empty_quickly()
+    import_module("tests.support.patterns").share_builtin()
 
 
 @pytest.fixture(autouse=True)

@@ -33,6 +33,15 @@ def compile_here(patterns: tuple[bytes, ...]) -> bytes:
     return _builtin(patterns) if patterns in _BUILTIN else VectorScanner.compiled(patterns).dumped()
 
 
+def share_builtin() -> None:
+    """Let threads of a gate that outlive their test compile no built-in patterns: a child process takes 8 s of CPU."""
+    pattern_cache._compiled = _builtin_or_compiled
+
+
+def _builtin_or_compiled(patterns: tuple[bytes, ...]) -> bytes:
+    return _builtin(patterns) if patterns in _BUILTIN else _compile(patterns)
+
+
 def scanner_of(patterns: tuple[bytes, ...]) -> VectorScanner:
     """Return a scanner for ``vector._compiled``; that of the built-in patterns is loaded: to compile it takes 5 s."""
     return _builtin_scanner(patterns) if patterns in _BUILTIN else _compiled(patterns)
