@@ -135,6 +135,12 @@ def _small_pieces(browser: dict[str, str]) -> dict[str, AccessRequest]:
         "UTF-32 of no characters": _post(browser, "text/xml", "\xff\xfe\0\0<\0\0\0" + "\0\0\0\xff" * 16_000),
         "invalid UTF-7": _post(browser, "text/plain; charset=utf-7", "+\xff" * 32_000),
         "part in invalid UTF-7": _post(browser, _MULTIPART, f"{coded}\r\n\r\n" + "+\xff" * 32_000 + "\r\n--b--\r\n"),
+        "part in UTF-7 of letters": _post(
+            browser, _MULTIPART, f"{coded}\r\n\r\n" + "+AGE-" * 13_000 + "+A \r\n--b--\r\n"
+        ),
+        "invalid UTF-7 of two types": _post(
+            browser, "a/b; charset=utf-7,text/plain; charset=utf-7", "+\xff%41" * 13_000
+        ),
         "lines of headers": _post(browser, "text/plain", "1:\x0c" * 21_000),
         "arguments of wide escapes": _request("/?" + "&".join(["a=" + "%u0127" * 60] * 40), browser),
         "runs of a file": _post(browser, "application/octet-stream", ("a" * 24 + "\0") * 2_600),

@@ -69,10 +69,10 @@ def test_parameters_over_the_limit_are_ambiguous():
 
 
 def test_charset_decides_what_a_text_says():
-    assert charsets.decoded("\xe9", "ISO-8859-1") == "\xe9"
-    assert charsets.decoded("x", "") == "x"
+    assert charsets.decoded("\xe9", "ISO-8859-1") == ("\xe9", True)
+    assert charsets.decoded("x", "") == ("x", True)
     assert charsets.decoded("x", "klingon") is None
-    assert charsets.decoded("<\x00\xe9\x00", "utf-16le") == "<\xc3\xa9"
+    assert charsets.decoded("<\x00\xe9\x00", "utf-16le") == ("<\xc3\xa9", True)
 
 
 def test_parts_that_are_unusual_show_their_heads():

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewall.engine.waf.body import charsets
+from gatewall.engine.waf.body.texts import as_wire
 from gatewall.engine.waf.decoding import form_base64_decoded
 from gatewall.engine.waf.judge import COMPILED_NOW, builtin_rules
 from gatewall.engine.waf.matcher import RuleSet
@@ -70,9 +71,45 @@ def test_long_base64_with_padding_inside_is_decoded():
     assert [rule for rule in RULES.inspect(request(f"a={text}", FORM), None) if rule.name.startswith("sqli-")]
 
 
-@given(
-    st.binary(max_size=80), st.sampled_from(["cp037", "cp273", "cp424", "cp500", "cp875", "cp1026", "cp1140", "utf_7"])
-)
+@pytest.mark.parametrize("junk", [b"+\xff", b"+ ", b"+A ", b"+AGF'", b"+2AA-+"])
+@pytest.mark.parametrize("of", [part, lambda charset, content: (content, f"text/plain; charset={charset}")])
+def test_very_many_invalid_sequences_of_utf_7_are_refused(of, junk):
+    rules = RULES.inspect(request(*of("utf-7", junk * 1_300 + UTF_7)), None)
+
+    assert {"protocol-too-long", NOTE} <= {rule.name for rule in rules}
+
+
+PIECES = [
+    *(bytes([each]) for each in b"+-A/\xff '"),
+    b"AGE",
+    b"ADw",
+    b"2AA",
+    b"3AA",
+    b"Q" * 700,
+    b"x" * 900,
+    b"AGEA" * 400,
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=90))
+def test_utf_7_is_decoded_as_python_does_in_pieces_of_any_length(pieces):
+    data = b"".join(pieces)
+    found = charsets.decoded(data.decode("latin-1"), "utf-7")
+
+    assert found.is_whole
+    assert found.text == as_wire(data.replace(b"\xff", b"\x7f").decode("utf-7", "replace"))
+
+
+@given(st.lists(st.sampled_from([b"+ ", b"+AGF'", b"a", b"+AGE-"]), min_size=20, max_size=40))
+def test_utf_7_that_is_mostly_invalid_is_decoded_to_a_limit_and_said_not_to_be_whole(pieces):
+    data = b"".join(pieces) * 60
+    found, expected = charsets.decoded(data.decode("latin-1"), "utf-7"), as_wire(data.decode("utf-7", "replace"))
+
+    assert expected.startswith(found.text)
+    assert found.is_whole or found.text.count(as_wire("\ufffd")) > 128
+
+
+@given(st.binary(max_size=80), st.sampled_from(["cp037", "cp273", "cp424", "cp500", "cp875", "cp1026", "cp1140"]))
 def test_a_charset_is_decoded_as_its_codec_does(data, codec):
     found, expected = charsets.decode(data, codec), data.decode(codec, "replace")
 

@@ -157,7 +157,7 @@ def test_invalid_bytes_of_a_charset_hide_nothing(codec, count):
     assert charsets.decode(coded, codec).endswith(SCRIPT)
 
 
-@given(st.sampled_from(["utf-16-le", "utf-32-be", "utf-7", "cp037", "cp424"]), st.binary(max_size=40))
+@given(st.sampled_from(["utf-16-le", "utf-32-be", "cp037", "cp424"]), st.binary(max_size=40))
 def test_charset_is_decoded_as_by_python_if_it_is_valid_and_without_fail_if_not(codec, data):
     try:
         expected = data.decode(codec)
@@ -167,8 +167,12 @@ def test_charset_is_decoded_as_by_python_if_it_is_valid_and_without_fail_if_not(
         assert charsets.decode(data, codec) == expected
 
 
-def test_behind_many_invalid_bytes_a_text_is_read_as_sent():
-    assert charsets.decode(b"+\xff" * 1_000 + SCRIPT.encode(), "utf-7").endswith(SCRIPT)
+@pytest.mark.parametrize("number", [127, 128])
+def test_invalid_sequences_of_utf_7_hide_nothing_behind_them(number):
+    found = charsets.decoded("+\xff" * number + "+ADw-script+AD4-", "utf-7")
+
+    assert found.text.endswith("<script>")
+    assert found.is_whole
 
 
 WIDE = st.lists(
@@ -182,6 +186,21 @@ def test_wide_escapes_of_a_short_text_are_decoded_as_those_of_a_long_one(text):
 
     decoded = percent._wide_decoded(text.encode("latin-1"))
     assert decoded == percent._wide_decoded((text + long).encode("latin-1")).removesuffix(long.encode())
+
+
+@given(WIDE.map("".join), st.integers(100, 140))
+def test_wide_escapes_are_decoded_as_one_by_one_up_to_the_limit(text, number):
+    sent = ("%u4e2d" * number + text).replace("%U", "%u").replace("%u00", "%")
+    first, *parts = sent.encode("latin-1").split(b"%u", percent._MOST_WIDE)
+    expected = [first]
+    for place, part in enumerate(parts, 1):
+        digits, behind = part[:4], part[4:]
+        if place == percent._MOST_WIDE:
+            digits, behind = (part.replace(b"%u", b"?u")[at] for at in (slice(4), slice(4, None)))
+        byte = percent._wide(digits)
+        expected.append((b"%u" + digits if byte is None else byte) + behind)
+
+    assert percent._wide_decoded(("%u4e2d" * number + text).encode("latin-1")) == b"".join(expected)
 
 
 def test_malformed_wide_escape_hides_no_other_one():

@@ -1,15 +1,15 @@
 """Read a request body as what it is: form, multipart, JSON, XML, text or file. Bounded, no I/O."""
 
-from urllib.parse import unquote_to_bytes
-
 from gatewall.engine.waf.body import charsets, content_type, json_reader, multipart, xml_reader
 from gatewall.engine.waf.body.content_type import HeaderValue
 from gatewall.engine.waf.body.texts import BODY_MARK, FORM_MARK, BodyText, field, is_binary, readable
 from gatewall.engine.waf.exclusions import Part
+from gatewall.engine.waf.percent import decoded_once
 from gatewall.engine.waf.rules import BodyRegion
 
 FORM = "application/x-www-form-urlencoded"
 _MARK = BodyText(None, BODY_MARK)
+_FORM_MARK = BodyText(None, FORM_MARK)
 _JSON_STARTS = ("{", "[")
 _STORED = (
     "text/", "image/", "audio/", "video/", "font/", "model/", "application/octet-stream", "application/javascript",
@@ -42,6 +42,7 @@ class Body:
         self._is_whole = is_whole and not is_cut
         self.texts: list[BodyText] = []
         self.forms: list[str] = []
+        self._charsets: set[str] = set()
         kinds = {each.value: each for each in self._types}
         self._is_one_type = len(kinds) == 1
         if len(kinds) > 1:
@@ -60,11 +61,12 @@ class Body:
     def _read(self, media_type: HeaderValue) -> None:
         text, kind = self._text, media_type.value
         charset = media_type.parameters.get("charset", "")
-        if charset:
+        if charset and charset not in self._charsets:
+            self._charsets.add(charset)
             begin = text[:_MAX_RECODED]
             decoded = charsets.decoded(begin, charset)
-            if decoded is None or (decoded != begin and not _is_xml(kind)):
-                self._other_charset(charset)
+            if decoded is None or (decoded.text != begin and not _is_xml(kind)):
+                self._other_charset(charset, decoded)
         if kind.startswith(FORM):  # PHP ignores what is behind a blank
             self._form(text)
         elif kind.startswith("multipart/"):
@@ -83,14 +85,16 @@ class Body:
         elif xml_reader.looks_like_xml(text):
             self.texts += xml_reader.read(text, is_declared=False) or ()
 
-    def _other_charset(self, charset: str) -> None:
-        """Read the body once more in its charset, decoded before and after."""
-        begin = self._text[:_MAX_RECODED]
-        raw = unquote_to_bytes(begin.encode("latin-1").replace(b"+", b" ")).decode("latin-1")
-        for text in (begin, raw):
-            decoded = charsets.decoded(text, charset)
-            if decoded is not None:
-                self.texts.append(BodyText(None, decoded))
+    def _other_charset(self, charset: str, as_sent: charsets.Decoded | None) -> None:
+        """Add the body in its charset, decoded before and after; as a form that is not inspected if it is invalid."""
+        begin = self._text[:_MAX_RECODED].encode("latin-1")
+        raw = decoded_once(begin.replace(b"+", b" "))
+        others = [] if raw == begin else [charsets.decoded(raw.decode("latin-1"), charset)]
+        for each in (as_sent, *others):
+            if each is not None:
+                self.texts.append(BodyText(None, each.text))
+                if not each.is_whole:
+                    self.texts.append(_FORM_MARK)
         self.texts.append(_MARK)
 
     def _form(self, text: str) -> None:

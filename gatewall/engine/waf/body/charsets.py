@@ -1,8 +1,9 @@
 """Character sets in which ASCII does not look like ASCII, so that patterns would not match. No I/O."""
 
-from codecs import charmap_decode
+from codecs import charmap_decode, utf_7_decode
 from encodings import cp037, cp273, cp424, cp500, cp875, cp1026, cp1140
 from encodings.aliases import aliases
+from typing import NamedTuple
 
 from gatewall.engine.waf.body.texts import as_wire
 
@@ -39,10 +40,21 @@ _TABLES = {
 }
 """Characters of EBCDIC, of which none is invalid: for each invalid byte a codec takes a microsecond."""
 _OF_7_BITS = bytes([min(each, 0x7F) for each in range(0x100)])
+_MAX_INVALID = 128
+"""Invalid sequences of UTF-7 behind which a text is not decoded: each takes 100 ns, and no client sends any."""
+_PIECE = 1_024
+_INVALID = "\ufffd"
 _NO_SURROGATE = bytes([0xE0 if 0xD8 <= each <= 0xDF else each for each in range(0x100)])
 _IN_PLANES = bytes([min(each, 0x0F) for each in range(0x100)])
 _NAMES = frozenset({*aliases, *aliases.values(), "utf_8", "ascii"})
 _MAX_NAME = 32
+
+
+class Decoded(NamedTuple):
+    """A text of a charset as UTF-8 (latin-1 characters); not whole if too much of it is invalid to be decoded."""
+
+    text: str
+    is_whole: bool = True
 
 
 def is_known(charset: str) -> bool:
@@ -62,28 +74,45 @@ def document(data: bytes, charset: str) -> bytes | None:
     return decode(data, name).encode("utf-8", "replace") if name in _OF_DOCUMENTS else None
 
 
-def decoded(text: str, charset: str) -> str | None:
-    """Return the text of a charset as UTF-8 (latin-1 characters); None if the charset is not known.
+def decoded(text: str, charset: str) -> Decoded | None:
+    """Return the text of a charset; None if the charset is not known.
 
     Text in a charset that extends ASCII is returned unchanged.
     """
     charset = charset.strip().lower()
     if not charset or charset.startswith(_LIKE_ASCII):
-        return text
+        return Decoded(text)
     name = charset.replace("-", "_")
     name = aliases.get(name, name)  # not a look-up of codecs, which imports, and keeps each name that is asked for
     if name not in _OTHERS:
         return None
-    return as_wire(decode(text.encode("latin-1"), name))
+    data = text.encode("latin-1")
+    found, is_whole = _utf_7_decoded(data) if name == "utf_7" else (decode(data, name), True)
+    return Decoded(as_wire(found), is_whole)
+
+
+def _utf_7_decoded(data: bytes) -> tuple[str, bool]:
+    """Decode UTF-7 up to the piece in which ``_MAX_INVALID`` is exceeded; return whether this is all.
+
+    Invalid bytes are U+007F: they hide nothing of what is behind them.
+    """
+    data = data.translate(_OF_7_BITS)
+    found: list[str] = []
+    at, size, invalid = 0, _PIECE, 0
+    while at < len(data) and invalid <= _MAX_INVALID:
+        text, length = utf_7_decode(data[at : at + size], "replace", at + size >= len(data))
+        size = _PIECE if length else 2 * size  # a sequence is decoded as a whole
+        at += length
+        invalid += text.count(_INVALID)
+        found.append(text)
+    return "".join(found), at >= len(data)
 
 
 def decode(data: bytes, codec: str) -> str:
-    """Decode as with ``replace``, invalid bytes of UTF-7 as U+007F: they hide nothing of what is behind them."""
+    """Decode as with ``replace``."""
     codec = codec.replace("-", "_")
     if table := _TABLES.get(codec):
         return charmap_decode(data, "strict", table)[0]
-    if codec == "utf_7":
-        data = data.translate(_OF_7_BITS)
     if not codec.startswith(("utf_16", "utf_32")):
         return data.decode(codec, "replace")
     try:

@@ -6,7 +6,7 @@ from quopri import decodestring
 
 from gatewall.engine.waf.body import charsets, content_type
 from gatewall.engine.waf.body.content_type import HeaderValue
-from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, field, readable
+from gatewall.engine.waf.body.texts import BODY_MARK, FORM_MARK, BodyText, field, readable
 from gatewall.engine.waf.exclusions import Part, PartName
 from gatewall.engine.waf.rules import BodyRegion
 
@@ -106,8 +106,10 @@ def _part(part: str) -> list[BodyText]:
         charset = content_type.parse(headers["content-type"]).parameters.get("charset", "")
         if (decoded := charsets.decoded(content, charset)) is None:
             found.append(_MARK)
-        elif decoded != content:
-            found.append(_content(name, decoded, is_file=is_file))
+        elif decoded.text != content:
+            found.append(_content(name, decoded.text, is_file=is_file))
+            if not decoded.is_whole:
+                found.append(BodyText(None, FORM_MARK))
     return [*found, _content(name, content, is_file=is_file)]
 
 
