@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gatewall.engine.waf.decoding import base64_decoded, loosened, unquoted
+from gatewall.engine.waf.decoding import base64_decoded, loosened, split_query, unquoted
 from gatewall.engine.waf.judge import builtin_rules, request_of
 from gatewall.engine.waf.matcher import RuleSet
-from gatewall.engine.waf.percent import ROUNDS, _bytes_decoded, percent_decoded
+from gatewall.engine.waf.percent import ROUNDS, _bytes_decoded, decoded_once, percent_decoded
 from gatewall.engine.waf.reading import MAX_SEPARATE, values_of
 from gatewall.engine.waf.rules import BodyRegion, Target
 from tests.support.cast import a_request
@@ -254,3 +254,19 @@ def test_what_is_too_long_is_said_not_to_have_been_looked_at():
 
 def test_attack_behind_very_many_arguments_is_seen():
     assert "xss-script-tag" in names("/?" + "&".join(["a=1"] * (2 * MAX_SEPARATE)) + "&b=<script>")
+
+
+@given(
+    st.lists(st.sampled_from(["%", "%4", "%41", "%3d", "%3D", "=", "\n", "%0D", "%%", "%u0041", "\x03", "%05", "\xff"]))
+)
+def test_a_text_is_decoded_once_as_by_the_standard_library(pieces):
+    data = "".join(pieces).encode("latin-1")
+
+    assert decoded_once(data) == unquote_to_bytes(data)
+
+
+@given(st.lists(st.sampled_from(["&", "a", "a=b&", "x" * 9_000])), st.integers(1, 4))
+def test_a_long_query_is_split_as_a_short_one(pieces, most):
+    query = "".join(pieces)
+
+    assert split_query(query, most) == query.split("&", most)

@@ -133,7 +133,12 @@ def _look_through(values: Values, target: Region, name: Name | None, text: str, 
     if values.coded_left <= 0:
         values.note(target, "layers")
         return False
-    if text[:3] == "eyJ" and len(text.split(".", 3)) == 3 and not text.encode("latin-1").translate(None, _IN_TOKENS):
+    if (
+        text[:3] == "eyJ"
+        and "." in text
+        and len(text.split(".", 3)) == 3
+        and not text.encode("latin-1").translate(None, _IN_TOKENS)
+    ):
         for part in text.split(".")[:2]:
             _look_through(values, target, name, part, depth)
     elif (inside := form_base64_decoded(text)) is not None:

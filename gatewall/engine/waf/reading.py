@@ -10,7 +10,7 @@ from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf import raw_form
 from gatewall.engine.waf.body.body_reader import Body
 from gatewall.engine.waf.body.texts import FORM_MARK, LONG, UNINSPECTED, BodyText, rest_text
-from gatewall.engine.waf.decoding import MIN_BASE64, base64_decoded, basic_decoded
+from gatewall.engine.waf.decoding import MIN_BASE64, base64_decoded, basic_decoded, split_query
 from gatewall.engine.waf.exclusions import Name
 from gatewall.engine.waf.further_forms import add
 from gatewall.engine.waf.percent import has_too_many_wide, percent_decoded
@@ -141,7 +141,7 @@ def _arguments(  # noqa: C901 - one function, because each call of an argument i
     values: Values, target: Region, query: str, request: Addressed | None = None
 ) -> None:
     """Add the arguments of a query or form; ``request`` if they are its own."""
-    parts = (query := query.replace("+", " ")).split("&", MAX_SEPARATE)
+    parts = split_query((query := query.replace("+", " ")), MAX_SEPARATE)
     parts, rest = _first_of(values, target, query) if len(parts) > MAX_SEPARATE else (parts, "")
     names = _ARG_NAMES if target is _ARGS else target
     encoded = "%" in query
@@ -176,8 +176,8 @@ def _arguments(  # noqa: C901 - one function, because each call of an argument i
 
 def _first_of(values: Values, target: Region, query: str) -> tuple[list[str], str]:
     """Return the arguments of a long query that are matched one by one, and the others, which are noted."""
-    is_many = len(query.split("&", _MANY + 1)) > _MANY + 1  # counting takes as long as a scan
-    parts = query.split("&", MAX_OF_MANY if is_many else MAX_SEPARATE)
+    is_many = len(split_query(query, _MANY + 1)) > _MANY + 1
+    parts = split_query(query, MAX_OF_MANY if is_many else MAX_SEPARATE)
     values.note(target, "arguments")
     values.limit_forms()
     return parts, parts.pop()

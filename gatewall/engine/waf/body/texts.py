@@ -58,6 +58,7 @@ _CONTROLS = bytes([*range(9), 11, *range(14, 32), 127])
 _CONTINUATIONS = bytes(range(0x80, 0xC0))
 _NO_CONTROLS = bytes(set(range(0x100)) - set(_CONTROLS))
 _MAX_PARAMETERS = 200
+_IN_NO_PLACE = frozenset("\\'\"<>$;()`|{}")
 _MAX_TAGS = 64
 """Markup that tells whether a text is formatted only; elements that run scripts are found in texts as well."""
 
@@ -91,6 +92,8 @@ def is_long(text: str) -> bool:
 
 def field_text(name: PartName | None, text: str) -> BodyText:
     """Return a field's value with its region; of packed bytes, the readable runs."""
+    if len(text) < LONG and "<" not in text and text.isprintable() and text[:8] != "function":
+        return BodyText(name, text)
     unprintable = unprintable_in(text[:_JUDGED])
     if unprintable and (runs := _packed_runs(text, unprintable)) is not None:
         return BodyText(name, runs, BodyRegion.TEXT)
@@ -229,3 +232,10 @@ def _runs(text: str, shortest: int) -> str:
         runs.append(data[at : end if end >= 0 else len(data)])
         at = kinds.find(run, end) if end >= 0 else -1
     return _BETWEEN_RUNS.join([each.decode("ascii") for each in runs])
+
+
+def are_locations(text: str) -> bool:
+    """True for names and places of schemas, among them ``../a.xsd``: nothing but a path that climbs one folder."""
+    if "../.." in text or not _IN_NO_PLACE.isdisjoint(text):
+        return False
+    return all(":" not in each or each.startswith(("http://", "https://", "urn:")) for each in text.split())

@@ -7,7 +7,7 @@ from typing import Any
 from xml.parsers import expat
 
 from gatewall.engine.waf.body import charsets
-from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, as_wire, field
+from gatewall.engine.waf.body.texts import BODY_MARK, BodyText, are_locations, as_wire, field
 from gatewall.engine.waf.decoding import MIN_BASE64
 from gatewall.engine.waf.exclusions import Part
 from gatewall.engine.waf.rules import BodyRegion
@@ -30,7 +30,6 @@ _KNOWN_DTDS = ("http://www.apple.com/DTDs/", "http://www.w3.org/")
 """Document types of property lists and XHTML: named in each such file."""
 EBCDIC = "\x4c\x6f\xa7\x94"
 """How XML in EBCDIC begins."""
-_IN_NO_PLACE = frozenset("\\'\"<>$;()`|{}")
 _MAX_RECODED = 32_768
 """Bytes that are decoded of a document whose charset expat does not read; the rest is noted, and read as a file."""
 _WIDE = (
@@ -137,7 +136,9 @@ def _unescaped(data: bytes) -> str:
     coding, marks = ("utf-8", (b"\x7f",)) if _is_utf_8(data) else ("iso-8859-1", _MARKS)
     mark = next((each for each in marks if each not in data), b" ")
     end = _end_of_references(data)
-    left = data[:end].replace(b"]]>", b"]] ").replace(b"<", mark)
+    left = data[:end].replace(b"<", mark)
+    if b"]" in left:
+        left = left.replace(b"]]>", b"]] ")
     for _ in range(_MAX_TRIES):
         found: list[str] = []
         parser = expat.ParserCreate(coding)
@@ -168,11 +169,9 @@ def _end_of_references(data: bytes) -> int:
     return len(data) if len(parts) <= _MAX_REFERENCES else len(data) - len(parts[-1]) - 1
 
 
-def _are_locations(text: str) -> bool:
-    """True for names and places of schemas, among them ``../a.xsd``: nothing but a path that climbs one folder."""
-    if "../.." in text or not _IN_NO_PLACE.isdisjoint(text):
-        return False
-    return all(":" not in each or each.startswith(("http://", "https://", "urn:")) for each in text.split())
+def _has_long_tag(data: bytes) -> bool:
+    """True if a document may have a long tag: a piece without any beginning of one."""
+    return any(data.find(b"<", begin, begin + _PIECE) < 0 for begin in range(0, len(data) - _PIECE, _PIECE))
 
 
 class _Enough(Exception):
@@ -203,18 +202,17 @@ class _Reader:
         self._text: list[str] = []
 
     def parse(self, data: bytes, *, is_whole: bool) -> None:
-        """Parse a document; in pieces if it may have a long tag, which expat reads as a whole: attributes cost most."""
+        """Parse in pieces: expat reads to the end of one, and all attributes of a long tag, which is the rest."""
         at = 0
-        if any(data.find(b"<", begin, begin + _PIECE) < 0 for begin in range(0, len(data) - _PIECE, _PIECE)):
-            for at in range(2 * _PIECE, len(data), 2 * _PIECE):
-                self.parser.Parse(data[at - 2 * _PIECE : at], False)
-                begin = self.parser.CurrentByteIndex
-                if at - begin >= _PIECE and data.count(b"=", begin, at) > 2 * self.most:
-                    if self._is_markup or not (self._may_be_html or self._elements):
-                        raise _Forbidden
-                    self._flush()
-                    self.rest_at = begin
-                    raise _Enough
+        for at in range(2 * _PIECE, len(data), 2 * _PIECE):
+            self.parser.Parse(data[at - 2 * _PIECE : at], False)
+            begin = self.parser.CurrentByteIndex
+            if at - begin >= _PIECE and data.count(b"=", begin, at) > 2 * self.most and _has_long_tag(data):
+                if self._is_markup or not (self._may_be_html or self._elements):
+                    raise _Forbidden
+                self._flush()
+                self.rest_at = begin
+                raise _Enough
         self.parser.Parse(data[at:], is_whole)
 
     def add(self, path: str | None, text: str) -> None:
@@ -268,7 +266,7 @@ class _Reader:
         if not name.isalnum():
             self._names[as_wire(name)] = None
         for attribute, value in zip(attributes[::2], attributes[1::2], strict=True) if attributes else ():
-            if attribute.endswith("chemaLocation") and _are_locations(value):
+            if attribute.endswith("chemaLocation") and are_locations(value):
                 self._found.append(BodyText(None, as_wire(value), BodyRegion.TEXT))
             else:
                 self.add(f"{self._where()}/@{attribute}", as_wire(value))
