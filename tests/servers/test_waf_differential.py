@@ -7,11 +7,13 @@ import json
 import re
 import zlib
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
+from gatewall.engine.waf import vector
 from gatewall.engine.waf.judge import COMPILED_NOW, Judge, builtin_rules, request_of
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.reading import MAX_BODY
@@ -20,14 +22,13 @@ from gatewall.install.ports import free_port
 from tests.corpora import mixed
 from tests.corpora.applications import requests as of_applications
 from tests.corpora.evasions.table import rows
+from tests.support.patterns import scanner_of
 from tests.support.processes import PATIENCE, api, control_plane, data_plane, prepare, wait_until
 from tests.support.servers import ATTACK, OFFICE, about, ask
 from tests.support.spool_files import read
 
 CORPORA = Path(__file__).parents[1] / "corpora"
 CLIENT = "198.51.100.9"
-JUDGE = Judge(COMPILED_NOW)
-RULES = RuleSet(builtin_rules(), COMPILED_NOW)
 SAMPLED = 40
 """One request in so many is sent in the normal form."""
 _OF_THE_CONNECTION = {
@@ -118,13 +119,23 @@ def sent_of(item):
     return headers, item["method"], item["uri"], (item["body"] or "").encode("latin-1")[:MAX_BODY]
 
 
-def in_process(sent):
-    """Return the names of the rules that the WAF step of this process finds, and whether it refuses."""
+@pytest.fixture(scope="module")
+def in_process():
+    """Return a function that gives the names of the rules that the WAF step of this process finds, and if it refuses.
+
+    The patterns are those that the tests of this checkout share: to compile them here takes 16 s of CPU.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vector, "_compiled", scanner_of)
+        return partial(found_by, RuleSet(builtin_rules(), COMPILED_NOW), Judge(COMPILED_NOW))
+
+
+def found_by(rules, judge, sent):
     headers, method, uri, body = sent
     named = [(name.encode("latin-1"), value.strip(" \t").encode("latin-1")) for name, value in headers.items()]
     host = [(b"host", OFFICE.encode())]
     wire = (method.encode(), uri.encode("latin-1"), [*host, *named], body or None)
-    return sorted(rule.name for rule in RULES.inspect(request_of(*wire), None, THRESHOLD)), JUDGE(*wire)
+    return sorted(rule.name for rule in rules.inspect(request_of(*wire), None, THRESHOLD)), judge(*wire)
 
 
 class Plane:
@@ -166,7 +177,7 @@ def planes(tmp_path_factory):
 
 
 @pytest.mark.parametrize("each", [SAMPLED, pytest.param(1, marks=pytest.mark.full)])
-def test_both_planes_find_the_same_rules_as_this_process(planes, each):
+def test_both_planes_find_the_same_rules_as_this_process(planes, in_process, each):
     home, ports = planes
     items = list(corpora())[::each]
     sendable = {item["id"]: sent for item in items if (sent := sent_of(item)) is not None}
