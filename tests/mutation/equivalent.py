@@ -28,9 +28,6 @@ EQUIVALENT: dict[str, str] = {
     "gatewall/engine/waf/forms.py Views.of: values = self._values.get(target) -> values = None": (
         "values are kept to be worked out once; again they are the same"
     ),
-    "gatewall/credentials/base64url.py decode: -len(text) -> len(text)": (
-        "more padding than is needed is ignored; the text itself is compared with its canonical form"
-    ),
     "gatewall/credentials/keyring.py (module): '-_.' -> 'XX-_.'": _A_SET,
     "gatewall/credentials/keyfiles.py make_missing: 448 -> 449 #2": "the next line sets the mode again",
     "gatewall/credentials/sealing.py _parts: '' -> 'XX'": "what stands for a text that is too long is refused as well",

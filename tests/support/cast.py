@@ -268,18 +268,21 @@ def a_decision(reason: Reason = Reason.SESSION_VALID, *, effect: Effect = Effect
 
 
 def some_claims(user: UserState = BOB, **claims: object) -> dict[str, object]:
-    """Return the claims of this user's session that began an hour ago; None omits a claim."""
+    """Return the claims of this user's session that began an hour ago, in the order of those that we issue.
+
+    None omits a claim.
+    """
     usual: dict[str, object] = {
-        "iss": ISSUER,
-        "aud": AUDIENCE,
-        "sub": str(user.id),
-        "iat": int(NOW) - HOUR,
-        "nbf": int(NOW) - HOUR,
-        "exp": int(NOW) + DAY,
-        "jti": "session-1",
         "typ": "session",
+        "exp": int(NOW) + DAY,
+        "iat": int(NOW) - HOUR,
+        "jti": "session-1",
+        "nbf": int(NOW) - HOUR,
+        "sub": str(user.id),
         "sv": user.session_version,
         "amr": ["pwd"],
+        "aud": AUDIENCE,
+        "iss": ISSUER,
     }
     return {name: value for name, value in (usual | claims).items() if value is not None}
 

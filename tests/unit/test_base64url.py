@@ -1,5 +1,6 @@
 """Base64url: one text for some bytes, and no other."""
 
+import base64
 import string
 
 import pytest
@@ -26,6 +27,15 @@ def test_known_texts(content, text):
 def test_a_text_that_is_read_has_letters_of_the_alphabet_alone(text):
     if base64url.decode(text) is not None:
         assert set(text) <= set(string.ascii_letters + string.digits + "-_")
+
+
+@given(st.text(string.ascii_letters + string.digits + "-_", max_size=12))
+def test_a_text_is_read_exactly_if_it_would_be_written_again(text):
+    padded = text + "=" * (-len(text) % 4)
+    content = base64.urlsafe_b64decode(padded) if len(text) % 4 != 1 else None
+    is_canonical = content is not None and base64.urlsafe_b64encode(content).decode() == padded
+
+    assert base64url.decode(text) == (content if is_canonical else None)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,78 @@
+"""Payloads of session tokens as we write them are read by one expression: to what the parser reads, and no other."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.conf import settings
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accounts import tokens
+from gatewall.credentials import base64url, sessions
+from gatewall.credentials.sessions import SessionVerifier, read_claims, verify_payload
+from tests.support.cast import AUDIENCE, ISSUER, KEYS
+from tests.unit.forgeries import GOOD, signed
+
+VERIFIER = SessionVerifier(KEYS, issuer=ISSUER, audience=AUDIENCE)
+FIELDS = {
+    "typ": ['"session"', '"guest"', '"session" '],
+    "exp": ["1795891652", "0", "01", "99999999999", "253402300800", "1.5", "-1", "null", "true", "1e9"],
+    "iat": ["1795870052", "0", '"1"', "\u0661"],
+    "jti": ['"868130d5-52f3-4174-853b-5a0859a3a650"', '""', '"a\\u0062"', '"a b"', "7", '"\xe4"', '"a","jti":"b"'],
+    "nbf": ["1795870052", "179587005200", "[]"],
+    "sub": ['"245"', '"0"', '"007"', '""', "245", '"1' + "0" * 17 + '"', '"1' + "0" * 18 + '"', '"\u0662"'],
+    "sv": ["1", "0", "-1", "1.0", "true", "9" * 18, "9" * 30],
+    "amr": ['["pwd"]', '["pwd","otp"]', "[]", '["pwd",1]', '["a\\"b"]', '["pwd", "otp"]', '"pwd"', '["PWD"]'],
+    "aud": [
+        '"gate"',
+        '["gate","api"]',
+        '["api","gate"]',
+        '"api"',
+        '["api"]',
+        "[]",
+        '["gate",1]',
+        '"gates"',
+        '["agate"]',
+    ],
+    "iss": ['"gatewall"', '"elsewhere"', '"gatewall","sv":2', '"gatewall","x":[{}]'],
+}
+
+
+@st.composite
+def payloads(draw):
+    """Draw a payload of which little differs from what we write."""
+    fields = {name: values[0] for name, values in FIELDS.items()}
+    for name in draw(st.lists(st.sampled_from(sorted(FIELDS)), max_size=2)):
+        fields[name] = draw(st.sampled_from(FIELDS[name]))
+    names = draw(st.permutations(list(fields))) if draw(st.integers(0, 9)) == 0 else list(fields)
+    kept = [name for name in names if draw(st.integers(0, 49))]
+    text = "{" + ",".join([f'"{name}":{fields[name]}' for name in kept]) + "}"
+    return text + draw(st.sampled_from(["", "", "", "", "\n", " ", "{}"]))
+
+
+def token_of(payload):
+    return signed(HEADER_BYTES, payload.encode())
+
+
+HEADER_BYTES = base64url.decode(GOOD.split(".")[0])
+
+
+@given(payload=payloads())
+def test_claims_are_those_that_the_parser_reads(payload):
+    token = token_of(payload)
+    parsed = verify_payload(token, KEYS, issuer=ISSUER, audience=AUDIENCE)
+
+    assert VERIFIER.verify(token) == (None if parsed is None else read_claims(parsed))
+
+
+@pytest.mark.parametrize("audiences", [["gate"], ["gate", "api"]])
+@pytest.mark.parametrize("amr", [["pwd"], ["pwd", "otp"]])
+def test_tokens_that_we_issue_are_not_parsed(monkeypatch, amr, audiences):
+    sent = {"user_id": 7, "session_version": 1, "amr": amr, "audiences": audiences}
+    token = tokens.issue(**sent, at=datetime.now(UTC), lifetime=timedelta(hours=1))
+    verifier = SessionVerifier(settings.GATEWALL_JWT_KEYS, issuer=ISSUER, audience=AUDIENCE)
+    monkeypatch.setattr(sessions, "_payload_in", lambda *_: pytest.fail("it was parsed"))
+
+    claims = verifier.verify(token.text)
+
+    assert (claims.user_id, claims.jti, claims.amr) == (7, str(token.jti), tuple(amr))
