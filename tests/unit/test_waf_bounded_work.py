@@ -1,6 +1,7 @@
 """What bounds the work of a hostile request finds the same: scans that end early, decoders in C, fewer values."""
 
 import json
+import re
 from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -10,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gatewall.engine.model import AccessRequest
-from gatewall.engine.waf.body import json_reader, multipart, xml_reader
+from gatewall.engine.waf.body import json_reader, multipart, references, xml_reader
 from gatewall.engine.waf.body.texts import field, field_text
 from gatewall.engine.waf.decoding import form_base64_decoded, is_printable
 from gatewall.engine.waf.judge import COMPILED_NOW, builtin_rules
@@ -163,16 +164,26 @@ def test_rest_of_a_long_document_is_one_text_with_its_markup_and_references_deco
     assert len([each for each in found if each.is_field]) == xml_reader.MAX_OF_MANY
 
 
-@given(st.lists(st.sampled_from(["&", "a" * 9, "&" * 40]), max_size=400).map("".join))
-@example("&" * 9_000)
-@example("a" * 30_000 + "&#60;" * 5_000)
-@example("&#60;" * 5_000 + "a" * 30_000)
-def test_references_that_are_decoded_are_few_and_whole(text):
-    data = text.encode()
-    end = xml_reader._end_of_references(data)
+REFERENCES = {"&lt;": "<", "&#60;": "<", "&#x3c;": "<", "&amp;": "&", "&quot;": '"', "&#0000000233;": "\xe9"}
+PIECES = [*REFERENCES, "<a b='c'>", "text ", "\xe9", "\u65e5", "x" * 300]
 
-    assert data.count(b"&", 0, end) <= xml_reader._MAX_REFERENCES
-    assert end == len(data) or data[end : end + 1] == b"&"
+
+@given(st.lists(st.sampled_from(PIECES)).map("".join))
+def test_all_references_in_a_part_of_a_document_are_decoded(text):
+    expected = re.sub("&[^;]*;", lambda found: REFERENCES[found[0]], text)
+
+    assert references.unescaped(text.encode()).encode("latin-1").decode() == expected
+
+
+@pytest.mark.parametrize("before", ["", "\u65e5", "a" * 30])
+@pytest.mark.parametrize("reference", REFERENCES)
+def test_references_that_are_decoded_are_few_and_whole(before, reference):
+    text = (before + reference) * 9_000
+    found = references.unescaped(text.encode()).encode("latin-1").decode()
+    decoded = len(found.removesuffix("".join(found.partition(before + reference)[1:])))
+
+    assert found.endswith(before + reference)
+    assert 16_384 <= decoded // len(before + "x") * (len(reference) - 1) <= 21_000
 
 
 def test_base64_of_a_form_is_decoded_and_unreadable_text_is_told_early():
