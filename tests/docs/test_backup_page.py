@@ -3,11 +3,11 @@
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 from tests.support.backups import Site
 from tests.support.processes import PATIENCE
+from tests.support.typed_command import put_command
 
 BASE = Path(__file__).resolve().parents[2]
 BLOCKS = re.findall(r"^ *```sh\n(.*?)^ *```", (BASE / "docs" / "backup.md").read_text(), re.DOTALL | re.MULTILINE)
@@ -19,8 +19,7 @@ def test_the_lines_of_the_page_run_as_printed(tmp_path):
     programs, backups = tmp_path / "bin", tmp_path / "backups"
     backups.mkdir()
     programs.mkdir()
-    (programs / "gatewall").write_text(f'#!/bin/sh\nexec {sys.executable} {BASE}/manage.py "$@"\n')
-    (programs / "gatewall").chmod(0o755)
+    put_command(programs)
     making, restoring, drill = (
         block.replace("/srv/backups", str(backups)).replace("/tmp/drill", str(tmp_path / "drill"))  # noqa: S108
         for block in BLOCKS

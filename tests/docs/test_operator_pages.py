@@ -4,7 +4,6 @@ import os
 import pwd
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +13,8 @@ from gatewall.install.ports import free_port
 from tests.docs.how_to import OUTLINE, blocks
 from tests.postgres import postgres
 from tests.support.backups import Site
-from tests.support.processes import BASE, PATIENCE, control_plane
+from tests.support.processes import PATIENCE, control_plane
+from tests.support.typed_command import put_command
 
 VISITOR = "203.0.113.9"
 BAN = f"""
@@ -48,11 +48,10 @@ class Host(NamedTuple):
 
 @pytest.fixture
 def host(tmp_path):
-    command = tmp_path / "bin" / "gatewall"
-    command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{BASE}/manage.py" "$@"\n')
-    command.chmod(0o755)
-    return Host(Site.migrated(tmp_path / "home"), str(command.parent), str(tmp_path / "etc"))
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    put_command(programs)
+    return Host(Site.migrated(tmp_path / "home"), str(programs), str(tmp_path / "etc"))
 
 
 def test_lines_of_the_first_site_register_it_and_write_the_proxys_files(host, tmp_path):

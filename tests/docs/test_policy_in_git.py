@@ -2,15 +2,15 @@
 
 import os
 import subprocess
-import sys
 
 import pytest
 import yaml
 
 from gatewall.install.ports import free_port
 from tests.docs.how_to import FOLDER, blocks
-from tests.support.processes import BASE, control_plane, environment, prepare
+from tests.support.processes import control_plane, environment, prepare
 from tests.support.servers import Admin
+from tests.support.typed_command import put_command
 
 
 @pytest.fixture
@@ -21,9 +21,7 @@ def shell(tmp_path):
     prepare(home)
     commands = tmp_path / "bin"
     commands.mkdir()
-    command = commands / "gatewall"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{BASE}/manage.py" "$@"\n')
-    command.chmod(0o755)
+    put_command(commands)
     (folder / "policy").mkdir(parents=True)
     who = {f"GIT_{who}_{what}": "a@b.example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     with control_plane(home, port, GATEWALL_WORKERS="1"):

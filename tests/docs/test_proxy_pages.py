@@ -2,12 +2,12 @@
 
 import re
 import subprocess
-import sys
 
 import pytest
 
 from gatewall.proxy_config.rendering import KINDS, Place, render
 from tests.support.processes import BASE, environment, make_keys
+from tests.support.typed_command import put_command
 
 WRITES = ("mkdir ", "gatewall ", "mv ")
 
@@ -30,8 +30,7 @@ def printed(kind):
 def test_the_lines_of_the_page_write_what_the_following_lines_use(kind, home, tmp_path):
     command = tmp_path / "bin" / "gatewall"
     command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{BASE}/manage.py" "$@"\n')
-    command.chmod(0o755)
+    put_command(command.parent)
     (tmp_path / "etc" / "nginx" / "conf.d").mkdir(parents=True)
     ours = environment(home)
     writes, uses = printed(kind)

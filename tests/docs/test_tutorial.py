@@ -9,7 +9,9 @@ from contextlib import contextmanager
 import pytest
 
 from gatewall.install.ports import free_port
-from tests.support.processes import BASE, PATIENCE, environment, running, wait_until
+from tests.support.patterns import put_compiled
+from tests.support.processes import BASE, PATIENCE, configuration, environment, running, wait_until
+from tests.support.typed_command import put_command
 
 PAGE = (BASE / "docs" / "tutorial.md").read_text()
 USUAL = {"GATEWALL_PORT": "9999", "GATEWALL_AUTH_PORT": "9998", "GATEWALL_DEMO_PORT": "8080"}
@@ -70,12 +72,12 @@ def steps(ports):
 def test_each_block_of_the_page_prints_what_the_page_says(ports, tmp_path):
     home, folder, log = tmp_path / "clone" / "var", tmp_path / "clone", tmp_path / "up.log"
     (folder / "bin").mkdir(parents=True)
-    (folder / "bin" / "gatewall").write_text(f'#!/bin/sh\nexec "{sys.executable}" "{BASE}/manage.py" "$@"\n')
-    (folder / "bin" / "gatewall").chmod(0o755)
+    put_command(folder / "bin")
     ours = environment(home, **ports, GATEWALL_WORKERS="1")
     del ours["GATEWALL_ADMIN_PASSWORD"]
     up = [sys.executable, "manage.py"]
     subprocess.run([*up, "keys"], cwd=BASE, env=ours, capture_output=True, check=True)
+    put_compiled(configuration(home))
     with running([*up, "up"], log=log, env=ours) as process, a_shell(folder, ours) as shell:
         wait_until(lambda: process.poll() is None and "\nready\n" in log.read_text(), PATIENCE, "the line with ready")
         for block, output in steps(ports):

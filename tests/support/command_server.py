@@ -44,6 +44,7 @@ class Forked:
     """A process that was forked for a command, with the methods of ``subprocess.Popen``."""
 
     def __init__(self, asked: Mapping[str, Any], files: Sequence[int]) -> None:
+        """``files`` are its output and its errors, or its input and these."""
         self.args: Sequence[str] = asked["arguments"]
         with _one_at_a_time:
             self._server = _server("without Django" if self.args[:1] == ["data_plane"] else "with Django")
@@ -139,7 +140,7 @@ def _server(kind: str) -> socket.socket:
 def _serve(connection: socket.socket) -> dict[str, Any] | None:
     """Return None at the end of the connection and, in a forked process, the command that it is to run."""
     while True:
-        asked, files, _, _ = socket.recv_fds(connection, _MOST, 2)
+        asked, files, _, _ = socket.recv_fds(connection, _MOST, 3)
         if not asked:
             return None
         found: dict[str, Any] = json.loads(asked)
@@ -149,7 +150,7 @@ def _serve(connection: socket.socket) -> dict[str, Any] | None:
             continue
         child = os.fork()
         if not child:
-            for number, file in enumerate(files, start=1):
+            for number, file in enumerate(files, start=3 - len(files)):
                 os.dup2(file, number)
             for file in files:
                 os.close(file)
@@ -164,6 +165,9 @@ def _become(asked: Mapping[str, Any]) -> None:
     """Make this process what a new interpreter would be for the command."""
     if asked["own_session"]:
         os.setsid()
+    if "folder" in asked:
+        os.chdir(asked["folder"])
+        os.umask(asked["umask"])
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ``nohup`` has it ignored
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(write_through="PYTHONUNBUFFERED" in asked["env"])  # type: ignore[union-attr]  # text streams
