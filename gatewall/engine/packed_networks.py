@@ -120,6 +120,16 @@ class PackedNetworks:
                 yield family.entry(index)
             index = family.around[index]
 
+    def contains(self, version: int, number: int) -> bool:
+        family = self._four if version == 4 else self._six
+        index = family.last(number)
+        while index >= 0:
+            host_bits = family.bits - family.lengths[index]
+            if family.start(index) >> host_bits == number >> host_bits:
+                return True
+            index = family.around[index]
+        return False
+
 
 class _Four:
     """Columns of the IPv4 entries."""

@@ -74,15 +74,15 @@ class GeoFile:
             self._follow()
         return self._reader
 
-    def record_of(self, address: IPAddress) -> Any:
-        """Return the record of an address, or None."""
-        reader = self.reader()
-        if reader is None:
-            return None
-        try:
-            return reader.get(address)
-        except (maxminddb.InvalidDatabaseError, ValueError):
-            return None  # a broken record, or an IPv6 address in an IPv4 database
+
+def record_in(reader: maxminddb.Reader | None, address: IPAddress) -> Any:
+    """Return the record of an address in a database, or None."""
+    if reader is None:
+        return None
+    try:
+        return reader.get(address)
+    except (maxminddb.InvalidDatabaseError, ValueError):
+        return None  # a broken record, or an IPv6 address in an IPv4 database
 
 
 class Remembered(Generic[Value]):
@@ -104,7 +104,7 @@ class Remembered(Generic[Value]):
             known = {}
             self._known = reader, known
         if key not in known:
-            known[key] = self._value_in(self._file.record_of(address))
+            known[key] = self._value_in(record_in(reader, address))
         return known[key]
 
 

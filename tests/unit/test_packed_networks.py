@@ -47,6 +47,9 @@ def test_a_look_up_finds_what_the_table_of_objects_finds(texts):
     assert {address: found(packed, address) for address in ADDRESSES} == {
         address: found(plain, address) for address in ADDRESSES
     }
+    for address in map(an_address, ADDRESSES):
+        for table in (packed, plain):
+            assert table.contains(address.version, int(address)) == bool(found(plain, str(address)))
     assert len(packed) == len(entries)
     assert sorted(packed, key=lambda entry: entry.id) == entries
 
