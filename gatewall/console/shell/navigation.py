@@ -183,9 +183,14 @@ def sidebar(request: HttpRequest) -> list[ShownSection]:
 
 def items_of(section: Section) -> tuple[Item, ...]:
     """Return the items of a section, with the models of its apps that no section names."""
-    named = {item for each in (ALONE, *(each.items for each in SECTIONS)) for item in each}
-    others = [label for label in registered() if label not in named and label.partition(".")[0] in section.apps]
-    return (*section.items, *others)
+    return (*section.items, *_unnamed(section.apps))
+
+
+@cache
+def _unnamed(app_labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the models of these apps that no section names; they are the same for every user."""
+    named = {item for each in (ALONE, *(each.items for each in SECTIONS)) for item in each if isinstance(item, str)}
+    return tuple(label for label in registered() if label not in named and label.partition(".")[0] in app_labels)
 
 
 def current_item(request: HttpRequest) -> str:
