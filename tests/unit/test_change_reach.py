@@ -33,6 +33,7 @@ MORE_CHANGES = st.one_of(
 HISTORIES = st.sampled_from([(ALL_CHANGED, ALL_CHANGED), (UNCHANGED, ALL_CHANGED), (UNCHANGED, UNCHANGED)])
 
 
+@pytest.mark.no_cover
 @settings(max_examples=examples(600))
 @given(LINES, POLICIES, ACCESS_RULES | st.just([]), MORE_CHANGES, HISTORIES, st.sampled_from([0, 7]))
 def test_what_is_left_out_gets_the_same_answer_under_both_policies(lines, today, rules, change, histories, over):

@@ -148,6 +148,7 @@ def test_a_truncated_segment_is_refused_wherever_it_ends(segment):
     assert taken == []
 
 
+@pytest.mark.no_cover
 @EACH
 def test_a_flipped_bit_gives_values_of_the_right_types_or_a_refusal(segment):
     data, numbers = codec.encode(segment, ROWS[segment]), random.Random(7)  # noqa: S311 - examples, no secrets

@@ -119,6 +119,7 @@ POLICIES = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.no_cover
 @settings(max_examples=300)
 @given(REQUESTS, POLICIES, st.sampled_from([0, 7]))
 def test_explanation_is_what_the_gate_writes_down(made_up, parts, over):

@@ -165,6 +165,7 @@ POLICIES = {
 }
 
 
+@pytest.mark.no_cover
 @given(
     asked=st.lists(
         st.tuples(st.sampled_from(sorted(POLICIES)), st.integers(0, 3), st.sampled_from(READABLE)), max_size=25

@@ -30,6 +30,7 @@ def test_the_cases_written_by_hand():
     assert compared([(case.policy, case.request) for case in CASES])[0] == []
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("count", [6_000, pytest.param(20_000, marks=pytest.mark.full)])
 def test_random_cases(count):
     found, reasons = compared(pairs(seed=22, count=count))
@@ -38,6 +39,7 @@ def test_random_cases(count):
     assert len(reasons) == 13, reasons
 
 
+@pytest.mark.no_cover
 def test_random_cases_with_odd_paths():
     assert compared(pairs(seed=23, count=2_000, odd=True))[0][:3] == []
 

@@ -34,6 +34,7 @@ def dead(key, each):
     return [pattern.text_of(one) for one in chosen if example_of(pattern, one, whole, is_path) is None]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("each", [16, pytest.param(1, marks=pytest.mark.full)])
 def test_every_alternative_of_a_built_in_pattern_has_a_text_that_only_it_matches(each):
     found = {key: texts for key in RULES if (texts := dead(key, each))}

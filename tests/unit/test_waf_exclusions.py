@@ -60,6 +60,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", SENT)
 def test_an_exclusion_spares_the_part_that_it_names_and_no_other(name):
     sent, exclusion = SENT[name]

@@ -154,6 +154,7 @@ WHOLE = st.tuples(st.sampled_from(["", "(?i)"]), st.lists(SHORT, min_size=1, max
 )
 
 
+@pytest.mark.no_cover
 @settings(max_examples=200)
 @given(WHOLE, st.text("abA \n", max_size=6), st.text("ab<' \n", max_size=6))
 def test_parts_match_where_the_pattern_does_and_those_that_wait_need_an_uncommon_character(pattern, common, text):

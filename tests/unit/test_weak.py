@@ -43,6 +43,7 @@ RANDOM = random.Random(2026)  # noqa: S311
 SECRETS = [RANDOM.randbytes(32) for _ in range(2000)]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("written", [base64url.encode, bytes.hex, lambda secret: secret.decode("latin-1")])
 def test_random_secret_is_not_guessable(written):
     assert not [why for secret in SECRETS if (why := why_weak(written(secret)))]
