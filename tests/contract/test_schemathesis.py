@@ -192,7 +192,7 @@ def ask(wall, alice, row):
         if not case.meta.is_negative_at(ParameterLocation.HEADER):
             case.headers.pop("If-Match", None)  # the tag of another object hides whether the body is good
         with transaction.atomic(), kept_connection():
-            token, ways["used"] = wall.a_token(alice), ways["used"] + 1
+            ways["used"] += 1
             by_cookie = ways["used"] % 2
             case.call_and_validate(
                 headers={"Cookie": f"service.token={token}"} if by_cookie else {"Service-Authorization": token},
@@ -201,7 +201,7 @@ def ask(wall, alice, row):
             )
             transaction.set_rollback(True)
 
-    ways = {"used": 0}
+    token, ways = wall.a_token(alice), {"used": 0}
     return ask
 
 
