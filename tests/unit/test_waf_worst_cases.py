@@ -135,7 +135,8 @@ def test_worst_case_is_decided_the_same_by_both_engines_and_noted_or_refused(nam
     by_re2 = RuleSet(builtin_rules()).inspect(WORST[name], None)
 
     assert set(RULES.inspect(WORST[name], None)) == set(by_re2)
-    assert by_re2 or name.endswith("words") or name in {"binary", "runs of a file", "runs of packed bytes"}
+    is_harmless = name.endswith("words") or name.startswith("beginnings of")
+    assert by_re2 or is_harmless or name in {"binary", "runs of a file", "runs of packed bytes"}
 
 
 def test_rest_of_a_long_value_is_inspected_as_text_and_keeps_its_name():
