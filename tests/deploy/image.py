@@ -5,11 +5,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gatewall.install.ports import free_port
+from gatewall.kernel.env import ConfigError
 from tests.deploy import dockerfile, jail
 from tests.support.not_run import not_run
 from tests.support.patterns import put_compiled
@@ -73,10 +75,7 @@ class Image:
 
     def put_patterns(self) -> None:
         """Compile the WAF patterns of an image with keys, as the tests do once for all installations."""
-        put_compiled(configuration(self.state))
-        if os.geteuid() == 0:
-            for each in (self.state / "policy", *(self.state / "policy").rglob("*")):
-                os.chown(each, jail.USER, jail.USER)
+        put_patterns(self.state)
 
     @contextmanager
     def up(self, role: str, *, healthy: str = "", **changes: str) -> Iterator[Process]:
@@ -90,6 +89,40 @@ class Image:
             )
             assert process.poll() is None, log.read_text()[-4000:]
             yield process
+
+
+def put_patterns(state: Path) -> None:
+    """Write the compiled WAF patterns into a state folder with keys, for the user of the image."""
+    put_compiled(configuration(state))
+    if os.geteuid() == 0:
+        for each in (state / "policy", *(state / "policy").rglob("*")):
+            os.chown(each, jail.USER, jail.USER)
+
+
+@contextmanager
+def patterns_after_keys(state: Path) -> Iterator[None]:
+    """Within the block, write the patterns as soon as a container has made its keys: to compile them takes 8 s of CPU.
+
+    The first worker, which wants them, is started some seconds later.
+    """
+    ended = threading.Event()
+
+    def put() -> None:
+        while not ended.wait(0.05):
+            with suppress(ConfigError, OSError), tempfile.TemporaryDirectory(dir=state.parent) as name:
+                made = Path(name)
+                shutil.copytree(state / "secrets", made / "secrets")
+                put_patterns(made)
+                (made / "policy").rename(state / "policy")  # whole, and owned by the user of the image
+                return
+
+    thread = threading.Thread(target=put)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 @contextmanager

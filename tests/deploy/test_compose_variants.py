@@ -21,6 +21,7 @@ from tests.deploy.compose.visit import (
     recorded_clients,
 )
 from tests.deploy.dockerfile import BASE
+from tests.deploy.image import patterns_after_keys
 from tests.deploy.test_install_page import PAGE, commands, run
 from tests.support.processes import wait_until
 
@@ -58,7 +59,8 @@ def compose(tmp_path, clone, images):
 
 def with_visitor(project):
     project.machine.add_visitor("visitor", VISITOR)
-    project.up()
+    with patterns_after_keys(project.volume("state")):
+        project.up()
     return project
 
 

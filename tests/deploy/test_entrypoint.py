@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from gatewall.install.ports import free_port
-from tests.deploy.image import image
+from tests.deploy.image import image, patterns_after_keys
 from tests.deploy.jail import USER
 from tests.support.children import is_alive
 from tests.support.processes import request, wait_until
@@ -198,7 +198,7 @@ def test_sigterm_ends_a_role_in_time_with_code_0(ours, role, planes):
 
 def test_one_container_alone_makes_its_keys_migrates_answers_and_ends_in_time():
     # The supervisor of `all` has a queue in shared memory, which container engines give to a read-only root too.
-    with image(memory=SHARED) as alone, alone.up("all") as process:
+    with image(memory=SHARED) as alone, patterns_after_keys(alone.state), alone.up("all") as process:
         assert ask(alone.auth, about(host="localhost")) == Verdict(401, "credential-missing")
         assert Admin(alone.control).token
         assert request(alone.control, "/wall/health/ready", {"Host": "10.1.2.3:9999"}).status == 200

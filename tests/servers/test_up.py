@@ -11,11 +11,13 @@ import psutil
 import pytest
 
 from gatewall.install.ports import free_port
+from tests.support.patterns import put_compiled
 from tests.support.processes import (
     BASE,
     BROWSER,
     PASSWORD,
     PATIENCE,
+    configuration,
     environment,
     manage,
     no_agent_leads,
@@ -106,6 +108,7 @@ def test_what_the_first_start_prints_is_what_the_tutorial_says(ports, tmp_path):
     env = environment(home, **ports)
     del env["GATEWALL_ADMIN_PASSWORD"]
     made = subprocess.run([*UP[:2], "keys"], cwd=BASE, env=env, capture_output=True, text=True, check=True)
+    put_compiled(configuration(home))
     with running(UP, log=log, env=env) as process:
         wait_until(lambda: is_ready(process, log), what="the line with ready")
     password = (home / "secrets" / "admin-password").read_text().strip()

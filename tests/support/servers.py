@@ -19,8 +19,8 @@ OFFICE = "office.example"
 CLIENT = "198.51.100.7"
 BLOCKED = "203.0.113.66"
 ATTACK = "/?id=1%27%20UNION%20SELECT%20password%20FROM%20users--"
-PAUSE = 0.002
-"""Pause between two requests of a connection, to leave CPU to restarting processes."""
+PAUSE = 0.01
+"""Pause between two requests of a connection, to leave CPU to restarting processes: four ask 300 times a second."""
 SESSION_VALID = (200, "session-valid")
 
 
