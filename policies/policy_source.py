@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
+from django.db import connection
 from django.db.models import QuerySet
 
 from gatewall.engine.access_rules.rules import AccessRule, PathMatch, PathPattern
@@ -35,14 +36,17 @@ def seconds(moment: datetime | None) -> float | None:
 
 def block_sources() -> list[str]:
     """Return the sources of the blocklist. One index step per source, however many entries it has."""
-    names = BlocklistEntry.objects.order_by("source").values_list("source", flat=True)
-    sources, source = [], names.first()
-    while source is not None:
-        sources.append(source)
-        source = names.filter(source__gt=source).first()
-    return sorted(sources)
+    with connection.cursor() as cursor:
+        cursor.execute(_SOURCES)
+        return sorted([source for (source,) in cursor.fetchall()])
 
 
+_SOURCES = (
+    "WITH RECURSIVE step (source) AS (SELECT min(source) FROM policies_blocklistentry UNION ALL "
+    "SELECT (SELECT min(source) FROM policies_blocklistentry WHERE source > step.source) FROM step "
+    "WHERE step.source IS NOT NULL) SELECT source FROM step WHERE source IS NOT NULL"
+)
+"""For each publication: Django takes longer to write a statement for each source than the database to run this one."""
 _parsed = lru_cache(maxsize=1024)(parse_network)
 """Few networks of a list change at once, and parsing one takes half of the time of compiling it."""
 

@@ -134,7 +134,7 @@ class Agent:
     def _revert_overdue(self) -> None:
         if not (self._awaits_confirmation or self._may_await_confirmation):
             return
-        if confirmation.revert_overdue(timezone.now()):
+        if confirmation.pending().exists() and confirmation.revert_overdue(timezone.now()):
             self._publish()
         self._awaits_confirmation, self._may_await_confirmation = confirmation.pending().exists(), False
 

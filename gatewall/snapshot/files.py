@@ -10,7 +10,6 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from itertools import chain
 from pathlib import Path
 
 from gatewall.kernel.file_io import open_lock, replace_file, try_lock
@@ -170,9 +169,10 @@ class PolicyFiles:
 
         The modification time of an unused segment is when it was last used.
         """
-        lefts = [self.folder.glob(f".{path.name}.*") for path in (self._current, self._overlay)]
-        for left in chain(*lefts):
-            left.unlink(missing_ok=True)  # of a killed publisher: we hold the lock, and ours is renamed already
+        lefts = tuple([f".{path.name}." for path in (self._current, self._overlay)])
+        for name in os.listdir(self.folder):  # noqa: PTH208 - pathlib's takes ten times as long, in each publication
+            if name.startswith(lefts):  # of a killed publisher: we hold the lock, and ours is renamed already
+                (self.folder / name).unlink(missing_ok=True)
         used, now = _digests(manifest) | self._overlay_digests(), time.time()
         for digest in before - used:
             with suppress(FileNotFoundError):
