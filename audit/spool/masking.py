@@ -83,6 +83,12 @@ def has_secret_field(text: str) -> bool:
     return any(_is_secret_name(_decoded(part)) for part in parts if " " not in part)
 
 
+def are_plain(path: str, user_agent: str) -> bool:
+    """Return True only if neither has anything to mask, by one look at both."""
+    text = f"{path}\n{user_agent}"
+    return not (";" in path or "=" in text or "%" in text or "@" in text or '"' in text or may_have_token(text))
+
+
 def masked_host(host: str) -> str:
     """Mask labels of a host name that are our tokens."""
     return _without(tokens, host) if "gw" in host else host

@@ -14,7 +14,7 @@ from gatewall.engine.snapshot import AuditMode, EnforcementMode, PolicySnapshot,
 from gatewall.gate.credentials import site_headers
 from gatewall.gate.decision_id import new_decision_id
 from gatewall.gate.meaning import Meaning
-from gatewall.gate.record import record_again, record_of
+from gatewall.gate.record import record_again, record_of_new
 from gatewall.gate.responses import GuardPage, answer, for_browser, plain
 from gatewall.gate.settled_answer import Begun, SettledAnswer, settle, with_access
 from gatewall.gate.shadow import Shadow
@@ -256,7 +256,7 @@ class Gate:
     def _record(
         self, request: AccessRequest, decision: Decision, policy: PolicySnapshot | None, decision_id: str, status: int
     ) -> bool:
-        make = record_of if request.shared is None else record_again
+        make = record_of_new if request.shared is None else record_again
         return self._records.write(
             make(request, decision, policy, decision_id=decision_id, status=status, answered_at=self._clock())
         )

@@ -61,7 +61,7 @@ class Planes:
         self._site, self._request = site, request
         sent = question(site, request, dialect)
         return [
-            (answer, self._records.written.pop())
+            (answer, AccessRecord.from_bytes(self._records.written.pop().to_bytes()))
             for answer in (ask_application(self._data, sent), ask_shim(self._control, sent))
         ]
 

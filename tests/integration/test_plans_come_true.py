@@ -17,6 +17,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from audit.models import AccessLog
+from audit.spool.records import AccessRecord
 from audit.spool.rows import record_of_row
 from audit.storage import ingest
 from bench import traffic
@@ -88,7 +89,7 @@ class KeptRecords:
         self.rows = []
 
     def write(self, record):
-        self.rows.append(record)
+        self.rows.append(AccessRecord.from_bytes(record.to_bytes()))
         return True
 
     def close(self):

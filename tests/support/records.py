@@ -54,6 +54,11 @@ class Records:
         self.written.append(record)
         return True
 
+    @property
+    def read(self) -> list[AccessRecord]:
+        """What a reader of the spool gets."""
+        return [AccessRecord.from_bytes(record.to_bytes()) for record in self.written]
+
     def is_usable(self) -> bool:
         return True
 

@@ -58,7 +58,7 @@ def recorded(lines, policy, *, over=0, peer="", body=None):
     gate = Gate(Policies(policy), ports, trusted=TRUSTED, guard=GuardPage("/wall"), clock=lambda: NOW, records=records)
     raw = [(name.encode(), value.encode("latin-1")) for name, value in lines if value is not None]
     gate.check(Dialect(auth), Subrequest(peer, "http", from_lines(raw), body=body))
-    (record,) = records.written
+    (record,) = records.read
     return record
 
 

@@ -85,7 +85,7 @@ def test_a_different_verdict_is_recorded_after_the_answer():
     answer = plane.ask()
 
     assert (answer.status, plane.amendments.written) == (200, {})
-    (record,) = plane.records.written
+    (record,) = plane.records.read
     denied = {"effect": "deny", "reason": "host-not-authorized", "decided_by": {"kind": "authorized-domains", "id": 1}}
     assert plane.work() == {record.decision_id: (NOW, denied)}
     assert (plane.shadow.figures.evaluated, plane.shadow.figures.differing) == (1, 1)
@@ -139,7 +139,7 @@ def test_differences_are_those_of_evaluating_both_policies():
     def verdicts(records):
         return [(record.outcome, record.reason, record.decided_by) for record in records]
 
-    pairs = zip(plane.records.written, verdicts(plane.records.written), verdicts(direct.records.written), strict=True)
+    pairs = zip(plane.records.read, verdicts(plane.records.read), verdicts(direct.records.read), strict=True)
     expected = {record.decision_id: theirs for record, ours, theirs in pairs if theirs != ours}
     assert {key: tuple(found.values()) for key, (_at, found) in written.items()} == expected
     assert len(expected) == 30
@@ -233,7 +233,7 @@ def test_it_counts_no_request_rate(tmp_path):
         statuses.append(plane.ask().status)
         plane.work()
 
-    reasons = [plane.amendments.written.get(each.decision_id) for each in plane.records.written]
+    reasons = [plane.amendments.written.get(each.decision_id) for each in plane.records.read]
     assert statuses == [200, 200, 200, 403]
     assert [each and each[1]["reason"] for each in reasons] == [None, None, "client-rate-limited", None]
 
