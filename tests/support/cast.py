@@ -268,10 +268,7 @@ def a_decision(reason: Reason = Reason.SESSION_VALID, *, effect: Effect = Effect
 
 
 def some_claims(user: UserState = BOB, **claims: object) -> dict[str, object]:
-    """Return the claims of this user's session that began an hour ago, in the order of those that we issue.
-
-    None omits a claim.
-    """
+    """Return the claims of this user's session that began an hour ago, ordered as we issue them; None omits one."""
     usual: dict[str, object] = {
         "typ": "session",
         "exp": int(NOW) + DAY,
