@@ -81,7 +81,8 @@ class Facts:
     def rule_matches(self) -> tuple[RuleMatch, ...]:
         """The matching WAF rules; empty if the WAF is off."""
         mode, domain = self.policy.settings.waf_mode, self.domain
-        if mode is EnforcementMode.OFF:
+        rules = () if mode is EnforcementMode.OFF else self.matching_rules()
+        if not rules:
             return ()
         if domain is not None and domain.waf_monitor_until is not None:
             mode = self.waf_mode
@@ -96,7 +97,7 @@ class Facts:
                     blocks=rule.action is Action.BLOCK,
                     place=self._places.get(rule.id),
                 )
-                for rule in self.matching_rules()
+                for rule in rules
             ]
         )
 

@@ -29,8 +29,9 @@ _SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
 _FORWARDED = "x-forwarded-"
 _PARTIAL = "x-envoy-auth-partial-body"
 """Envoy sets it when a body exceeds ``max_request_bytes``; a visitor who sends it gains nothing."""
+_USUAL_NAMES = frozenset(wire.USUAL_NAMES.values())
 _USUALLY_SHOWN = frozenset(
-    {name for name in wire.USUAL_NAMES.values() if name not in _UNSHOWN_HEADERS and not name.startswith(_FORWARDED)}
+    {name for name in _USUAL_NAMES if name not in _UNSHOWN_HEADERS and not name.startswith(_FORWARDED)}
 )
 _USUAL_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _AUTH_HEADERS = tuple(_FORWARDED + name for name in ("for", "host", "proto", "method", "uri"))
@@ -233,15 +234,23 @@ def _with_body(request: AccessRequest, sent: Body, headers: Headers) -> AccessRe
 
 def _shown(headers: Headers, foreign: wire.Cookies) -> tuple[tuple[str, str], ...]:
     """Return the visitor's headers without our credentials and the proxy's additions."""
-    shown = [
+    if headers.keys() <= _USUAL_NAMES and wire.LINE not in "".join(headers.values()):
+        shown = [each for each in headers.items() if each[0] in _USUALLY_SHOWN]
+    else:
+        shown = _unusually_shown(headers)
+    if foreign:
+        shown.append(("cookie", "; ".join([f"{name}={value}" if name else value for name, value in foreign])))
+    return tuple(shown)
+
+
+def _unusually_shown(headers: Headers) -> list[tuple[str, str]]:
+    """Return the same but for cookies, of headers with other names or several lines."""
+    return [
         (name, value.replace(wire.LINE, ", ") if wire.LINE in value else value)
         for name, value in headers.items()
         if name in _USUALLY_SHOWN
         or (name not in _UNSHOWN_HEADERS and not name.startswith(_FORWARDED) and not holds_app_token(name, value))
     ]
-    if foreign:
-        shown.append(("cookie", "; ".join([f"{name}={value}" if name else value for name, value in foreign])))
-    return tuple(shown)
 
 
 def _foreign(all_cookies: wire.Cookies) -> wire.Cookies:

@@ -3,8 +3,12 @@
 from base64 import b64encode
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from gatewall.credentials.machine import APP_TOKEN_PREFIX
 from gatewall.engine.model import Credential, CredentialKind
+from gatewall.gate import subrequest
 from gatewall.gate.subrequest import auth
 from tests.support.cast import BOBS_GIT_TOKEN, NOW, TRUSTED, a_subrequest
 
@@ -192,3 +196,21 @@ def test_lines_of_a_shown_header_are_joined():
 @pytest.mark.parametrize("cookie", ["${jndi:x}", 'a=" or 1=1'])
 def test_cookies_are_shown_as_they_were_sent(cookie):
     assert cookie in ask(cookie=cookie).header("cookie")
+
+
+NAMES = [
+    "accept",
+    "cookie",
+    "authorization",
+    "x-forwarded-for",
+    "x-forwarded-port",
+    "service-license",
+    "x-note",
+    "host",
+]
+VALUES = ["", "text", "one\ntwo", APP_TOKEN_PREFIX + "a" * 40]
+
+
+@given(st.dictionaries(st.sampled_from(NAMES), st.sampled_from(VALUES)))
+def test_usual_headers_are_shown_as_others_are(headers):
+    assert subrequest._shown(headers, ()) == tuple(subrequest._unusually_shown(headers))
