@@ -128,6 +128,8 @@ def _small_pieces(browser: dict[str, str]) -> dict[str, AccessRequest]:
         "backslashes of JSON": _post(browser, "application/json", '{"a":"' + "\\\\" * 32_000 + '"}'),
         "short escapes of JSON": _post(browser, "application/json", '{"a":"' + "\\n" * 32_000 + '"}'),
         "JSON escapes of every byte": _post(browser, "application/json", '{"a":"' + every_byte * 42 + '"}'),
+        "objects in lines of JSON": _post(browser, "application/json", "[" + "{}," * 20_000 + "{}]\n{}"),
+        "long name of malformed escapes": _post(browser, _FORM, "%zz" * 21_000),
         "blank lines of JSON": _post(browser, "application/json", "{" + "\n" * _SIZE),
         "JSON in arguments": _post(browser, _FORM, "&".join([f"a={quote(strings)}"] * 40)),
         "JSON in arguments of a URI": _request("/?" + "&".join([f"a={quote(strings)}"] * 40)[:16_000], browser),
@@ -156,6 +158,8 @@ def _small_pieces_of_xml(browser: dict[str, str], attributes: str) -> dict[str, 
     return {
         "comments of XML": _post(browser, "text/xml", f"<r>{'<!--x y-->' * 6_500}</r>"),
         "instructions of XML": _post(browser, "text/xml", f"<r>{'<?a b c?>' * 7_200}</r>"),
+        "comments of a letter in XML": _post(browser, "text/xml", f"<r>{'<!--x-->' * 8_000}</r>"),
+        "unfinished instruction of XML": _post(browser, "text/xml", "<r>" + "<?a=" * 16_000),
         "attributes of XML": _post(browser, "text/xml", f"<r {attributes}/>"),
         "texts behind ends in XML": _post(browser, "text/xml", f"<r>{'<a>' * 250}{'</a>x y ;z' * 250}</r>"),
     }

@@ -261,8 +261,10 @@ def test_attack_behind_very_many_arguments_is_seen():
 )
 def test_a_text_is_decoded_once_as_by_the_standard_library(pieces):
     data = "".join(pieces).encode("latin-1")
+    long = data * 100 + b"x" * 1_024
 
     assert decoded_once(data) == unquote_to_bytes(data)
+    assert decoded_once(long) == unquote_to_bytes(long)
 
 
 @given(st.lists(st.sampled_from(["&", "a", "a=b&", "x" * 9_000])), st.integers(1, 4))

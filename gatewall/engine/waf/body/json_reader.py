@@ -19,6 +19,7 @@ _OVERLAP = 256
 _ESCAPE = len(r"\uXXXX")
 _MAX_LINES = 80  # of JSON, each of which is parsed
 _MAX_LINE_BREAKS = 4 * _MAX_LINES
+_MAX_OBJECTS = 4_096  # of JSON in lines, arrays included
 _MAX_STRINGS = 16  # of a text that is read loosely; what follows is decoded as one
 _MAX_MEMBERS = 1_024  # quotes and separators of a text that is parsed
 _MAX_ESCAPES = 2_048  # of a text that is parsed
@@ -31,6 +32,7 @@ _scanstring: Callable[[str, int, bool], tuple[str, int]] = vars(json.decoder)["s
 """Decode the string behind the quote before an offset; return it and the offset behind it. Not in the stubs of mypy."""
 _MARKS = tuple(map(chr, range(1, 9)))
 _NO_MEMBERS = bytes(set(range(256)) - set(b'",{['))
+_NO_OBJECTS = bytes(set(range(256)) - set(b"{["))
 _STRUCTURE = b"{}[]:, \t\r\n0123456789.+-eEtrufalsn"
 
 
@@ -61,6 +63,8 @@ def _as_one(text: str) -> list[BodyText]:
 
 def read_lines(text: str, part: Part | None = None) -> list[BodyText] | None:
     """Return names and strings in lines of JSON; None if a line is not JSON, or there are too many."""
+    if len(text.encode("latin-1").translate(None, _NO_OBJECTS)) > _MAX_OBJECTS:
+        return None
     lines = _decoded(text).split("\n", _MAX_LINE_BREAKS)
     if len(lines) > _MAX_LINE_BREAKS or not 1 < len(lines := [line for line in lines if line.strip()]) <= _MAX_LINES:
         return None

@@ -152,16 +152,18 @@ class _Reader:
         self._found: list[BodyText] = []
         self._names: dict[str, None] = {}
         self._path: list[str] = []
-        self._elements = 0
+        self._elements = self._others = 0
         self._text: list[str] = []
 
     def parse(self, data: bytes, *, is_whole: bool) -> None:
         """Parse in pieces: expat reads to the end of one, and all attributes of a long tag, which is the rest."""
-        at = 0
+        at, has_long_tag = 0, None
         for at in range(2 * _PIECE, len(data), 2 * _PIECE):
             self.parser.Parse(data[at - 2 * _PIECE : at], False)
             begin = self.parser.CurrentByteIndex
-            if at - begin >= _PIECE and data.count(b"=", begin, at) > 2 * self.most and _has_long_tag(data):
+            if at - begin >= _PIECE and has_long_tag is None:
+                has_long_tag = _has_long_tag(data)
+            if at - begin >= _PIECE and has_long_tag and data.count(b"=", begin, at) > 2 * self.most:
                 if self._is_markup or not (self._may_be_html or self._elements):
                     raise _Forbidden
                 self._flush()
@@ -181,7 +183,8 @@ class _Reader:
 
     def _check(self) -> None:
         """Raise _Enough if the limit is reached; the text before is added, because the rest begins behind it."""
-        if len(self._found) >= self.most:
+        self._others += 1
+        if len(self._found) >= self.most or self._others > _MAX_ELEMENTS:
             self._flush()
             raise self._enough()
 
