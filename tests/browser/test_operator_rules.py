@@ -64,7 +64,7 @@ def test_their_pages_are_for_everybody(wall, visit, look):
     assert wrong == []
 
 
-@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("look", EACH_LOOK)
 def test_profile_of_an_app_is_applied_and_removed_without_script(wall, visit, look):
     scheme, width = LOOKS[look]
     page = visit(java_script_enabled=False, color_scheme=scheme, viewport={"width": width, "height": 700})

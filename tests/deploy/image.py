@@ -18,8 +18,8 @@ from tests.support.patterns import put_compiled
 from tests.support.processes import PASSWORD, PATIENCE, Process, configuration, running, wait_until
 
 _NO_JAIL = 70
-HEALTH_SECONDS = 0.5
-"""Between two health checks, each of which is a process."""
+HEALTH_SECONDS = 1.0
+"""Between two health checks, each of which is an interpreter of 0.2 s of CPU."""
 _JAIL = Path(jail.__file__)
 
 

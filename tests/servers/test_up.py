@@ -218,7 +218,13 @@ def test_taken_socket_ends_the_start_with_one_line_that_names_it(home, ports, tm
     assert "GATEWALL_AUTH_SOCKET" in run.stderr
 
 
-@pytest.mark.parametrize("variable", ["GATEWALL_PORT", "GATEWALL_AUTH_PORT", "GATEWALL_DEMO_PORT"])
+@pytest.mark.parametrize(
+    "variable",
+    [
+        *(pytest.param(each, marks=pytest.mark.full) for each in ("GATEWALL_PORT", "GATEWALL_AUTH_PORT")),
+        "GATEWALL_DEMO_PORT",
+    ],
+)
 def test_taken_port_ends_the_start_with_one_line_that_names_it(home, ports, variable):
     with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)  # as a careless server would
