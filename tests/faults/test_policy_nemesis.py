@@ -42,7 +42,7 @@ def result_of(scene, config, *some, seconds):
 @pytest.mark.parametrize("seconds", [20, pytest.param(40, marks=pytest.mark.full)])
 def test_nobody_is_let_in_against_the_policy_whatever_fails(seconds, tmp_path, pytestconfig):
     prepare(tmp_path / "host-0")
-    with play(tmp_path, seed=12, rate=60, means=Means(cached=True, prepared=True)) as scene:
+    with play(tmp_path, seed=12, rate=60, means=Means(cached=True, prepared=True, clocks=False)) as scene:
         whole = result_of(scene, pytestconfig, *SHORT, seconds=seconds)
 
     assert report.failures(whole) == []

@@ -17,7 +17,7 @@ ANSWERS = 1000
 @pytest.mark.parametrize("rounds", [1, pytest.param(3, marks=pytest.mark.full)])
 def test_replacing_the_workers_and_reloading_loses_no_answer(rounds, tmp_path, pytestconfig):
     prepare(tmp_path / "host-0")
-    with play(tmp_path, seed=12, rate=200, means=Means(prepared=True)) as scene, scene.visitors:
+    with play(tmp_path, seed=12, rate=200, means=Means(prepared=True, clocks=False)) as scene, scene.visitors:
         for _ in range(rounds):
             scene.hosts[0].stage.restart_workers("control")
             faults.twenty_reloads(scene)

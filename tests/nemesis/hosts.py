@@ -39,6 +39,8 @@ class Means:
     apart: bool = False
     """In network namespaces, if ``network.why_not()`` is empty."""
     prepared: bool = False
+    clocks: bool = True
+    """If False, no fault may set a clock, and the processes are forked instead of started by an interpreter each."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ def _place(
     folder, first = home / name, home / "host-0"
     network = ends.enter_context(Namespace(int(name[5:]))) if means.apart else None
     stores = network.stores if network else "127.0.0.1"
-    changes, inside, address = {"HOSTNAME": name, "PYTHONPATH": CLOCK}, [], "127.0.0.1"
+    changes, inside, address = {"HOSTNAME": name, **({"PYTHONPATH": CLOCK} if means.clocks else {})}, [], "127.0.0.1"
     proxy = cache_proxy = None
     if network:
         inside, address = network.inside, network.address
