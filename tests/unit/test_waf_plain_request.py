@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewall.engine.waf.judge import builtin_rules
+from gatewall.engine.waf.judge import builtin_rules, request_of
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.plain_request import plain_request
 from gatewall.engine.waf.reading import MAX_HEADER, values_of
@@ -118,6 +118,25 @@ def test_rules_of_the_operator_are_asked_about_plain_requests(rules):
 
     assert plain_request(request) is not None
     assert len(rules.inspect(request, None)) == len(RULES.inspect(request, None)) + 1
+
+
+def test_a_request_with_cookies_twice_is_not_plain():
+    twice = [(b"host", b"a.example"), *[(b"cookie", b"a=" + b"x" * 8_000)] * 9]
+
+    assert plain_request(request_of(b"GET", b"/", twice[:2])) is not None
+    assert plain_request(request_of(b"GET", b"/", twice)) is None
+    assert "protocol-not-inspected" in {rule.name for rule in RULES.inspect(request_of(b"GET", b"/", twice), None)}
+
+
+def test_a_request_with_a_referer_twice_is_not_plain():
+    twice = [
+        (b"referer", b"https://a.example/?q=1'+union+select+password+from+users--"),
+        (b"referer", b"https://a.example/x"),
+    ]
+    request = request_of(b"GET", b"/", [(b"host", b"a.example"), *twice])
+
+    assert plain_request(request) is None
+    assert [rule for rule in RULES.inspect(request, None) if rule.name.startswith("sqli-")]
 
 
 def test_attack_in_a_plain_request_is_found():

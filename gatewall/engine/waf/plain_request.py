@@ -40,12 +40,14 @@ def _add_headers(found: list[str], formless: list[str], request: AccessRequest) 
     others = [each for each in headers if each[0] not in FILLED_IN]
     if len(others) > _MOST_OTHERS or is_unusual(",".join([value for name, value in headers if name in FILLED_IN])):
         return False
-    referer = None
+    referer = cookies = None
     for name, value in others:
         if name == "user-agent" and value[:8] == _BROWSERS and "\n" not in value:
             found.append(value)  # a browser's has no further forms
-        elif name == "referer":
+        elif name == "referer" and referer is None:  # a second one is not plain, nor are more cookies
             referer = value
+        elif name == "cookie" and cookies is None and len(value) <= MAX_HEADER:
+            cookies = value
         elif not _add_header(formless, name, value):
             return False
     target = _of_target(request, referer)
@@ -55,8 +57,8 @@ def _add_headers(found: list[str], formless: list[str], request: AccessRequest) 
 
 def _add_header(found: list[str], name: str, value: str) -> bool:
     """Add the text of another header; False if it may have another form."""
-    if name == "cookie":
-        return len(value) <= MAX_HEADER
+    if name in {"cookie", "referer"}:
+        return False
     if name == "user-agent":
         found.append(value)
         return len(value) < MIN_BASE64 or (value[:3] != "eyJ" and form_base64_decoded(value) is None)
