@@ -45,6 +45,13 @@ def test_an_attack_in_such_a_body_is_found(name):
     assert [rule.name for rule in RULES.inspect(request(*BODIES[name]), None) if rule.name.startswith("sqli-")]
 
 
+@pytest.mark.parametrize("kind", ["text/plain", FORM, "application/json"])
+def test_a_charset_is_decoded_though_the_first_of_several_types_is_xml(kind):
+    rules = RULES.inspect(request(UTF_7 + b"-", f"application/xml; charset=utf-7, {kind}; charset=utf-7"), None)
+
+    assert [rule.name for rule in rules if rule.name.startswith("sqli-")]
+
+
 @pytest.mark.parametrize("charset", ["utf-7", "cp424"])
 def test_an_open_shift_before_an_invalid_byte_is_no_error(charset):
     body = b"+ADwAcwBj2Aw\xffAHI-"

@@ -62,10 +62,10 @@ class Body:
         text, kind = self._text, media_type.value
         charset = media_type.parameters.get("charset", "")
         if charset and charset not in self._charsets:
-            self._charsets.add(charset)
             begin = text[:_MAX_RECODED]
             decoded = charsets.decoded(begin, charset)
             if decoded is None or (decoded.text != begin and not _is_xml(kind)):
+                self._charsets.add(charset)
                 self._other_charset(charset, decoded)
         if kind.startswith(FORM):  # PHP ignores what is behind a blank
             self._form(text)
