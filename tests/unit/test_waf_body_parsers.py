@@ -111,6 +111,7 @@ def test_base64_in_a_part_that_is_none_is_read_as_it_is():
         ("a b: c\r\nd: e", Target.BODY),
         ("a: b\r\nc", Target.BODY),
         ("a: b\x01", Target.BODY),
+        ("a\xa0b", Target.BODY),
     ],
 )
 def test_region_of_a_value(text, region):

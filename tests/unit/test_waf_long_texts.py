@@ -35,6 +35,15 @@ def test_malformed_escape_hides_nothing_in_a_long_text(malformed, times, at):
     assert "<script>" in percent_decoded(before + malformed * times + "a\n" + ENCODED + "\n" + behind)
 
 
+def test_long_text_that_begins_malformed_and_has_equals_signs_is_decoded_as_by_the_library():
+    text = "%zz%3D" + "%41" * 6_000 + ENCODED
+    expected = text.encode("latin-1")
+    for _ in range(3):
+        expected = unquote_to_bytes(expected)
+
+    assert percent_decoded(text) == expected.decode("latin-1")
+
+
 MARKS = [mark.decode("latin-1") for mark in percent._ESCAPES]
 MARKED = [
     *MARKS,
