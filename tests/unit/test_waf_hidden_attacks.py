@@ -69,6 +69,14 @@ def test_json_behind_used_up_strings_of_arguments_is_opened_or_noted(number):
     assert NOTE in found or any(name.startswith("sqli-") for name in found)
 
 
+@pytest.mark.parametrize("digits", [4_299, 5_500])
+@pytest.mark.parametrize("kind", ["text/plain", "application/json"])
+def test_a_reference_of_more_digits_than_python_converts_is_decoded(kind, digits):
+    body = json.dumps({"a": f"&#{'0' * digits}60;img src=x onerror=alert(1)>"})
+
+    assert [rule for rule in RULES.inspect(request(body, kind), None) if rule.category == "xss"]
+
+
 def test_long_base64_with_padding_inside_is_decoded():
     coded = b64encode((SQL + " " + "some words " * 1_000).encode()[:6_075]).decode()
     coded = coded[:40] + "==" + coded[40:]

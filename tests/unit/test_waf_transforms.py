@@ -28,6 +28,7 @@ BINARY = bytes(range(0xF0, 0x100)) + b"\xfb\xff"
         (Transform.HTML_DECODE, b"\xff&lt;\x80", b"\xff<\x80"),
         (Transform.HTML_DECODE, b"plain \xff", b"plain \xff"),
         (Transform.HTML_DECODE, b"&#xd800;&#0;&#x110000;", "\ufffd\ufffd\ufffd".encode()),
+        (Transform.HTML_DECODE, b"&#" + b"0" * 5_000 + b"60;&#" + b"9" * 5_000 + b"; ", "<\ufffd ".encode()),
         (Transform.BASE64_DECODE, b64encode(b"attack!"), b"attack!"),
         (Transform.BASE64_DECODE, b64encode(b"attack!").rstrip(b"="), b"attack!"),
         (Transform.BASE64_DECODE, b64encode(BINARY), BINARY),

@@ -4,6 +4,7 @@ Texts are latin-1. No function returns a longer text than it was given, so layer
 """
 
 import html
+import re
 from binascii import a2b_base64
 from functools import lru_cache
 
@@ -25,6 +26,7 @@ MIN_BASE64 = 12
 _LONGEST_REFERENCE = 34
 """Characters behind the sign of a reference that decide what it is, but for a number with many zeros before it."""
 _SHORT = 256
+_NUMBER = re.compile(r"(&#)0*([0-9]{1,8})[0-9]*")
 _PLAIN_BASE64 = bytes.maketrans(b"-_", b"+/")
 """To the plain alphabet, of URLs."""
 _PLAIN_FORM = bytes.maketrans(b"-_ ", b"+/+")
@@ -114,12 +116,17 @@ def _without_references(text: str) -> str:
     return "".join(found)
 
 
+def unreferenced(text: str) -> str:
+    """Return ``html.unescape`` of a text with numbers of any length; Python refuses long ones."""
+    return html.unescape(_NUMBER.sub(r"\1\2", text) if len(text) > _SHORT else text)
+
+
 def _referenced(name: str) -> str:
     return _short_referenced(name) if len(name) <= _LONGEST_REFERENCE else _unreferenced(name)
 
 
 def _unreferenced(name: str) -> str:
-    return html.unescape(f"&{name}").encode("latin-1", "replace").decode("latin-1")
+    return unreferenced(f"&{name}").encode("latin-1", "replace").decode("latin-1")
 
 
 _short_referenced = lru_cache(maxsize=4096)(_unreferenced)

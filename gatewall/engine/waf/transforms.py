@@ -2,9 +2,9 @@
 
 import base64
 import binascii
-import html
 from collections.abc import Callable
 
+from gatewall.engine.waf.decoding import unreferenced
 from gatewall.engine.waf.forms import Value, canonical_path, decode
 from gatewall.engine.waf.rules import Transform
 
@@ -13,7 +13,7 @@ def _html_decode(value: bytes) -> bytes:
     """Decode HTML entities to UTF-8; invalid UTF-8 is kept."""
     if b"&" not in value:
         return value
-    return html.unescape(value.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+    return unreferenced(value.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
 def _base64_decode(value: bytes) -> bytes:
