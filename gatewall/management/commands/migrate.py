@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections, transaction
+from django.db.migrations.exceptions import MigrationSchemaMissing
 from django.db.migrations.recorder import MigrationRecorder
 
 from gatewall.database.online_index import locking_index_builds
@@ -18,6 +19,8 @@ _PATIENCE = "1s"
 _TRIES = 60
 _PAUSE_SECONDS = 1.0
 _LOCK_NOT_AVAILABLE = "55P03"
+_MADE_MEANWHILE = {"23505", "42P07"}
+"""SQLSTATEs of a statement that makes a table while another connection commits one of that name."""
 
 
 class Command(migrate.Command):
@@ -31,8 +34,8 @@ class Command(migrate.Command):
                         self._look_at_applied(options["database"])
                         super().handle(*args, **options)
                     self._warn_of_wrong_clock(options)
-            except OperationalError as error:
-                if getattr(error.__cause__, "sqlstate", "") != _LOCK_NOT_AVAILABLE:
+            except (OperationalError, MigrationSchemaMissing) as error:
+                if not _is_in_use(error):
                     raise
                 if number == _TRIES:
                     raise CommandError(f"a table was in use {_TRIES} times in a row; what is done stays") from None
@@ -62,6 +65,14 @@ class Command(migrate.Command):
             return
         if problem := clock.problem():
             self.stderr.write(f"{problem[0].upper()}{problem[1:]}. {clock.FIX}")
+
+
+def _is_in_use(error: OperationalError | MigrationSchemaMissing) -> bool:
+    """Return whether another connection holds a table, or makes that of the migrations, as a first start does."""
+    is_first = isinstance(error, MigrationSchemaMissing)
+    cause = error.__context__ if is_first else error
+    state = getattr(cause.__cause__, "sqlstate", "") if cause else ""
+    return state == _LOCK_NOT_AVAILABLE or (is_first and state in _MADE_MEANWHILE)
 
 
 @contextmanager
