@@ -1,5 +1,6 @@
 """Payloads of session tokens as we write them are read by one expression: to what the parser reads, and no other."""
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,18 +11,18 @@ from hypothesis import strategies as st
 from accounts import tokens
 from gatewall.credentials import base64url, sessions
 from gatewall.credentials.sessions import SessionVerifier, read_claims, verify_payload
-from tests.support.cast import AUDIENCE, ISSUER, KEYS
+from tests.support.cast import AUDIENCE, BOB, ISSUER, KEYS, some_claims
 from tests.unit.forgeries import GOOD, signed
 
 VERIFIER = SessionVerifier(KEYS, issuer=ISSUER, audience=AUDIENCE)
 FIELDS = {
     "typ": ['"session"', '"guest"', '"session" '],
     "exp": ["1795891652", "0", "01", "99999999999", "253402300800", "1.5", "-1", "null", "true", "1e9"],
-    "iat": ["1795870052", "0", '"1"', "\u0661"],
+    "iat": ["1795870052", "1795870053", "0", '"1"', "\u0661"],
     "jti": ['"868130d5-52f3-4174-853b-5a0859a3a650"', '""', '"a\\u0062"', '"a b"', "7", '"\xe4"', '"a","jti":"b"'],
     "nbf": ["1795870052", "179587005200", "[]"],
     "sub": ['"245"', '"0"', '"007"', '""', "245", '"1' + "0" * 17 + '"', '"1' + "0" * 18 + '"', '"\u0662"'],
-    "sv": ["1", "0", "-1", "1.0", "true", "9" * 18, "9" * 30],
+    "sv": ["1", "0", "01", "-1", "1.0", "true", "9" * 18, "9" * 30],
     "amr": ['["pwd"]', '["pwd","otp"]', "[]", '["pwd",1]', '["a\\"b"]', '["pwd", "otp"]', '"pwd"', '["PWD"]'],
     "aud": [
         '"gate"',
@@ -60,9 +61,45 @@ HEADER_BYTES = base64url.decode(GOOD.split(".")[0])
 @given(payload=payloads())
 def test_claims_are_those_that_the_parser_reads(payload):
     token = token_of(payload)
-    parsed = verify_payload(token, KEYS, issuer=ISSUER, audience=AUDIENCE)
 
-    assert VERIFIER.verify(token) == (None if parsed is None else read_claims(parsed))
+    assert VERIFIER.verify(token) == parsed(token)
+
+
+def parsed(token):
+    payload = verify_payload(token, KEYS, issuer=ISSUER, audience=AUDIENCE)
+    return None if payload is None else read_claims(payload)
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_each_value_of_one_or_two_claims_is_what_the_parser_reads(name):
+    usual = {each: values[0] for each, values in FIELDS.items()}
+    fields = [
+        usual | {name: value, other: beside} for value in FIELDS[name] for other in FIELDS for beside in FIELDS[other]
+    ]
+    texts = ["{" + ",".join([f'"{each}":{value}' for each, value in one.items()]) + "}" for one in fields]
+
+    differing = [text for text in texts if VERIFIER.verify(token_of(text)) != parsed(token_of(text))]
+
+    assert differing == []
+
+
+WRONG = {"typ": "guest", "iss": "elsewhere", "aud": ["api"], "sub": "", "exp": 253_402_300_800, "sv": True}
+
+
+@pytest.mark.parametrize("name", [None, *WRONG])
+def test_a_token_written_as_ours_with_one_wrong_claim_is_none(name):
+    claims = some_claims(BOB) | ({name: WRONG[name]} if name else {})
+    token = token_of(json.dumps(claims, separators=(",", ":")))
+
+    assert (VERIFIER.verify(token) is None) == (name is not None)
+
+
+@pytest.mark.parametrize("end", [" ", "\n", "\0", "x", "{}", ',"sv":2}'])
+def test_what_stands_behind_a_payload_is_read_as_the_parser_reads_it(end):
+    token = token_of(json.dumps(some_claims(BOB), separators=(",", ":")) + end)
+
+    assert VERIFIER.verify(token) == parsed(token)
+    assert (VERIFIER.verify(token) is None) == bool(end.strip())
 
 
 @pytest.mark.parametrize("audiences", [["gate"], ["gate", "api"]])
