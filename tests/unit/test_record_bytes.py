@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,6 +48,21 @@ VERDICTS = st.sampled_from(
         Verdict(Effect.DENY, Reason.CLIENT_BLOCKED, DecidedBy("ip-black-list", 3)),
     ]
 )
+
+
+SECRETS = ["/a;password=x", "/password=x", "/a%3bpassword%3dx", "/x:y@b", '/{"password":"x"}', "/a" * 1500]
+FACTS = {"decision_id": "019cebab-8748-7000-8000-000000000001", "status": 200, "answered_at": NOW + 0.2}
+
+
+@pytest.mark.parametrize("text", [*SECRETS, "/gwg_" + "a1" * 20])
+@pytest.mark.parametrize("effect", [Effect.ALLOW, Effect.DENY])
+def test_a_new_record_of_one_unusual_text_has_the_bytes_of_the_long_way(text, effect):
+    verdict = Verdict(effect, Reason.SESSION_VALID)
+    page = {"sec-fetch-site": "cross-site"}
+    for request in (a_request(uri=text), a_request(headers={"user-agent": text}), a_request(headers=page)):
+        asked = (request, replace(a_decision(), verdict=verdict), None)
+        assert record.record_of_new(*asked, **FACTS).to_bytes() == record_of(*asked, **FACTS).to_bytes()
+        assert text.encode() not in record.record_of_new(*asked, **FACTS).to_bytes()
 
 
 @given(
