@@ -80,9 +80,8 @@ def test_a_second_process_takes_the_policy_from_the_cache(shared_cache, new_gate
     new_gate()()
     second = new_gate()
 
-    # The version, and then as of one moment: version, segments, block sources, shards of users, git tokens, app tokens
-    # and licenses.
-    with django_assert_num_queries(9):
+    # The version, and then as of one moment: version, segments, block sources, shards of users, those of tokens
+    with django_assert_num_queries(7):
         second()
 
 

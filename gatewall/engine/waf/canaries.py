@@ -15,6 +15,8 @@ ATTACKS = (
     b"<?php system($_GET['c']); ?>",
     b"{{7*7}}${7*7}",
     b"http://169.254.169.254/latest/meta-data/",
+    b" " * 40 + b"1; exec xp",  # Vectorscan 5.4.12 misses what comes after such runs
+    b"\t" * 40 + b"$(cat /etc/passwd)",
 )
 """Each matches at least one built-in pattern."""
 HARMLESS = (
