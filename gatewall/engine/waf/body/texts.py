@@ -114,8 +114,6 @@ def _packed_runs(text: str, unprintable: bytes) -> str | None:
 
 def _region_of(text: str, unprintable: bytes) -> Region:
     """Return the region of a field's value: TEXT for several lines, markup of an editor, source code, binary."""
-    if len(text) < LONG and not unprintable and "<" not in text and not text.startswith("function"):
-        return Target.BODY
     if len(text) >= _LONG and any(len(text.split(end, SEVERAL_LINES)) > SEVERAL_LINES for end in "\n\r" if end in text):
         return BodyRegion.TEXT
     if len(text) >= LONG and _is_prose(text):
