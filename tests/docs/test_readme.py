@@ -8,10 +8,10 @@ from tests.docs.links import BASE, DOCS, targets
 
 PAGES = [BASE / "README.md", BASE / "README.zh-CN.md"]
 PEERS = [
-    "Gatewall, page load | 70 (",
-    "oauth2-proxy, page load | 153 (",
-    "vouch-proxy, page load | 52 (",
-    "coraza, page load | 2133 (",
+    "Gatewall, page load | 47 (",
+    "oauth2-proxy, page load | 110 (",
+    "vouch-proxy, page load | 38 (",
+    "coraza, page load | 1701 (",
 ]
 _BLOCK = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
