@@ -134,9 +134,11 @@ class Agent:
     def _revert_overdue(self) -> None:
         if not (self._awaits_confirmation or self._may_await_confirmation):
             return
-        if confirmation.pending().exists() and confirmation.revert_overdue(timezone.now()):
+        awaits = confirmation.pending().exists()
+        if awaits and confirmation.revert_overdue(timezone.now()):
             self._publish()
-        self._awaits_confirmation, self._may_await_confirmation = confirmation.pending().exists(), False
+            awaits = confirmation.pending().exists()
+        self._awaits_confirmation, self._may_await_confirmation = awaits, False
 
     def _report_every(self) -> timedelta:
         is_quiet = self._changes.quiet_seconds() >= _QUIET_AFTER_SECONDS and not self._awaits_confirmation

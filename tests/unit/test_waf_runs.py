@@ -37,4 +37,5 @@ def test_scanner_that_misses_what_comes_after_a_run_of_blanks_is_not_trusted():
         def scan(self, text):
             return [] if text.startswith((b" " * 16, b"\t" * 16)) else OneByOne(PATTERNS).scan(text)
 
+    assert passes_canaries(OneByOne(PATTERNS))
     assert not passes_canaries(Misses())
