@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from tests.browser.installation import sign_in
 from tests.browser.operators import enter
+from tests.browser.test_every_page import checked
 from tests.browser.test_journeys import THROUGH, heading
 from tests.support.processes import send, wait_until
 
@@ -37,6 +38,9 @@ def test_who_is_refused_asks_and_an_admin_gives_access_on_a_phone(wall, visit):
     assert fits(admin)
     admin.locator("button[name=lifetime]").first.click()
     assert "Access is given." in admin.locator(".messagelist").inner_text()
+    with_scripts = visit(viewport=PHONE)
+    enter(wall, with_scripts, "/access-requests/")
+    assert checked(with_scripts, "decided requests") == []
 
     page.click("text=Open the site", timeout=60_000)  # the page of the request has loaded itself again
     assert (page.url, heading(page)) == (wall.url("closed", "/photos/7?d=e"), THROUGH)
