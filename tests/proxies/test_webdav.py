@@ -75,6 +75,13 @@ def drive(tmp_path_factory):
         yield Drive(proxy, folder, admin, user)
 
 
+@pytest.fixture(autouse=True)
+def empty(drive):
+    yield
+    for path in drive.folder.iterdir():
+        shutil.rmtree(path)
+
+
 def test_files_are_sent_moved_listed_and_deleted(drive, tmp_path):
     token, _ = drive.token("laptop")
     (tmp_path / "a b.txt").write_text("text")
