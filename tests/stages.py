@@ -1,25 +1,19 @@
-"""Run the stages of bin/test, some side by side: while the processes of one stage wait, those of another compute.
-
-A form of the suite is a list of steps, one after the other. The lanes of a step run side by side, the stages of a lane
-one after the other. A stage prints its output when it ends. After a failure no further stage begins.
-"""
+"""List the stages of bin/test, and run those of the form that is asked for (tests/suite.py)."""
 
 import argparse
 import os
 import signal
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import psutil
 
-BASE = Path(__file__).resolve().parents[1]
+from tests.suite import BASE, Lane, Stage, Step, Suite
+
 PYTHON = sys.executable
 MEMORY, ROOM = Path("/dev/shm"), 2 * 2**30  # noqa: S108 - a new folder below it
 """Where temporary files lie in memory, and the bytes that a run may take."""
@@ -27,21 +21,6 @@ COMPUTING = min(os.cpu_count() or 2, 4)
 """Processes of a stage that computes."""
 WAITING = 3
 """Processes of a stage whose tests wait for other processes most of the time."""
-
-
-NO_TESTS = 5
-"""Exit code of pytest where a choice of tests chooses none."""
-
-
-class Stage(NamedTuple):
-    """A command, and what it shows."""
-
-    words: str
-    command: Sequence[str]
-
-
-Lane = Sequence[Stage]
-Step = Sequence[Lane]
 
 
 STATIC: Lane = (
@@ -162,7 +141,7 @@ def quick(chosen: Sequence[str]) -> Sequence[Step]:
     """Return what belongs before every commit."""
     smoke = Tests("smoke", chosen).stage("Smoke of both planes", 0, "tests/servers", "tests/gate")
     unit = Tests("not full", chosen).stage("Unit tests, without a database", COMPUTING, *UNIT)
-    return [[[*STATIC, smoke], [unit]]]
+    return [Step([[*STATIC, smoke], [unit]])]
 
 
 def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
@@ -175,72 +154,20 @@ def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
     computing = [
         tests.stage("Unit tests, and those of throttling", COMPUTING, *UNIT, *THROTTLING, *measured),
         *([] if chosen else [COVERED]),
-        tests.stage("Unit tests without coverage", COMPUTING, *UNMEASURED),
         tests.stage("API, gate, pages, services and documents, on SQLite", COMPUTING, *IN_PROCESS),
-        tests.stage("What the database decides again, on PostgreSQL", COMPUTING, *again, postgresql=True),
     ]
     waiting = [
         *STATIC,
         tests.stage("Planes, processes, faults, packages, proxies, pages", WAITING, *BY_MODULE, *with_processes),
+    ]
+    then = [  # the longest first, so that the lanes end at about the same time
+        tests.stage("What the database decides again, on PostgreSQL", WAITING, *again, postgresql=True),
         tests.stage("Every answer is as the OpenAPI document says", 0, CONTRACT),
+        tests.stage("Unit tests without coverage", COMPUTING, *UNMEASURED),
         tests.stage("A full disk", 0, DISK),
         tests.stage("Crowds at the sign-in again, on PostgreSQL", 0, CROWDS, postgresql=True),
     ]
-    return [[computing, waiting], *([[stage]] for stage in LONG if full)]
-
-
-class Suite:
-    """Runs steps; knows whether a stage has failed."""
-
-    def __init__(self, environment: dict[str, str], *, chosen: bool) -> None:
-        self._environment = environment
-        self._passes = {0, NO_TESTS} if chosen else {0}
-        self._prints = threading.Lock()
-        self._running: set[subprocess.Popen[bytes]] = set()
-        self.failed: list[str] = []
-
-    def run(self, step: Step) -> None:
-        """Run the lanes of a step side by side."""
-        lanes = [threading.Thread(target=self._run_lane, args=(lane,)) for lane in step]
-        for lane in lanes:
-            lane.start()
-        try:
-            for lane in lanes:
-                lane.join()
-        except BaseException:  # interrupted: whoever runs tidies up
-            self.failed.append("interrupted")
-            for process in list(self._running):
-                process.send_signal(signal.SIGINT)
-            for lane in lanes:
-                lane.join()
-            raise
-
-    def _run_lane(self, lane: Lane) -> None:
-        for stage in lane:
-            if self.failed:
-                return
-            self._run_stage(stage)
-
-    def _run_stage(self, stage: Stage) -> None:
-        self._say(f"== {stage.words} ...")
-        began = time.monotonic()
-        with tempfile.TemporaryFile() as output:
-            process = subprocess.Popen(stage.command, cwd=BASE, env=self._environment, stdout=output, stderr=output)
-            self._running.add(process)
-            _, status, used = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-            self._running.discard(process)
-            output.seek(0)
-            said = output.read().decode(errors="replace")
-        failed = process.returncode not in self._passes
-        took = f"{time.monotonic() - began:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of CPU"
-        self._say(f"{said.rstrip()}\n== {'FAILED: ' if failed else ''}{stage.words}: {took}")
-        if failed:
-            self.failed.append(stage.words)
-
-    def _say(self, text: str) -> None:
-        with self._prints:
-            print(text, flush=True)
+    return [Step([computing, waiting], then), *(Step([[stage]]) for stage in LONG if full)]
 
 
 @contextmanager
