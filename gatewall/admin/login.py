@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 from django.contrib.admin.forms import AdminAuthenticationForm
+from django.contrib.auth.forms import UsernameField
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -24,6 +25,7 @@ class AdminLoginForm(AdminAuthenticationForm):
 
     request: HttpRequest  # Django's login view always gives one
 
+    username = UsernameField(label=_("User name"), widget=forms.TextInput(attrs={"autofocus": True}))
     code = forms.CharField(
         label=_("Code"),
         required=False,

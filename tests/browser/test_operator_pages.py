@@ -31,6 +31,14 @@ def test_every_page_list_and_form_is_for_everybody(wall, visit, look):
     assert seen > 50
 
 
+def test_the_sign_in_page_is_for_everybody(wall, visit):
+    page = visit(color_scheme="dark", viewport={"width": 320, "height": 700})
+    page.goto(wall.page("/admin/"))
+
+    assert checked(page, "sign in") == []
+    assert page.get_by_role("heading").all_inner_texts() == ["Sign in"]
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("look", LOOKS)
 def test_the_reference_of_the_api_and_its_pages_are_for_everybody(wall, visit, look):
