@@ -6,6 +6,7 @@ from gatewall.console.shell.navigation import registered
 from tests.browser.operator_screenshots import PAGES
 from tests.browser.operators import enter
 from tests.browser.test_every_page import LOOKS, checked
+from tests.support.processes import send
 
 LISTS = [f"/{label.replace('.', '/')}/" for label in registered()]
 FORMS = [f"{path}add/" for path in LISTS]
@@ -37,6 +38,14 @@ def test_the_sign_in_page_is_for_everybody(wall, visit):
 
     assert checked(page, "sign in") == []
     assert page.get_by_role("heading").all_inner_texts() == ["Sign in"]
+
+
+def test_the_page_that_asks_before_it_deletes_is_for_everybody(wall, visit):
+    group = send(wall.control, wall.token, "POST", "/groups", {"name": "to be deleted"})
+    page = visit(color_scheme="dark", viewport={"width": 320, "height": 700})
+    enter(wall, page, f"/policies/group/{group['id']}/delete/")
+
+    assert checked(page, "delete") == []
 
 
 @pytest.mark.full
