@@ -48,6 +48,18 @@ def test_the_exit_code_is_that_of_the_process(tmp_path, text, ending):
     assert code(text or "pass", tmp_path).returncode == ending
 
 
+def test_what_runs_at_the_end_of_an_interpreter_runs(tmp_path):
+    text = "import atexit, sys, threading, time\n"
+    text += "def slow():\n    time.sleep(0.1)\n    print('thread', end=' ')\n"
+    text += "threading.Thread(target=slow).start()\natexit.register(print, 'function', end=' ')\n"
+
+    for last, ending, words in (("", 0, ""), ("sys.exit(4)", 4, ""), ("sys.exit('trouble')", 1, "trouble\n")):
+        run = code(text + last, tmp_path)
+        assert (run.returncode, run.stdout, run.stderr) == (ending, "thread function ", words)
+    full = "import sys; sys.stdout = open('/dev/full', 'w'); print('text')"
+    assert code(full, tmp_path).returncode == 120
+
+
 def test_output_and_errors_are_separate_and_several_run_at_once(tmp_path):
     text = "import sys, time; print({0}); time.sleep(0.2); print(-{0}, file=sys.stderr)"
     with ThreadPoolExecutor(4) as pool:

@@ -23,7 +23,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 BASE = Path(__file__).resolve().parents[2]
 _LIBRARIES = (
@@ -204,10 +204,31 @@ def main() -> None:
     if asked is None:
         return
     _become(asked)
-    if asked["code"]:
-        exec(compile(asked["code"], "<code>", "exec"), {"__name__": "__main__"})  # noqa: S102 - the code of a test
-    else:
-        importlib.import_module("gatewall.management.command_line").main()
+    try:
+        if asked["code"]:
+            exec(compile(asked["code"], "<code>", "exec"), {"__name__": "__main__"})  # noqa: S102 - the code of a test
+        else:
+            importlib.import_module("gatewall.management.command_line").main()
+    except SystemExit as ended:
+        if not isinstance(ended.code, int | None):
+            raise
+        _end(ended.code or 0)
+    _end(0)
+
+
+def _end(code: int) -> NoReturn:
+    """End this process as an interpreter does, but keep its modules: to take them down costs 0.08 s of CPU.
+
+    They are in memory that is shared with the process that was forked, and would be copied for it, page by page.
+    """
+    threading._shutdown()  # type: ignore[attr-defined] # waits for other threads
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        sys.exit(code)  # the interpreter says so
+    os._exit(code)
 
 
 if __name__ == "__main__":
