@@ -87,12 +87,13 @@ def _execute(name: str, arguments: Sequence[str]) -> None:
 
 
 def _execute_in_django(name: str, arguments: Sequence[str]) -> None:
-    from django.core.management import execute_from_command_line  # noqa: PLC0415 - a plane starts without Django
-    from django.db import OperationalError, ProgrammingError  # noqa: PLC0415 - as above
+    from django.db import OperationalError, ProgrammingError  # noqa: PLC0415 - a plane starts without Django
     from django.db.migrations.exceptions import MigrationSchemaMissing  # noqa: PLC0415 - as above
 
+    from gatewall.management.utility import Utility  # noqa: PLC0415 - as above
+
     try:
-        execute_from_command_line(["gatewall", name, *arguments])
+        Utility(["gatewall", name, *arguments]).execute()
     except (OperationalError, ProgrammingError, MigrationSchemaMissing) as error:  # the second: before `migrate`
         words = _without_password(error)
         end(disk_trouble.of_sqlite(words, _home()) or f"DATABASE_URL: the database cannot be used: {words}")

@@ -17,7 +17,7 @@ from gatewall.policy import revisions, system_settings
 from policies import services
 from policies.models import AuthorizedDomain, WafRule
 from tests.support import command_server
-from tests.support.processes import PATIENCE
+from tests.support.processes import PATIENCE, environment, prepare
 from tests.support.proxies import PASSWORD
 
 BASE = Path(__file__).resolve().parents[2]
@@ -197,6 +197,21 @@ def test_the_rows_match_the_migrations(capsys):
 @pytest.mark.django_db
 def test_the_system_checks_find_nothing(capsys):
     call_command("check")
+
+
+def test_a_command_of_ours_loads_no_pages_to_check_them(tmp_path):
+    prepare(tmp_path)
+    shown = "import sys\nfrom gatewall.management import command_line\ncommand_line.main()\n"
+    shown += "print('gatewall.urls' in sys.modules)"
+
+    def loads_pages(*arguments):
+        done = command_server.run(arguments, env=environment(tmp_path), code=shown, timeout=PATIENCE)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()[-1] == "True"
+
+    assert not loads_pages("seed-domains")
+    assert not loads_pages("migrate", "--verbosity=0")
+    assert loads_pages("check")
 
 
 def test_passwords_are_hashed_with_argon2id_at_the_cost_that_owasp_asks_for(settings):

@@ -20,8 +20,6 @@ _MEMORY_BYTES = 4 * 1024**3
 class Command(BaseCommand):
     help = "Runs a backtest that waits, in this process, which is niced and limited. The agent calls this by itself."
 
-    requires_system_checks = ()
-
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("id", type=int, help="which backtest")
         parser.add_argument("--claim", type=uuid.UUID, help="the claim of whoever has claimed it already")

@@ -10,7 +10,6 @@ from gatewall.install.plane_start import become_plane
 
 class Command(BaseCommand):
     help = "Serves pages, API and admin, and /auth as well; replaces this process by gunicorn."
-    requires_system_checks = ()
 
     def handle(self, *args: Any, **options: Any) -> None:
         become_plane("control_plane", settings.BASE_DIR)

@@ -10,7 +10,6 @@ from gatewall.install.plane_start import become_plane
 
 class Command(BaseCommand):
     help = "Answers /auth for the reverse proxy, from published files alone; replaces this process by gunicorn."
-    requires_system_checks = ()
 
     def handle(self, *args: Any, **options: Any) -> None:
         become_plane("data_plane", settings.BASE_DIR)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from django.core.checks import Tags
 from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections, transaction
@@ -25,6 +26,8 @@ _MADE_MEANWHILE = {"23505", "42P07"}
 
 class Command(migrate.Command):
     help = f"{migrate.Command.help} A table that is in use is waited for {_PATIENCE} at once, {_TRIES} times."
+
+    requires_system_checks = (Tags.models, Tags.database)  # whether this database can hold the tables
 
     def handle(self, *args: Any, **options: Any) -> None:
         for number in range(1, _TRIES + 1):

@@ -24,7 +24,6 @@ class Command(BaseCommand):
         "Prints the complete configuration of a reverse proxy that guards a site with this Gatewall. "
         "Ends with 2 if a value cannot be used, or a file not be written."
     )
-    requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("proxy", choices=list(KINDS), help="the kind of proxy")

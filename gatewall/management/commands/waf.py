@@ -11,7 +11,6 @@ from gatewall.whatif import waf_rates
 
 class Command(BaseCommand):
     help = "Measures the built-in WAF rules, as they come, on files of attacks and harmless requests."
-    requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
