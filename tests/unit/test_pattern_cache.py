@@ -186,8 +186,8 @@ def test_child_process_ends_with_its_parent():
     kept_open, never_written = os.pipe()  # so that the child waits for patterns
     start = f"import subprocess, sys; subprocess.run([sys.executable, '-m', {pattern_process.__name__!r}])"
     with subprocess.Popen([sys.executable, "-c", start], stdin=kept_open) as parent:
-        started = psutil.Process(parent.pid)
-        wait_until(lambda: any(child.nice() > started.nice() for child in started.children()))
+        started, limit = psutil.Process(parent.pid), (pattern_process.CPU_SECONDS,) * 2
+        wait_until(lambda: any(child.rlimit(psutil.RLIMIT_CPU) == limit for child in started.children()))
         (child,) = started.children()
         parent.kill()
     psutil.wait_procs([child], timeout=60)
