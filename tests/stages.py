@@ -151,11 +151,13 @@ def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
     measured = ignored(UNMEASURED) if chosen else (*ignored(UNMEASURED), *MEASURED)
     again = ALL_WITH_DATABASE if full else DATABASE_DECIDES
     with_processes = WITH_PROCESSES if full else (*WITH_PROCESSES, *ignored((CROWDS,)))  # they run on PostgreSQL
-    computing = [
-        tests.stage("Unit tests, and those of throttling", COMPUTING, *UNIT, *THROTTLING, *measured),
+    # In one process: two collect them all twice and report them to a third: half as much CPU again.
+    deciding = [
+        tests.stage("Unit tests, and those of throttling", 0, *UNIT, *THROTTLING, *measured),
         *([] if chosen else [COVERED]),
-        tests.stage("API, gate, pages, services and documents, on SQLite", COMPUTING, *IN_PROCESS),
+        tests.stage("Unit tests without coverage", 0, *UNMEASURED),
     ]
+    computing = [tests.stage("API, gate, pages, services and documents, on SQLite", COMPUTING, *IN_PROCESS)]
     waiting = [
         *STATIC,
         tests.stage("Planes, processes, faults, packages, proxies, pages", WAITING, *BY_MODULE, *with_processes),
@@ -163,11 +165,10 @@ def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
     then = [  # the longest first, so that the lanes end at about the same time
         tests.stage("What the database decides again, on PostgreSQL", WAITING, *again, postgresql=True),
         tests.stage("Every answer is as the OpenAPI document says", 0, CONTRACT),
-        tests.stage("Unit tests without coverage", COMPUTING, *UNMEASURED),
         tests.stage("A full disk", 0, DISK),
         tests.stage("Crowds at the sign-in again, on PostgreSQL", 0, CROWDS, postgresql=True),
     ]
-    return [Step([computing, waiting], then), *(Step([[stage]]) for stage in LONG if full)]
+    return [Step([deciding, computing, waiting], then), *(Step([[stage]]) for stage in LONG if full)]
 
 
 @contextmanager
