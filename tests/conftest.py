@@ -130,10 +130,12 @@ def _no_language_of_another_test():
 
 @pytest.fixture(autouse=True)
 def _compiled_patterns(request, monkeypatch):
-    """A gate of a test compiles no built-in patterns: a child process would go on with it after the test."""
+    """A gate of a test has the built-in patterns, and compiles others here: a child process would outlive the test."""
     if uses_database(request.node):
         pattern_cache = import_module("gatewall.snapshot.pattern_cache")
-        monkeypatch.setattr(pattern_cache, "_compiled", import_module("tests.support.patterns").compile_here)
+        patterns = import_module("tests.support.patterns")
+        monkeypatch.setattr(pattern_cache, "_compiled", patterns.compile_here)
+        monkeypatch.setattr(pattern_cache.PatternCache, "_in_memory", patterns.in_memory)
 
 
 @pytest.fixture(autouse=True)

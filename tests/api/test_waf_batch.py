@@ -8,7 +8,6 @@ from policies import services
 from policies.models import WafRule
 from policies.rules.builtin import seed_waf_rules
 from tests.api.resources import fields_refused
-from tests.support.patterns import put_compiled
 
 pytestmark = pytest.mark.django_db
 PATH = "/waf-rules/batch"
@@ -130,8 +129,7 @@ def test_one_rule_that_matches_everything_keeps_all_from_changing(admin, kept):
     assert forced.json()["changed"] == 2
 
 
-def test_a_request_is_let_through_as_soon_as_the_category_is_off(admin, auth, settings):
-    put_compiled(settings.CONFIG)
+def test_a_request_is_let_through_as_soon_as_the_category_is_off(admin, auth):
     attack = "/?q=%3Cscript%3Ealert(1)%3C/script%3E"
     before = auth(x_forwarded_uri=attack).verdict
 

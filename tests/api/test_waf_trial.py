@@ -7,15 +7,13 @@ from policies.models import WafRule
 from policies.rules.builtin import seed_waf_rules
 from tests.api.waf_trials import places, rule
 from tests.support.cast import OFFICE
-from tests.support.patterns import put_compiled
 
 pytestmark = pytest.mark.django_db
 UNION = "/?id=1%27%20UNION%20SELECT%20password%20FROM%20users--"
 
 
 @pytest.fixture
-def builtin(db, settings):
-    put_compiled(settings.CONFIG)
+def builtin(db):
     seed_waf_rules(actor="seed")
 
 

@@ -12,7 +12,6 @@ from policies.rules.builtin import seed_waf_rules
 from tests.support.cast import CLIENT, OFFICE
 from tests.support.dialects import Question
 from tests.support.mmdb import write_mmdb
-from tests.support.patterns import put_compiled
 from tests.support.proxies import a_git_token, a_license, a_token
 
 pytestmark = [pytest.mark.django_db, pytest.mark.smoke]
@@ -102,8 +101,7 @@ def test_a_hit_in_the_address_that_the_visitor_asked_for_is_refused(auth, token)
 
 
 @pytest.fixture
-def builtin_rules(settings):
-    put_compiled(settings.CONFIG)
+def builtin_rules(db):
     seed_waf_rules(actor="seed")
 
 

@@ -9,7 +9,6 @@ from gatewall.policy import system_settings
 from policies import services
 from policies.rules.builtin import seed_waf_rules
 from tests.support.cast import CLIENT
-from tests.support.patterns import put_compiled
 from tests.support.proxies import a_token
 
 pytestmark = pytest.mark.django_db
@@ -44,8 +43,7 @@ HARMLESS = {
 
 
 @pytest.fixture(autouse=True)
-def builtin_rules(settings):
-    put_compiled(settings.CONFIG)
+def builtin_rules(db):
     seed_waf_rules(actor="seed")
 
 

@@ -4,6 +4,7 @@ from functools import cache
 from pathlib import Path
 
 from gatewall.engine.waf import vector
+from gatewall.engine.waf.scanning import Scanner
 from gatewall.engine.waf.some_patterns import FILE_PATTERNS, PATTERNS, TEXT_PATTERNS
 from gatewall.engine.waf.vector import AVAILABLE, VectorScanner
 from gatewall.kernel.env import Config
@@ -14,7 +15,7 @@ from gatewall.snapshot.pattern_cache import PatternCache, name_of
 SHARED = Path(__file__).resolve().parents[2] / ".pytest_cache" / "patterns"
 _BUILTIN = (PATTERNS, TEXT_PATTERNS, FILE_PATTERNS)
 _KEY = b"the tests of this checkout"
-_compile = pattern_cache._compiled
+_compile, _in_memory = pattern_cache._compiled, PatternCache._in_memory
 _compiled = vector._compiled
 
 
@@ -33,6 +34,15 @@ def compile_here(patterns: tuple[bytes, ...]) -> bytes:
     return _builtin(patterns) if patterns in _BUILTIN else VectorScanner.compiled(patterns).dumped()
 
 
+def in_memory(cache: PatternCache, name: str) -> Scanner | None:
+    """Stand in for ``PatternCache._in_memory``: every host of this process has the built-in patterns in memory.
+
+    A file of them for the folder of each test, written and read again, takes 40 ms of CPU.
+    """
+    patterns = _builtin_names().get(name)
+    return _in_memory(cache, name) if patterns is None else _builtin_scanner(patterns)
+
+
 def share_builtin() -> None:
     """Let threads of a gate that outlive their test compile no built-in patterns: a child process takes 8 s of CPU."""
     pattern_cache._compiled = _builtin_or_compiled
@@ -45,6 +55,11 @@ def _builtin_or_compiled(patterns: tuple[bytes, ...]) -> bytes:
 def scanner_of(patterns: tuple[bytes, ...]) -> VectorScanner:
     """Return a scanner for ``vector._compiled``; that of the built-in patterns is loaded: to compile it takes 5 s."""
     return _builtin_scanner(patterns) if patterns in _BUILTIN else _compiled(patterns)
+
+
+@cache
+def _builtin_names() -> dict[str, tuple[bytes, ...]]:
+    return {name_of(patterns): patterns for patterns in _BUILTIN}
 
 
 @cache
