@@ -6,7 +6,9 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -118,11 +120,48 @@ def test_no_function_is_too_long():
 def functions(*folders):
     """Yield the name and length of every function, its docstring not counted."""
     for path in sources(*folders):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        yield from ((f"{named(path)}::{name}", length) for name, length in parsed(path).functions)
+
+
+class Parsed(NamedTuple):
+    """What the rules look at in a module: names and lengths of functions, names of modules and of what is used."""
+
+    functions: list[tuple[str, int]]
+    imported: set[str]
+    names: set[str]
+    yaml: set[str]
+
+
+@cache
+def parsed(path):
+    """Read a module; once, because to parse all takes almost a second."""
+    read = Parsed([], set(), set(), set())
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
                 doc = node.body[0] if ast.get_docstring(node) else None
                 length = node.end_lineno - node.lineno + 1 - (doc.end_lineno - doc.lineno + 1 if doc else 0)
-                yield f"{named(path)}::{node.name}", length
+                read.functions.append((node.name, length))
+            case ast.Import():
+                read.imported.update(alias.name for alias in node.names)
+            case ast.ImportFrom():
+                read.imported.add(node.module or "")
+            case ast.Name():
+                read.names.add(node.id)
+            case ast.Attribute():
+                read.names.add(node.attr)
+                if isinstance(node.value, ast.Name) and node.value.id == "yaml":
+                    read.yaml.add(node.attr)
+    return read
+
+
+def importing(*packages):
+    """Return the modules of production code that import one of these packages."""
+    return [
+        named(path)
+        for path in sources(*PACKAGES, "deploy")
+        if any(name.split(".")[0] in packages for name in parsed(path).imported)
+    ]
 
 
 def test_what_may_be_long_is_still_there_and_still_long():
@@ -133,25 +172,12 @@ def test_what_may_be_long_is_still_there_and_still_long():
 
 
 def test_production_code_never_imports_tests():
-    importing = [
-        named(path)
-        for path in sources(*PACKAGES, "deploy")
-        for node in ast.walk(ast.parse(path.read_text()))
-        if (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "tests")
-        or (isinstance(node, ast.Import) and any(name.name.split(".")[0] == "tests" for name in node.names))
-    ]
-
-    assert importing == []
+    assert importing("tests") == []
 
 
 def test_yaml_is_parsed_into_events_alone():
     """Nothing of a document can name a Python object."""
-    used = {
-        node.attr
-        for path in sources(*PACKAGES)
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "yaml"
-    }
+    used = set().union(*(parsed(path).yaml for path in sources(*PACKAGES)))
 
     assert used == {"parse", "reader", "MarkedYAMLError", "SafeLoader"} | {
         each for each in used if each.endswith("Event")
@@ -159,17 +185,7 @@ def test_yaml_is_parsed_into_events_alone():
 
 
 def test_nothing_is_pickled():
-    words = ("pickle", "marshal", "shelve")
-    importing = [
-        named(path)
-        for path in sources(*PACKAGES, "deploy")
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in ([alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""])
-        if name.split(".")[0] in words
-    ]
-
-    assert importing == []
+    assert importing("pickle", "marshal", "shelve") == []
 
 
 def test_code_of_ours_is_imported_and_never_looked_up_by_name():
@@ -178,12 +194,7 @@ def test_code_of_ours_is_imported_and_never_looked_up_by_name():
         "gatewall/database/online_index.py": "the model of a migration's state",
         "gatewall/install/demo.py": "the nginx wheel, which an installation may not have",
     }
-    looking_up = {
-        named(path)
-        for path in sources(*PACKAGES, "deploy")
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Name | ast.Attribute)
-        and getattr(node, "id", getattr(node, "attr", "")) in {"import_string", "import_module", "get_model"}
-    }
+    ways = {"import_string", "import_module", "get_model"}
+    looking_up = {named(path) for path in sources(*PACKAGES, "deploy") if ways & parsed(path).names}
 
     assert looking_up == set(allowed)

@@ -10,7 +10,7 @@ import inspect
 import pkgutil
 import re
 import sys
-import textwrap
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
@@ -146,10 +146,17 @@ def is_private(name):
 def inherited(kind):
     """The private names that a class of ours overrides or uses and has of a package: pairs of package and name."""
     foreign = [base for base in kind.__mro__ if base.__module__.partition(".")[0] not in OURS]
-    tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
+    tree = class_trees(kind.__module__)[kind.__name__]
     named = set(vars(kind)) | {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     for name in filter(is_private, named):
         yield from ((base.__module__.partition(".")[0], name) for base in foreign if name in vars(base))
+
+
+@cache
+def class_trees(module):
+    """The classes of a module by name; read once, because ``inspect.getsource`` parses the module for each class."""
+    tree = ast.parse(inspect.getsource(importlib.import_module(module)))
+    return {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
 
 
 def classes(module):
