@@ -3,13 +3,15 @@
 import re
 from base64 import b32encode, b64encode
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
 from django.db import connection
 
 
-def spellings_of(secret: str | bytes) -> set[str]:
+@cache
+def spellings_of(secret: str | bytes) -> frozenset[str]:
     """Return the encodings of a secret; base64 at each of the three possible offsets."""
     raw = secret if isinstance(secret, bytes) else secret.encode()
     found = {raw.hex(), b32encode(raw).decode().rstrip("=")}
@@ -20,7 +22,7 @@ def spellings_of(secret: str | bytes) -> set[str]:
         every = "".join(f"%{byte:02x}" for byte in raw)
         found |= {secret, quote(secret, safe=""), quote(quote(secret, safe=""), safe=""), every, every.upper()}
         found |= {secret.replace("-", ""), secret.lower()}
-    return {each for each in found if len(each) >= 8}
+    return frozenset(each for each in found if len(each) >= 8)
 
 
 def found_in(text: str, secrets: dict[str, str | bytes], codes: Iterable[str] = ()) -> set[str]:
