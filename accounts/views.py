@@ -143,7 +143,8 @@ class TotpSetup(_UserView):
         self.require_fresh(body)
         setup = totp.begin_setup(user, name=body.get("name", ""), at=timezone.now())
         uri = setup.otpauth_uri
-        images = {"qr_code": totp_codes.qr_png(uri), "qr_svg": totp_codes.qr_svg(uri)}
+        code = totp_codes.qr_code(uri)
+        images = {"qr_code": totp_codes.qr_png(code), "qr_svg": totp_codes.qr_svg(code)}
         return Response({"secret": setup.secret, "otpauth_uri": uri, **images})
 
 

@@ -128,7 +128,7 @@ def _offer(
 
 def _setup_page(request: HttpRequest, setup: Setup, error: str = "", status: int = 200) -> HttpResponse:
     words = {
-        "qr_code": totp_codes.qr_png(setup.otpauth_uri),
+        "qr_code": totp_codes.qr_png(totp_codes.qr_code(setup.otpauth_uri)),
         "secret": " ".join(setup.secret[start : start + 4] for start in range(0, len(setup.secret), 4)),
         "otpauth_uri": setup.otpauth_uri,
         "error": error,

@@ -8,9 +8,11 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import png
 import pytest
+import qrcode
 import zxingcpp
 from hypothesis import given
 from hypothesis import strategies as st
+from qrcode.image.pure import PyPNGImage
 
 from accounts.sign_in import totp_codes
 from tests.support.second_factor import STEP, App, code_of_step, secret_of
@@ -168,18 +170,23 @@ def decoded(pixels: list[list[int]]) -> str:
 @pytest.mark.parametrize("username", ["bob", "alice+x@office.example", "x" * 64])
 def test_the_png_is_read_back(username):
     uri = totp_codes.otpauth_uri(SECRET, username)
-    head, _, body = totp_codes.qr_png(uri).partition(",")
+    head, _, body = totp_codes.qr_png(totp_codes.qr_code(uri)).partition(",")
     _, _, rows, about = png.Reader(file=io.BytesIO(b64decode(body, validate=True))).read()
 
     assert head == "data:image/png;base64"
     assert (about["bitdepth"], about["greyscale"]) == (1, True)
-    assert decoded([[255 * pixel for pixel in row] for row in rows]) == uri
+    pixels = [[*row] for row in rows]
+    assert decoded([[255 * pixel for pixel in row] for row in pixels]) == uri
+    code = qrcode.QRCode(error_correction=qrcode.constants.ERROR_CORRECT_M, image_factory=PyPNGImage)
+    code.add_data(uri)
+    code.make_image().save(drawn := io.BytesIO())
+    assert pixels == [[*row] for row in png.Reader(bytes=drawn.getvalue()).read()[2]]  # as the library draws it
 
 
 @pytest.mark.parametrize("username", ["bob", "alice+x@office.example", "x" * 64])
 def test_the_svg_is_read_back(username):
     uri = totp_codes.otpauth_uri(SECRET, username)
-    text = totp_codes.qr_svg(uri)
+    text = totp_codes.qr_svg(totp_codes.qr_code(uri))
     side = int(re.search(r'viewBox="0 0 (\d+) \1"', text)[1])
     dark = {(int(x), int(y)) for x, y in re.findall(r"M(\d+),(\d+)H", text)}
 
@@ -188,7 +195,7 @@ def test_the_svg_is_read_back(username):
 
 
 def test_the_svg_brings_no_script_and_loads_nothing():
-    text = totp_codes.qr_svg(totp_codes.otpauth_uri(SECRET, "bob"))
+    text = totp_codes.qr_svg(totp_codes.qr_code(totp_codes.otpauth_uri(SECRET, "bob")))
 
     assert "<script" not in text
     assert "href" not in text
