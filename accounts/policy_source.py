@@ -5,18 +5,37 @@ from datetime import datetime
 
 from accounts import selectors
 from accounts.models import User
+from gatewall.database.prepared import Prepared
 from gatewall.engine.segments import USERS_A_SHARD, shard_of_user
 from gatewall.engine.users import UserState
+
+_ID_SINCE = Prepared(lambda least: User.objects.filter(id__gte=least).order_by("id").values_list("id")[:1])
+_USERS = Prepared(
+    lambda first, behind: User.objects.filter(id__gte=first, id__lt=behind).values_list(
+        "id", "username", "email", "is_admin", "is_active", "session_version", "all_domains"
+    )
+)
+_DOMAINS = Prepared(
+    lambda first, behind: User.authorized_domains.through.objects.filter(
+        user_id__gte=first, user_id__lt=behind
+    ).values_list("user_id", "authorizeddomain__name")
+)
+_GROUPS = Prepared(
+    lambda first, behind: User.groups.through.objects.filter(user_id__gte=first, user_id__lt=behind).values_list(
+        "user_id", "group_id"
+    )
+)
 
 
 def user_shards() -> list[str]:
     """Return the shards that have users."""
     # One index seek per shard, so that gaps in the ids cost nothing.
-    ids = User.objects.order_by("id").values_list("id", flat=True)
-    found, id_ = [], ids.first()
-    while id_ is not None:
+    found: list[str] = []
+    next_ = 0
+    while first := _ID_SINCE.first(next_):
+        (id_,) = first
         found.append(shard_of_user(id_))
-        id_ = ids.filter(id__gte=(id_ // USERS_A_SHARD + 1) * USERS_A_SHARD).first()
+        next_ = (id_ // USERS_A_SHARD + 1) * USERS_A_SHARD
     return found
 
 
@@ -25,16 +44,12 @@ def users(shard: str) -> tuple[UserState, ...]:
     first = int(shard) * USERS_A_SHARD
     behind = first + USERS_A_SHARD
     domains: defaultdict[int, set[str]] = defaultdict(set)
-    links = User.authorized_domains.through.objects.filter(user_id__gte=first, user_id__lt=behind)
-    for user_id, name in links.values_list("user_id", "authorizeddomain__name"):
+    for user_id, name in _DOMAINS(first, behind):
         domains[user_id].add(name)
     groups: defaultdict[int, set[int]] = defaultdict(set)
-    members = User.groups.through.objects.filter(user_id__gte=first, user_id__lt=behind)
-    for user_id, group_id in members.values_list("user_id", "group_id"):
+    for user_id, group_id in _GROUPS(first, behind):
         groups[user_id].add(group_id)
-    rows = User.objects.filter(id__gte=first, id__lt=behind).values_list(
-        "id", "username", "email", "is_admin", "is_active", "session_version", "all_domains"
-    )
+    rows = _USERS(first, behind)
     return tuple(UserState(*row, frozenset(domains[row[0]]), frozenset(groups[row[0]])) for row in rows)
 
 

@@ -9,6 +9,7 @@ from django.db.models import Count, Exists, F, IntegerField, Max, OuterRef, Q, Q
 from django.db.models.functions import Coalesce
 
 from accounts.models import USERNAME_PATTERN, Passkey, Session, TotpDevice, User, WrongCodes
+from gatewall.database.prepared import Prepared
 
 CODES_LOCK = 100
 """Consecutive wrong codes after which codes of an authenticator app are refused."""
@@ -16,6 +17,8 @@ FAMILIAR_FOR = timedelta(days=30)
 _WITHOUT_A_SIGN_IN = timedelta(days=7)
 _DAY = timedelta(days=1)
 _SPARE_SESSIONS = 20_000
+_SESSION = Prepared(lambda key: Session.objects.select_related("user").filter(pk=key, user__is_active=True))
+_NEWEST = Prepared(lambda: Session.objects.order_by("-expires_at").values_list("issued_at")[:1])
 _SESSIONS_LOOKED_AT = _USERS_LOOKED_AT = 1000
 
 
@@ -64,7 +67,7 @@ def live_session(jti: str, at: datetime) -> Session | None:
         key = uuid.UUID(jti)
     except ValueError:
         return None
-    session = Session.objects.select_related("user").filter(pk=key, user__is_active=True).first()
+    session = _SESSION.first(key)
     return session if session and session.is_live(at) else None
 
 
@@ -163,8 +166,8 @@ def _live(at: datetime) -> QuerySet[Session]:
 
 
 def _last_issued(at: datetime) -> datetime:
-    last = Session.objects.order_by("-expires_at").first()  # by index: the newest, or nearly
-    return last.issued_at if last else at
+    ((issued_at,),) = list(_NEWEST()) or [(at,)]  # by index: the newest, or nearly
+    return issued_at
 
 
 def has_active_admin_besides(user: User) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import QuerySet
 
+from gatewall.database.prepared import Prepared
 from gatewall.engine.access_rules.rules import AccessRule, PathMatch, PathPattern
 from gatewall.engine.addresses import IPAddress, NetworkTable, canonical_text, networks_of, parse_network
 from gatewall.engine.device_passes import DevicePass
@@ -22,7 +23,7 @@ from gatewall.engine.waf.rules import Category, Operator, Target, Transform, Waf
 from policies import selectors
 from policies.access_conditions import WEEKDAYS, minute_of
 from policies.exclusions import engine_exclusion
-from policies.models import MANUAL, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, Group, ShareLink
+from policies.models import MANUAL, AuthorizedDomain, BlocklistEntry, GeoBlockRule, Group, ShareLink
 from policies.models import AccessRule as AccessRuleRow
 from policies.models import DevicePass as DevicePassRow
 from policies.models import Grant as GrantRow
@@ -47,6 +48,32 @@ _SOURCES = (
     "WHERE step.source IS NOT NULL) SELECT source FROM step WHERE source IS NOT NULL"
 )
 """For each publication: Django takes longer to write a statement for each source than the database to run this one."""
+_OF_ALLOWED = ("id", "network", "domain__name", "inspect", "expires_at")
+_ALLOWED = Prepared(lambda: selectors.allowed_networks().values_list(*_OF_ALLOWED))
+_DOMAINS = Prepared(
+    lambda: AuthorizedDomain.objects.values_list("id", "name", "access", "waf_monitor_until", "identity_headers")
+)
+_COUNTRIES = Prepared(lambda: GeoBlockRule.objects.values_list("id", "country_code"))
+_GROUPS = Prepared(lambda: Group.objects.values_list("id", "name", "all_domains"))
+_GROUP_DOMAINS = Prepared(
+    lambda: Group.authorized_domains.through.objects.values_list("group_id", "authorizeddomain__name")
+)
+_WAF_RULES = Prepared(lambda: selectors.waf_rules().filter(enabled=True))
+_GRANTS = Prepared(
+    lambda: GrantRow.objects.order_by("id").values_list(
+        "id", "user_id", "group_id", "domain__name", "path_prefix", "methods", "expires_at"
+    )
+)
+_SHARE_LINKS = Prepared(
+    lambda: ShareLink.objects.order_by("id").values_list(
+        "id", "digest", "domain__name", "path_prefix", "methods", "expires_at"
+    )
+)
+_DEVICE_PASSES = Prepared(
+    lambda: DevicePassRow.objects.order_by("id").values_list(
+        "id", "user_id", "domain__name", "address", "program", "expires_at"
+    )
+)
 _parsed = lru_cache(maxsize=1024)(parse_network)
 """Few networks of a list change at once, and parsing one takes half of the time of compiling it."""
 
@@ -58,14 +85,14 @@ def blocked_networks(source: str) -> Iterator[BlockedNetwork]:
 
 def allowed_networks() -> tuple[AllowedNetwork, ...]:
     """Return the allowlist."""
-    return _allowed(selectors.allowed_networks())
+    return _allowed(_ALLOWED())
 
 
 def lists_about(address: IPAddress) -> IPLists:
     """Return the lists with only the entries that contain this address, looked up by index."""
     networks = [canonical_text(network) for network in networks_of(address)]
     blocked = tuple(_blocked(BlocklistEntry.objects.filter(network__in=networks)))
-    allowed = _allowed(selectors.allowed_networks().filter(network__in=networks))
+    allowed = _allowed(selectors.allowed_networks().filter(network__in=networks).values_list(*_OF_ALLOWED))
     by_hand = [[entry for entry in blocked if entry.by_hand is whose] for whose in (True, False)]
     return IPLists([NetworkTable(entries) for entries in by_hand], NetworkTable(allowed))
 
@@ -76,41 +103,37 @@ def _blocked(rows: QuerySet[BlocklistEntry]) -> Iterator[BlockedNetwork]:
         yield BlockedNetwork(id_, _parsed(network), source == MANUAL, seconds(expires_at))
 
 
-def _allowed(rows: QuerySet[AllowlistEntry]) -> tuple[AllowedNetwork, ...]:
+def _allowed(rows: Iterable[tuple[Any, ...]]) -> tuple[AllowedNetwork, ...]:
     return tuple(
         AllowedNetwork(id_, parse_network(network), domain, inspect, seconds(expires_at))
-        for id_, network, domain, inspect, expires_at in rows.values_list(
-            "id", "network", "domain__name", "inspect", "expires_at"
-        )
+        for id_, network, domain, inspect, expires_at in rows
     )
 
 
 def domains() -> tuple[Domain, ...]:
     """Return the registered domains."""
-    rows = AuthorizedDomain.objects.values_list("id", "name", "access", "waf_monitor_until", "identity_headers")
     return tuple(
-        Domain(id_, name, Access(access), seconds(until), tuple(headers)) for id_, name, access, until, headers in rows
+        Domain(id_, name, Access(access), seconds(until), tuple(headers))
+        for id_, name, access, until, headers in _DOMAINS()
     )
 
 
 def blocked_countries() -> tuple[BlockedCountry, ...]:
     """Return the blocked countries."""
-    return tuple(BlockedCountry(*row) for row in GeoBlockRule.objects.values_list("id", "country_code"))
+    return tuple(BlockedCountry(*row) for row in _COUNTRIES())
 
 
 def groups() -> tuple[GroupState, ...]:
     """Return the groups with their scopes."""
     names: defaultdict[int, set[str]] = defaultdict(set)
-    links = Group.authorized_domains.through.objects.values_list("group_id", "authorizeddomain__name")
-    for group_id, name in links:
+    for group_id, name in _GROUP_DOMAINS():
         names[group_id].add(name)
-    rows = Group.objects.values_list("id", "name", "all_domains")
-    return tuple(GroupState(*row, domains=frozenset(names[row[0]])) for row in rows)
+    return tuple(GroupState(*row, domains=frozenset(names[row[0]])) for row in _GROUPS())
 
 
 def waf_rules() -> tuple[WafRule, ...]:
     """Return the enabled WAF rules by priority."""
-    return tuple(engine_rule(row) for row in selectors.waf_rules().filter(enabled=True))
+    return tuple(engine_rule(row) for row in _WAF_RULES())
 
 
 def engine_rule(row: WafRuleRow) -> WafRule:
@@ -164,33 +187,25 @@ def engine_access_rule(row: AccessRuleRow) -> AccessRule:
 
 def grants() -> tuple[Grant, ...]:
     """Return the grants."""
-    rows = GrantRow.objects.order_by("id").values_list(
-        "id", "user_id", "group_id", "domain__name", "path_prefix", "methods", "expires_at"
-    )
     return tuple(
         Grant(id_, user_id, group_id, domain, prefix, frozenset(methods), seconds(expires_at))
-        for id_, user_id, group_id, domain, prefix, methods, expires_at in rows
+        for id_, user_id, group_id, domain, prefix, methods, expires_at in _GRANTS()
     )
 
 
 def share_links() -> tuple[ShareLinkState, ...]:
     """Return the share links."""
-    rows = ShareLink.objects.order_by("id").values_list(
-        "id", "digest", "domain__name", "path_prefix", "methods", "expires_at"
-    )
     return tuple(
         ShareLinkState(id_, digest, domain, prefix, frozenset(methods), seconds(expires_at))
-        for id_, digest, domain, prefix, methods, expires_at in rows
+        for id_, digest, domain, prefix, methods, expires_at in _SHARE_LINKS()
     )
 
 
 def device_passes() -> tuple[DevicePass, ...]:
     """Return the device passes."""
-    columns = ("id", "user_id", "domain__name", "address", "program", "expires_at")
-    rows = DevicePassRow.objects.order_by("id").values_list(*columns)
     return tuple(
         DevicePass(id_, user_id, domain, address, program, seconds(expires_at))
-        for id_, user_id, domain, address, program, expires_at in rows
+        for id_, user_id, domain, address, program, expires_at in _DEVICE_PASSES()
     )
 
 

@@ -16,6 +16,7 @@ from django.utils import timezone
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, Tally
 from audit.models import SecurityEvent
+from gatewall.database.prepared import Prepared
 from gatewall.database.sqlite.changes import count_this_change
 from gatewall.engine.addresses import canonical_text, parse_address
 from gatewall.kernel.detectors import Detector, network_of
@@ -25,6 +26,7 @@ from webhooks import notices, outbox, selectors
 from webhooks.models import Incident, Notice, Webhook
 from webhooks.outbox import Draft
 
+_ENABLED = Prepared(lambda: Webhook.objects.filter(enabled=True))  # read for each event
 SINGLE = frozenset(
     {
         EventKind.LOGIN_SUCCEEDED,
@@ -95,7 +97,7 @@ class _Occurrences:
 
 def witness(tallies: Sequence[Tally]) -> None:
     """Create notices of security events for the webhooks that want them, in the caller's transaction."""
-    webhooks = list(Webhook.objects.filter(enabled=True))
+    webhooks = list(_ENABLED())
     wanted = [tally for tally in tallies if any(selectors.wants(each, tally.event.kind) for each in webhooks)]
     if not wanted:
         return

@@ -10,9 +10,11 @@ from django.contrib.auth import get_user_model
 
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
+from gatewall.database.prepared import Prepared
 from gatewall.kernel.changes import Action, Diff, Resource
 from gatewall.models import PolicyRevision
 
+_ACTOR = Prepared(lambda name: get_user_model().objects.filter(username=name))
 MAX_CHANGES = 20
 MAX_BYTES = 8192
 _OF_RESOURCE = {
@@ -50,7 +52,7 @@ def record(revision: PolicyRevision, diff: Diff) -> None:
     for parts, by_kind in ((diff.counts, counts), (diff.changes or [], changes)):
         for part in parts:
             by_kind[_kind_of(part)].append(without_secrets(part))
-    user = get_user_model().objects.filter(username=revision.actor).first() if counts and revision.actor else None
+    user = _ACTOR.first(revision.actor) if counts and revision.actor else None
     for kind, numbers in counts.items():
         detail = {
             "revision": revision.number,

@@ -19,6 +19,7 @@ from django.db.models import F, Value
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
+from gatewall.database.prepared import Prepared
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.snapshot import Segment, Version
 from gatewall.kernel.changes import Change, Diff, diff_of, merged
@@ -27,6 +28,8 @@ from gatewall.kernel.renamed_domains import with_settled_names
 from gatewall.models import PolicyHead, PolicyRevision, PolicyRevocation, PolicySegment
 
 _ONLY = 1
+_HEAD = Prepared(lambda: PolicyHead.objects.filter(pk=_ONLY))  # read for each decision of the control plane
+_LOCKED = Prepared(lambda: PolicyHead.objects.select_for_update().filter(pk=_ONLY))
 _BEFORE_ANY_CHANGE = uuid.UUID(int=0)
 """Epoch of an installation without changes, so that reading creates no row."""
 _LINEAGES = (
@@ -222,7 +225,7 @@ def current() -> Version:
 
 def head() -> PolicyHead:
     """Return the head row, unsaved if there was no change yet."""
-    return PolicyHead.objects.filter(pk=_ONLY).first() or PolicyHead(pk=_ONLY, epoch=_BEFORE_ANY_CHANGE)
+    return _HEAD.first() or PolicyHead(pk=_ONLY, epoch=_BEFORE_ANY_CHANGE)
 
 
 def version_of(row: PolicyHead) -> Version:
@@ -253,10 +256,9 @@ def confirm_by() -> datetime | None:
 
 
 def _hold() -> None:
-    locked = PolicyHead.objects.select_for_update().filter(pk=_ONLY)
-    if not list(locked):
+    if _LOCKED.first() is None:
         _make_head()
-        list(locked.all())
+        _LOCKED.first()
 
 
 def _move(**change: object) -> None:

@@ -2,17 +2,19 @@
 
 from typing import Any, get_type_hints
 
+from gatewall.database.prepared import Prepared
 from gatewall.engine.snapshot import PolicySettings, Segment
 from gatewall.kernel.changes import Change, describe, difference
 from gatewall.models import SystemSettings
 from gatewall.policy import revisions
 
 _ONLY = 1
+_CURRENT = Prepared(lambda: SystemSettings.objects.filter(pk=_ONLY))
 
 
 def current() -> SystemSettings:
     """Return the current settings, by default an unsaved row of defaults."""
-    return SystemSettings.objects.filter(pk=_ONLY).first() or SystemSettings(pk=_ONLY)
+    return _CURRENT.first() or SystemSettings(pk=_ONLY)
 
 
 @revisions.one_at_a_time

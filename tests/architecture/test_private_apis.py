@@ -101,6 +101,16 @@ INTERNALS = (
     Internals(
         "Django",
         "5.2.19",
+        ("gatewall.database.prepared",),
+        {
+            "django.db.models.query": "ModelIterable get_related_populators",
+            "django.db.models.sql.compiler": "as_sql select klass_info get_converters apply_converters default_cols",
+        },
+        is_closed=False,
+    ),
+    Internals(
+        "Django",
+        "5.2.19",
         ("accounts.models",),
         {"django.contrib.auth.base_user": "_get_session_auth_hash"},
         is_closed=False,

@@ -1,0 +1,86 @@
+"""Queries whose statement Django writes once for each connection: to write a short one takes longer than to run it."""
+
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.models import QuerySet
+from django.db.models.query import get_related_populators
+
+_ATTRIBUTE = "gatewall_prepared"
+Row = TypeVar("Row")
+
+
+class _Written(NamedTuple):
+    """A statement, the parameters that never change, and what converts the rows of the database."""
+
+    sql: str
+    fixed: tuple[Any, ...]
+    read: Callable[[Iterable[Any]], Iterator[Any]]
+
+
+class Prepared(Generic[Row]):
+    """A query that ``make`` returns for some values, which are the parameters of its statement, in order.
+
+    The values are numbers, texts or UUIDs. The statement is written for the first ones and run with all others, so
+    ``make`` must build the same query for all. It uses no ``prefetch_related``, annotations or ``only``.
+    """
+
+    def __init__(self, make: Callable[..., QuerySet[Any, Row]]) -> None:
+        self._make = make
+
+    def first(self, *values: Any) -> Row | None:
+        """Return the row, or None; for a query that finds no more than one. Raises django.db.Error."""
+        return next(self(*values), None)
+
+    def __call__(self, *values: Any) -> Iterator[Row]:
+        """Run the query and return an iterator over its rows, all of which are in memory. Raises django.db.Error."""
+        connection = connections[DEFAULT_DB_ALIAS]
+        parameters = [_adapted(each, connection) for each in values]
+        known: dict[Prepared[Any], _Written] = vars(connection).setdefault(_ATTRIBUTE, {})
+        written = known.get(self)
+        if written is None:
+            written = _write(self._make(*values), parameters)
+            if len(set(parameters)) == len(parameters):  # of equal values, the order is not known
+                known[self] = written
+        with connection.cursor() as cursor:
+            cursor.execute(written.sql, parameters or written.fixed)
+            rows = cursor.fetchall()
+        return written.read(rows)
+
+
+def _adapted(value: Any, connection: Any) -> Any:
+    """Return a value as the database takes it."""
+    return value.hex if isinstance(value, uuid.UUID) and not connection.features.has_native_uuid_field else value
+
+
+def _write(queryset: QuerySet[Any, Any], parameters: list[Any]) -> _Written:
+    """Return the statement of a query. Raises TypeError if its parameters are not these."""
+    compiler: Any = queryset.query.get_compiler(using=DEFAULT_DB_ALIAS)
+    sql, fixed = compiler.as_sql()
+    if parameters and list(fixed) != parameters:
+        raise TypeError(f"the values are not the parameters of the statement: {sql}")
+    converters = compiler.get_converters([each for each, *_ in compiler.select])
+
+    def converted(rows: Iterable[Any]) -> Iterator[Any]:
+        return map(tuple, compiler.apply_converters(rows, converters) if converters else rows)
+
+    return _Written(sql, tuple(fixed), _instances(compiler, converted) if queryset.query.default_cols else converted)
+
+
+def _instances(compiler: Any, converted: Callable[[Iterable[Any]], Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+    """Return what makes an object of each row, as ``django.db.models.query.ModelIterable`` does."""
+    select, info = compiler.select, compiler.klass_info
+    begin, end = info["select_fields"][0], info["select_fields"][-1] + 1
+    names = [each.target.attname for each, *_ in select[begin:end]]
+    related = get_related_populators(info, select, DEFAULT_DB_ALIAS)  # type: ignore[call-arg]  # stubs of a later Django
+
+    def read(rows: Iterable[Any]) -> Iterator[Any]:
+        for row in converted(rows):
+            made = info["model"].from_db(DEFAULT_DB_ALIAS, names, row[begin:end])
+            for each in related:
+                each.populate(row, made)
+            yield made
+
+    return read
