@@ -14,6 +14,7 @@ from pathlib import Path
 BASE = Path(__file__).resolve().parents[2]
 CACHE = BASE / ".pytest_cache" / "templates"
 KEPT = 3
+_A_KEY = "[0-9a-f]" * 32
 _PRODUCT = ("gatewall", "accounts", "policies", "audit", "licensing", "webhooks")
 _KINDS = {".py", ".mo"}
 
@@ -26,7 +27,7 @@ def folder_of(name: str, make: Callable[[Path], None]) -> Path:
         made, unfinished = CACHE / f"{name}-{code_key()}", CACHE / f"unfinished-{name}"
         if not made.exists():
             # A concurrent run may still copy the newest ones.
-            for old in sorted(CACHE.glob(f"{name}-*"), key=lambda path: path.stat().st_mtime)[:-KEPT]:
+            for old in sorted(CACHE.glob(f"{name}-{_A_KEY}"), key=lambda path: path.stat().st_mtime)[:-KEPT]:
                 shutil.rmtree(old)
             shutil.rmtree(unfinished, ignore_errors=True)
             with tempfile.TemporaryDirectory(prefix="gatewall-template-") as folder:
