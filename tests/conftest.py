@@ -68,6 +68,13 @@ def shared_folder(nodeid):
     return next((folder for folder in SHARED if nodeid.startswith(folder)), "")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup():
+    """Begin without a language: a page leaves the visitor's on in its thread, where the next request sets its own."""
+    if translation := sys.modules.get("django.utils.translation"):
+        translation.deactivate()
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item, nextitem):
     """End the servers of a folder after its last test: until the end of a run they would use the processors."""
@@ -105,52 +112,27 @@ def django_db_setup(django_db_setup):
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(request):
-    """Every test with a database begins with an empty cache: rolled-back revisions use their numbers again."""
-    if uses_database(request.node):
-        import_module("django.core.cache").cache.clear()
+def _own_installation(request):
+    """Give every test with a database an installation of its own, which does nothing beside the test.
 
-
-@pytest.fixture(autouse=True)
-def _own_home(request):
-    """Every test with a database publishes its policy to a folder of its own."""
-    if uses_database(request.node):
-        settings, home = request.getfixturevalue("settings"), request.getfixturevalue("tmp_path")
-        settings.GATEWALL_HOME = home
-        settings.CONFIG = dataclasses.replace(settings.CONFIG, home=home)
-
-
-@pytest.fixture(autouse=True)
-def _no_language_of_another_test():
-    """A page leaves the visitor's language on in its thread, where the next request sets its own."""
-    yield
-    if translation := sys.modules.get("django.utils.translation"):
-        translation.deactivate()
-
-
-@pytest.fixture(autouse=True)
-def _compiled_patterns(request, monkeypatch):
-    """A gate of a test has the built-in patterns, and compiles others here: a child process would outlive the test."""
-    if uses_database(request.node):
-        pattern_cache = import_module("gatewall.snapshot.pattern_cache")
-        patterns = import_module("tests.support.patterns")
-        monkeypatch.setattr(pattern_cache, "_compiled", patterns.compile_here)
-        monkeypatch.setattr(pattern_cache.PatternCache, "_in_memory", patterns.in_memory)
-
-
-@pytest.fixture(autouse=True)
-def _known_api_rate(request, monkeypatch):
-    """The number of calls a minute is known, so that no test counts the statement that asks for it."""
-    if uses_database(request.node):
-        monkeypatch.setattr(import_module("gatewall.api.rate"), "_remembered", (math.inf, 1200))
-
-
-@pytest.fixture(autouse=True)
-def _database_clock(request, monkeypatch):
-    """The clock of the database is that of the test, which may have stopped it, and costs no statement."""
-    if uses_database(request.node):
-        timezone = import_module("django.utils.timezone")
-        monkeypatch.setattr(import_module("gatewall.publication.nodes"), "database_now", timezone.now)
+    One fixture for all of it: thousands of tests have no database, and each fixture of theirs costs time.
+    """
+    if not uses_database(request.node):
+        return
+    import_module("django.core.cache").cache.clear()  # rolled-back revisions use their numbers again
+    settings, home = request.getfixturevalue("settings"), request.getfixturevalue("tmp_path")
+    settings.GATEWALL_HOME = home
+    settings.CONFIG = dataclasses.replace(settings.CONFIG, home=home)
+    replace = request.getfixturevalue("monkeypatch").setattr
+    # A gate has the built-in patterns, and compiles others here: a child process would outlive the test.
+    pattern_cache, patterns = import_module("gatewall.snapshot.pattern_cache"), import_module("tests.support.patterns")
+    replace(pattern_cache, "_compiled", patterns.compile_here)
+    replace(pattern_cache.PatternCache, "_in_memory", patterns.in_memory)
+    # The number of calls a minute is known: no test counts the statement that asks for it.
+    replace(import_module("gatewall.api.rate"), "_remembered", (math.inf, 1200))
+    # The clock of the database is that of the test, which may have stopped it, and costs no statement.
+    timezone = import_module("django.utils.timezone")
+    replace(import_module("gatewall.publication.nodes"), "database_now", timezone.now)
 
 
 @pytest.fixture
