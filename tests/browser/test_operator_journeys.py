@@ -59,8 +59,9 @@ class Hand:
 
     def _reach(self, element):
         element.wait_for()
+        found = element.element_handle()  # to search for it after each key takes most of the time
         for _ in range(MOST_TABS):
-            if element.evaluate("each => each === document.activeElement"):
+            if found.evaluate("each => each === document.activeElement"):
                 return
             self.page.keyboard.press("Tab")
         raise AssertionError(f"the keyboard does not reach {element}")
