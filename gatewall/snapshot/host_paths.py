@@ -3,13 +3,18 @@
 import os
 import socket
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gatewall.kernel.env import Config
-from gatewall.snapshot.files import PolicyFiles
+
+if TYPE_CHECKING:
+    from gatewall.snapshot.files import PolicyFiles
 
 
-def policy_files(config: Config) -> PolicyFiles:
+def policy_files(config: Config) -> "PolicyFiles":
     """Return the published policy files of this host."""
+    from gatewall.snapshot.files import PolicyFiles  # noqa: PLC0415 - it loads the engine, which a health check needs not
+
     return PolicyFiles(config.home / "policy", config.manifest_key)
 
 

@@ -30,3 +30,10 @@ def test_the_control_plane_on_sqlite_holds_no_library_that_nobody_asked_for():
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
     assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_a_health_check_of_a_container_loads_no_waf():
+    code = "import sys, deploy.docker.health; sys.exit('gatewall.engine.waf' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert (run.returncode, run.stderr) == (0, "")
