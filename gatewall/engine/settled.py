@@ -12,9 +12,11 @@ from gatewall.engine.facts import Facts
 from gatewall.engine.model import AccessRequest, Decision, Effect, Subject
 from gatewall.engine.ports import Ports
 from gatewall.engine.snapshot import PolicySnapshot
+from gatewall.engine.steps import STEPS
 from gatewall.engine.values import value
 
 _ALLOW = Effect.ALLOW
+_STEPS_REPEAT = all(step.repeats for step in STEPS)
 
 
 @value
@@ -58,7 +60,7 @@ def settled(facts: Facts, decision: Decision) -> Settled | None:
     match of a WAF rule, and a request rate of an access rule.
     """
     request, policy, subject, in_force = facts.request, facts.policy, decision.subject, None
-    if decision.rules or decision.verdict.effect is not _ALLOW:
+    if decision.rules or decision.verdict.effect is not _ALLOW or not _STEPS_REPEAT:
         return None
     if subject is not None:
         in_force = _in_force(facts, subject)

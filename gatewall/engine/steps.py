@@ -194,13 +194,15 @@ class Step:
     """A step of the decision: its function, its title for operators, the facts it looks up and the reasons it gives.
 
     ``facts`` are attributes of ``Facts`` that are looked up when first asked for. Titles are translated where a
-    page shows them, and so are the words of a ``Reason``.
+    page shows them, and so are the words of a ``Reason``. ``repeats``: for another URI, another time and other headers
+    of the same page the verdict is the same, but for what ``settled.py`` looks at.
     """
 
     function: Callable[[Facts], Verdict | None]
     title: str
     facts: tuple[str, ...]
     reasons: tuple[Reason, ...]
+    repeats: bool = False
 
     @property
     def name(self) -> str:
@@ -209,53 +211,73 @@ class Step:
 
 
 STEPS: tuple[Step, ...] = (
-    Step(request_is_malformed, "The proxy's question is malformed", (), (Reason.REQUEST_MALFORMED,)),
-    Step(client_is_blocked, "The address is on the blocklist", ("standing",), (Reason.CLIENT_BLOCKED,)),
-    Step(host_is_not_authorized, "The host is not registered, or is shut", ("domain",), (Reason.HOST_NOT_AUTHORIZED,)),
-    Step(client_is_allowed, "The address is on the allowlist", ("standing",), (Reason.CLIENT_ALLOWED,)),
-    Step(country_is_blocked, "The country is blocked", ("country_code",), (Reason.COUNTRY_BLOCKED,)),
-    Step(waf_rules_match, "WAF rules match", ("rule_matches",), (Reason.WAF_RULE,)),
+    Step(request_is_malformed, "The proxy's question is malformed", (), (Reason.REQUEST_MALFORMED,), repeats=True),
+    Step(client_is_blocked, "The address is on the blocklist", ("standing",), (Reason.CLIENT_BLOCKED,), repeats=True),
+    Step(
+        host_is_not_authorized,
+        "The host is not registered, or is shut",
+        ("domain",),
+        (Reason.HOST_NOT_AUTHORIZED,),
+        repeats=True,
+    ),
+    Step(client_is_allowed, "The address is on the allowlist", ("standing",), (Reason.CLIENT_ALLOWED,), repeats=True),
+    Step(country_is_blocked, "The country is blocked", ("country_code",), (Reason.COUNTRY_BLOCKED,), repeats=True),
+    Step(waf_rules_match, "WAF rules match", ("rule_matches",), (Reason.WAF_RULE,), repeats=True),
     Step(
         inspected_client_is_allowed,
         "The address is on the allowlist, and WAF rules had no objection",
         ("standing",),
         (Reason.CLIENT_ALLOWED,),
+        repeats=True,
     ),
-    Step(client_is_over_rate, "The address asks too often", ("over_rate",), (Reason.CLIENT_RATE_LIMITED,)),
-    Step(access_is_denied, "An access rule denies the request", ("access",), (Reason.ACCESS_DENIED,)),
+    Step(
+        client_is_over_rate, "The address asks too often", ("over_rate",), (Reason.CLIENT_RATE_LIMITED,), repeats=True
+    ),
+    Step(access_is_denied, "An access rule denies the request", ("access",), (Reason.ACCESS_DENIED,), repeats=True),
     Step(
         host_is_public,
         "The host is public, or the path",
         ("access", "domain"),
         (Reason.HOST_PUBLIC, Reason.PATH_PUBLIC),
+        repeats=True,
     ),
-    Step(credential_is_missing, "No credential was sent", ("subject",), (Reason.CREDENTIAL_MISSING,)),
-    Step(credential_is_invalid, "No credential that was sent is valid", ("subject",), (Reason.CREDENTIAL_INVALID,)),
+    Step(credential_is_missing, "No credential was sent", ("subject",), (Reason.CREDENTIAL_MISSING,), repeats=True),
+    Step(
+        credential_is_invalid,
+        "No credential that was sent is valid",
+        ("subject",),
+        (Reason.CREDENTIAL_INVALID,),
+        repeats=True,
+    ),
     Step(
         host_is_not_in_scope,
         "The user may not enter this host",
         ("subject", "domain", "grant"),
         (Reason.HOST_NOT_IN_SCOPE,),
+        repeats=True,
     ),
     Step(
         subject_is_denied,
         "An access rule denies the user",
         ("subject", "access", "grant"),
         (Reason.ACCESS_DENIED,),
+        repeats=True,
     ),
     Step(
         second_factor_is_missing,
         "The host or path asks for a second factor",
         ("subject", "access", "domain", "grant"),
         (Reason.SECOND_FACTOR_REQUIRED,),
+        repeats=True,
     ),
     Step(
         phishing_resistance_is_missing,
         "The host or path asks for a passkey",
         ("subject", "access", "domain", "grant"),
         (Reason.PHISHING_RESISTANT_REQUIRED,),
+        repeats=True,
     ),
-    Step(subject_is_valid, "The user is signed in", ("subject",), (*_VALID.values(), Reason.GRANT_VALID)),
+    Step(subject_is_valid, "The user is signed in", ("subject",), (*_VALID.values(), Reason.GRANT_VALID), repeats=True),
 )
 
 DECIDING_STEP: dict[str, Step] = {reason: step for step in reversed(STEPS) for reason in step.reasons}

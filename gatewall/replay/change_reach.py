@@ -8,7 +8,7 @@ touched.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 
 from audit.spool.records import AccessRecord
@@ -17,7 +17,7 @@ from gatewall.engine.grants import Grant
 from gatewall.engine.hosts import Host
 from gatewall.engine.model import Reason, Subject, SubjectKind
 from gatewall.engine.ports import CountryLookup
-from gatewall.engine.snapshot import BlockedCountry, EnforcementMode, PolicySnapshot, UnknownCountry
+from gatewall.engine.snapshot import BlockedCountry, EnforcementMode, PolicySettings, PolicySnapshot, UnknownCountry
 from gatewall.kernel.changes import Resource
 from gatewall.replay.change_history import ChangeHistory
 from gatewall.replay.changed_rules import ChangedRules
@@ -27,8 +27,18 @@ from gatewall.replay.redecision import CHECKED, CREDENTIAL_KINDS, allowlist_appl
 _KEPT = 65_536
 """Maximum number of hosts, clients and requests whose result is cached."""
 _ONE_ANSWER = frozenset({Reason.CANNOT_DECIDE.value, Reason.REQUEST_MALFORMED.value})
-_EVERYWHERE = ("waf_mode", "waf_threshold", "request_rate_per_minute", "stale_policy", "stale_policy_seconds")
-"""Settings that concern every request."""
+_OF_FEW = {"authorized_domains_mode", "geo_mode", "unknown_country"}
+_OF_RECORDS = {"audit_mode", "log_query_strings", "signed_identity"}
+_EVERYWHERE = tuple(each.name for each in fields(PolicySettings) if each.name not in _OF_FEW | _OF_RECORDS)
+"""Settings that concern every request: all but those that are looked at for each, and those that decide nothing."""
+_SUBJECTS = ("groups", "users", "git_tokens", "app_tokens", "licenses", "share_links")
+_LOOKED_AT = {"settings", "lists", "domains", "blocked_countries", "waf", "access_rules", "grants", "device_passes"}
+_NO_CHANGE = {"version", "revoked_sessions", "identity"}
+"""Parts of a policy that differ between policies without a change, and sessions, which no draft revokes."""
+_OTHER_TABLES = tuple(
+    each.name for each in fields(PolicySnapshot) if each.name not in {*_LOOKED_AT, *_NO_CHANGE, *_SUBJECTS}
+)
+"""Tables that no method below looks at: any request may be concerned."""
 _RATES = (Resource.ACCESS_RULES, Resource.DOMAINS, Resource.USERS)
 
 
@@ -59,7 +69,7 @@ class ChangeReach:
         self._rules, self._histories, self._countries, self._subjects = rules, histories, countries, subjects
         self._is_everywhere = any(
             getattr(before.settings, name) != getattr(after.settings, name) for name in _EVERYWHERE
-        )
+        ) or any(getattr(before, name) != getattr(after, name) for name in _OTHER_TABLES)
         self._subjects_differ = subjects_differ(before, after)
         self._grants_differ = before.grants != after.grants
         self._passes_differ = before.device_passes != after.device_passes
@@ -165,8 +175,7 @@ class ChangeReach:
 
 def subjects_differ(before: PolicySnapshot, after: PolicySnapshot) -> bool:
     """True if any user, group, token, license or share link differs."""
-    tables = ("groups", "users", "git_tokens", "app_tokens", "licenses", "share_links")
-    return any(getattr(before, name) != getattr(after, name) for name in tables)
+    return any(getattr(before, name) != getattr(after, name) for name in _SUBJECTS)
 
 
 def _grants_of(user_id: int, policy: PolicySnapshot) -> tuple[Grant, ...]:

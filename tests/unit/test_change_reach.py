@@ -1,12 +1,14 @@
 """A backtest decides only what a change can touch: what it leaves out gets the same answer under both policies."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gatewall.engine.snapshot import PolicySettings, PolicySnapshot
 from gatewall.kernel.changes import Resource
+from gatewall.replay import change_reach
 from gatewall.replay.change_history import ChangeHistory
 from gatewall.replay.comparison import with_rules
 from gatewall.replay.missing import Missing
@@ -92,6 +94,24 @@ def test_a_change_touches_the_requests_that_it_is_about(today, change, touched):
     record = recorded([*WIKI, CREDENTIALS["bob"]], a_policy(domains=DOMAINS, **today))
 
     assert comparison.reach.covers(record) is touched
+
+
+def test_a_table_that_is_not_looked_at_touches_every_request(monkeypatch):
+    before, after = a_policy(version=2, domains=DOMAINS), a_policy(version=3, domains=DOMAINS, revoked=["a session"])
+    record = recorded([*WIKI, CREDENTIALS["bob"]], before)
+    assert not a_comparison(before, after).reach.covers(record)
+
+    monkeypatch.setattr(change_reach, "_OTHER_TABLES", ("revoked_sessions",))
+
+    assert a_comparison(before, after).reach.covers(record)
+
+
+def test_names_of_settings_and_tables_are_those_of_the_policy():
+    settings_, tables = ({part.name for part in fields(each)} for each in (PolicySettings, PolicySnapshot))
+    named = {*change_reach._LOOKED_AT, *change_reach._NO_CHANGE, *change_reach._SUBJECTS}
+
+    assert settings_ > change_reach._OF_FEW | change_reach._OF_RECORDS
+    assert named <= tables
 
 
 def test_a_grant_of_a_group_touches_no_request_of_a_deleted_user():

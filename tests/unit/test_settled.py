@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatewall.engine import settled
+from gatewall.engine.steps import STEPS, Step
 from tests.support.cast import NOW
 from tests.unit.settled import POLICIES, SOON, VARIED, VISITORS, Plane, World, policy_in, two_planes
 
@@ -130,6 +132,19 @@ def test_what_may_end_by_itself_or_by_path_is_decided_each_time(name):
     ]
 
     assert (len(set(statuses)), plane.given_again) == (1, 0)
+
+
+def test_beside_a_step_that_may_decide_otherwise_every_request_is_decided(monkeypatch):
+    assert all(step.repeats for step in STEPS), "settled.py must look at what this step depends on"
+    assert not Step(lambda _: None, "A new step", (), ()).repeats
+    monkeypatch.setattr(settled, "_STEPS_REPEAT", False)
+    plane = Plane(World(), has_memo=True)
+    plane.policies.policy = policy_in("in force")
+
+    for _ in range(6):
+        plane.ask(b"/wall/auth", [*VISITORS[0], *VARIED[0]])
+
+    assert plane.given_again == 0
 
 
 def test_while_a_shadow_policy_is_evaluated_decisions_are_made_again():
