@@ -64,6 +64,9 @@ UNMEASURED = files(
     *("redecision_properties", "responses", "routes", "shadow_many", "spool*", "summaries", "totp", "translations"),
     *("waf_own_corpora", "worker_report", "write_queue"),
     *("documents", "losses", "notification", "optional_imports"),
+    *("browser_answers", "change_reach", "cookie_domain", "detectors", "evaluate_access_rules", "holder", "published"),
+    *("passkey_ceremonies", "redecision", "rule_costs", "rule_paths", "shadow", "signed_identity", "waf_alternatives"),
+    *("waf_builtin", "waf_hidden_attacks", "waf_hits"),
 )
 """They reach no branch that others do not, and take twice as long where branches are counted."""
 TYPED = (
@@ -151,7 +154,7 @@ def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
     measured = ignored(UNMEASURED) if chosen else (*ignored(UNMEASURED), *MEASURED)
     again = ALL_WITH_DATABASE if full else DATABASE_DECIDES
     with_processes = WITH_PROCESSES if full else (*WITH_PROCESSES, *ignored((CROWDS,)))  # they run on PostgreSQL
-    # In one process: two collect them all twice and report them to a third: half as much CPU again.
+    # In one process: two would each collect them all and report to a third: half as much CPU again.
     deciding = [
         tests.stage("Unit tests, and those of throttling", 0, *UNIT, *THROTTLING, *measured),
         *([] if chosen else [COVERED]),
