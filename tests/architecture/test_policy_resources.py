@@ -19,6 +19,7 @@ SPELL_THEM = {
     "gatewall/replay/settled_rules.py": "asks whether rules, and the rows that exempt from them, have changed",
     "gatewall/replay/redecision.py": "asks whether the rows that decided then have changed",
     "gatewall/console/backtest/forms.py": "a form for each draft",
+    "gatewall/replay/change_reach.py": "asks which requests a change of each concerns; of others, all",
 }
 """Modules that name more than two of the resources that decide, and why."""
 

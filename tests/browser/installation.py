@@ -169,9 +169,7 @@ def launch_with(chromium: BrowserType, executable: str, *options: str) -> Browse
     """Start the browser with further options of its command line."""
     rules = "--host-resolver-rules=MAP *.test 127.0.0.1, MAP *.localhost 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []  # chromium refuses to run as root with one
-    # Each process of its own takes 0.05 s of CPU to start, and a page of another site had a new one.
-    few_processes = ["--in-process-gpu", "--renderer-process-limit=1"]
-    arguments = [rules, *sandbox, *few_processes, *options]
+    arguments = [rules, *sandbox, *options]
     return chromium.launch(executable_path=executable, args=arguments, timeout=1000 * PATIENCE)
 
 

@@ -28,7 +28,8 @@ def enter(wall, page):
 def examine(page, site, proxy="nginx"):
     page.fill("#doctor-url", site)
     page.select_option("#doctor-proxy", proxy)
-    page.get_by_role("button", name="Examine").click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Examine").click()
 
 
 def verdicts(page):

@@ -112,7 +112,8 @@ def test_a_noisy_rule_is_found_by_its_hits_seen_and_narrowed_in_6_clicks(wall, a
     admin.click("th.column-hits .text a")  # the most first
     hits = [int(each) for each in admin.page.locator(".field-hits").all_inner_texts()]
     admin.is_for_everybody("rules")
-    admin.click(f"{rule} a")
+    with admin.page.expect_navigation():
+        admin.click(f"{rule} a")
     clients = admin.page.locator("main").inner_text()
     row = f"tr:has-text('/go-{language}') td.acts"
     admin.click(f"{row} summary")
