@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import F, Q
-from django.urls import reverse
+from django.urls import get_resolver, reverse
 
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
@@ -143,7 +143,9 @@ def report_ended(at: datetime) -> int:
     ended = AuthorizedDomain.objects.filter(
         is_new, waf_monitor_until__gt=at - _TOO_LATE, waf_monitor_until__lte=at - _SHIPPED_AFTER
     )
-    return sum(_report_end(domain, ended.filter(pk=domain.pk)) for domain in ended)
+    if found := list(ended):
+        get_resolver().url_patterns  # noqa: B018 - for its links the agent imports all pages: not while it holds locks
+    return sum(_report_end(domain, ended.filter(pk=domain.pk)) for domain in found)
 
 
 @transaction.atomic

@@ -4,11 +4,13 @@ from datetime import timedelta
 
 import pytest
 import time_machine
+from django.db import connection
 from django.utils import timezone
 
 from audit.models import SecurityEvent
 from gatewall.agent.detection import Watch
 from gatewall.kernel.clientip import TrustedProxies
+from gatewall.urls import urlpatterns
 from gatewall.whatif.waf_monitoring import report_ended
 from policies import services
 from policies.models import AuthorizedDomain, BlocklistEntry, WafRule
@@ -79,6 +81,28 @@ def test_the_end_comes_by_itself_and_is_reported_once(pages, visits, auth, path,
     assert [each["name"] for each in detail["rules"]] == ["attack"]
     assert detail["report"].endswith(f"/admin{path}")
     assert [notice.data["kind"] for notice in Notice.objects.all()] == ["waf.monitoring-ended"]
+
+
+class LatePages:
+    """Pages that are loaded when a link first needs them, as in an agent; in how many transactions they were."""
+
+    def __init__(self):
+        self.loaded_in = []
+
+    @property
+    def urlpatterns(self):
+        self.loaded_in.append(len(connection.savepoint_ids))
+        return urlpatterns
+
+
+def test_an_agent_loads_the_pages_for_its_links_before_it_holds_locks(settings, office):
+    services.change_domain(office, actor="x", waf_monitor_until=timezone.now() - timedelta(minutes=1))
+    settings.ROOT_URLCONF = pages = LatePages()
+    outside = len(connection.savepoint_ids)
+
+    assert report_ended(timezone.now()) == 1
+
+    assert pages.loaded_in == [outside]
 
 
 def test_it_can_be_extended_before_and_after_its_end(pages, path, office):
