@@ -66,7 +66,8 @@ def _write(queryset: QuerySet[Any, Any], parameters: list[Any]) -> _Written:
     def converted(rows: Iterable[Any]) -> Iterator[Any]:
         return map(tuple, compiler.apply_converters(rows, converters) if converters else rows)
 
-    return _Written(sql, tuple(fixed), _instances(compiler, converted) if queryset.query.default_cols else converted)
+    read = _instances(compiler, converted) if queryset.query.default_cols else converted
+    return _Written(sql, () if parameters else tuple(fixed), read)  # the first values are no default for later calls
 
 
 def _instances(compiler: Any, converted: Callable[[Iterable[Any]], Iterator[Any]]) -> Callable[..., Iterator[Any]]:

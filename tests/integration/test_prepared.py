@@ -4,7 +4,7 @@ import uuid
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import Error, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -106,3 +106,11 @@ def test_equal_values_do_not_tell_their_order(bob):
 
     with pytest.raises(TypeError, match="not the parameters"):
         BACKWARDS(bob.pk + 1, bob.pk)
+
+
+def test_a_call_without_the_values_is_refused_and_finds_nothing_of_an_earlier_one(alice):
+    a_token(alice)
+    assert SESSION.first(Session.objects.get().pk).user == alice
+
+    with pytest.raises(Error):
+        SESSION.first()
