@@ -160,8 +160,7 @@ def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
         *([] if chosen else [COVERED]),
         tests.stage("Unit tests without coverage", 0, *UNMEASURED),
     ]
-    # One process more than processors: the other lanes do not use the rest.
-    computing = [tests.stage("API, gate, pages, services and documents, on SQLite", COMPUTING + 1, *IN_PROCESS)]
+    computing = [tests.stage("API, gate, pages, services and documents, on SQLite", COMPUTING, *IN_PROCESS)]
     waiting = [
         *STATIC,
         tests.stage("Planes, processes, faults, packages, proxies, pages", WAITING, *BY_MODULE, *with_processes),
