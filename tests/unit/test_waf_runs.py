@@ -13,10 +13,9 @@ CHARACTERS = " \t\r\f()/;'*-=a1<.\\&\",_{%+:|$`"
 LENGTHS = (12, 16, 20, 40, 70)
 TEXTS = sorted({text.replace("\n", " ") for texts in PAYLOADS.values() for text in texts if text})
 
-pytestmark = pytest.mark.skipif(not vector.AVAILABLE, reason="there is no hyperscan for this machine")
-
 
 @pytest.mark.no_cover
+@pytest.mark.skipif(not vector.AVAILABLE, reason="there is no wheel of hyperscan for this machine")
 @pytest.mark.parametrize("character", CHARACTERS)
 def test_run_of_a_character_hides_nothing_that_re2_finds(character):
     scanner, plain = scanner_of(PATTERNS), OneByOne(PATTERNS)
