@@ -13,12 +13,13 @@ RESOURCES = (
     PolicyResource(
         model=User,
         title=_("user"),
+        help_page="how-to/family-and-guests.md",
         subject=SubjectKind.USER.value,
         selector=lambda: selectors.users(timezone.now()),
         update=services.change_user,
         draft=UserScopeInput,
         note="",
     ),
-    PolicyResource(model=ApiToken, title=_("API token")),
-    PolicyResource(model=IdentityProvider, title=_("identity provider")),
+    PolicyResource(model=ApiToken, title=_("API token"), help_page="api.md#api-tokens"),
+    PolicyResource(model=IdentityProvider, title=_("identity provider"), help_page="operator.md#identity-providers"),
 )

@@ -12,12 +12,17 @@ RESOURCES = (
     PolicyResource(
         model=License,
         title=_("license"),
+        help_page="how-to/api-for-machines.md",
         subject=SubjectKind.LICENSE.value,
         selector=selectors.licenses,
         update=services.change_license,
         draft=LicenseScopeInput,
         note="",
     ),
-    PolicyResource(model=GitToken, title=_("git token"), subject=SubjectKind.GIT_TOKEN.value),
-    PolicyResource(model=AppToken, title=_("app token"), subject=SubjectKind.APP_TOKEN.value),
+    PolicyResource(
+        model=GitToken, title=_("git token"), help_page="how-to/gitea.md", subject=SubjectKind.GIT_TOKEN.value
+    ),
+    PolicyResource(
+        model=AppToken, title=_("app token"), help_page="how-to/app-tokens.md", subject=SubjectKind.APP_TOKEN.value
+    ),
 )

@@ -29,8 +29,9 @@ CREATE_OR_UPDATE = frozenset({Write.CREATE, Write.UPDATE})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyResource:
-    """A resource: its rows, the services that write them, and its name for operators (``title``).
+    """A resource: its rows, the services that write them, its name for operators (``title``) and its ``help_page``.
 
+    ``help_page`` is the page of ``docs/`` that its admin pages link to, with the heading after ``#``.
     ``selector`` returns the rows with computed columns; by default all rows of the model.
 
     ``create``, ``update`` and ``delete`` are services, None if not supported. ``guards``: operations that take the
@@ -42,6 +43,7 @@ class PolicyResource:
 
     model: Any
     title: str | Promise
+    help_page: str
     subject: str = ""
     selector: Callable[[], QuerySet[Any]] | None = None
     create: Callable[..., Any] | None = None

@@ -21,12 +21,13 @@ RESOURCES: tuple[PolicyResource, ...] = (
     PolicyResource(
         model=SystemSettings,
         title=_("settings"),
+        help_page="configuration.md#system-settings",
         update=system_settings.change,
         draft=SettingsInput,
         note="",
         is_single=True,
     ),
-    PolicyResource(model=Webhook, title=_("webhook")),
+    PolicyResource(model=Webhook, title=_("webhook"), help_page="webhooks.md"),
 )
 BY_NAME: Mapping[str, PolicyResource] = {each.name.value: each for each in RESOURCES}
 LOGGED: Mapping[str, PolicyResource] = {each.logged_as: each for each in RESOURCES if each.logged_as}

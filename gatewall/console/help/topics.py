@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from gatewall.publication.resources import RESOURCES
+
 START = "README.md"
 TOPICS: Mapping[str, str] = {
     "": START,
@@ -22,30 +24,11 @@ TOPICS: Mapping[str, str] = {
     "backtests": "operator.md#backtest",
     "explain": "operator.md#explain",
     "doctor": "operator.md#proxy-doctor",
-    "accounts.apitoken": "api.md#api-tokens",
-    "accounts.identityprovider": "operator.md#identity-providers",
     "accounts.passkey": "how-to/passkeys.md",
     "accounts.totpdevice": "how-to/two-factor-path.md",
-    "accounts.user": "how-to/family-and-guests.md",
     "audit.securityevent": "reference/events.md",
-    "gatewall.systemsettings": "configuration.md#system-settings",
-    "licensing.apptoken": "how-to/app-tokens.md",
-    "licensing.gittoken": "how-to/gitea.md",
-    "licensing.license": "how-to/api-for-machines.md",
-    "policies.accessrule": "access-rules.md",
-    "policies.allowlistentry": "how-to/README.md#apps-that-cannot-show-a-sign-in-page",
-    "policies.authorizeddomain": "how-to/first-site.md",
-    "policies.blocklistentry": "how-to/under-attack.md",
-    "policies.expectation": "policy-document.md#expectations",
-    "policies.geoblockrule": "geo.md",
-    "policies.grant": "how-to/grants.md",
-    "policies.group": "how-to/family-and-guests.md",
-    "policies.listsubscription": "operations.md#lists-that-are-fetched",
-    "policies.devicepass": "how-to/let-a-device-in.md",
-    "policies.sharelink": "how-to/share-for-an-evening.md",
-    "policies.wafrule": "how-to/false-positive.md",
     "webhooks.delivery": "webhooks.md#retries",
     "webhooks.mail": "how-to/send-mail.md",
-    "webhooks.webhook": "webhooks.md",
+    **{each.model._meta.label_lower: each.help_page for each in RESOURCES},  # noqa: SLF001 - documented by Django
 }
 """Pages of the documentation, by view name or label of the model; the empty text is every other page."""
