@@ -1,17 +1,21 @@
 """The policy in memory: its segments, settings, version and look-up tables. No I/O."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
+from typing import Any
 
+from gatewall.engine.access_rules.rules import AccessRule
 from gatewall.engine.access_rules.table import AccessRuleTable
-from gatewall.engine.device_passes import DevicePassTable
-from gatewall.engine.grants import GrantTable
-from gatewall.engine.groups import GroupTable
-from gatewall.engine.hosts import DomainTable
-from gatewall.engine.lists import IPLists
+from gatewall.engine.addresses import NetworkTable
+from gatewall.engine.device_passes import DevicePass, DevicePassTable
+from gatewall.engine.grants import Grant, GrantTable
+from gatewall.engine.groups import GroupState, GroupTable
+from gatewall.engine.hosts import Domain, DomainTable
+from gatewall.engine.lists import AllowedNetwork, IPLists
 from gatewall.engine.users import UserState
 from gatewall.engine.waf.matcher import RuleSet
+from gatewall.engine.waf.rules import WafRule
 
 
 class Segment(StrEnum):
@@ -201,3 +205,52 @@ class PolicySnapshot:
     revoked_sessions: frozenset[str]
     identity: object = field(init=False, compare=False, default_factory=object, repr=False)
     """Stands for this snapshot, and for no changed copy, where something is remembered that must not keep it alive."""
+
+    @classmethod
+    def of(cls, version: Version, lists: IPLists, tables: Mapping[str, Any]) -> "PolicySnapshot":
+        """Return the policy with these tables, by segment."""
+        parts = {kind.attribute: tables[segment] for segment, kind in KINDS.items() if kind.attribute}
+        return cls(version, lists=lists, **parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Kind of segment: the class of its rows, and the attribute of the policy that they become (none: in ``lists``).
+
+    Rows with a ``key``, the field that names a row, become a mapping by it, others what ``make`` returns.
+    """
+
+    row: type[Any]
+    attribute: str = ""
+    make: Callable[[tuple[Any, ...]], Any] = tuple
+    key: str = ""
+
+    def table(self, rows: Iterable[Any]) -> Any:
+        """Return the table of these rows. Raises ValueError."""
+        return {getattr(row, self.key): row for row in rows} if self.key else self.make(tuple(rows))
+
+
+def _single(rows: tuple[PolicySettings, ...]) -> PolicySettings:
+    if len(rows) != 1:
+        raise ValueError("settings must be exactly one row")
+    return rows[0]
+
+
+KINDS: Mapping[str, Kind] = {
+    Segment.SETTINGS: Kind(PolicySettings, "settings", _single),
+    Segment.DOMAINS: Kind(Domain, "domains", DomainTable),
+    Segment.ALLOWED_NETWORKS: Kind(AllowedNetwork, make=NetworkTable),
+    Segment.BLOCKED_COUNTRIES: Kind(BlockedCountry, "blocked_countries", key="country_code"),
+    Segment.WAF_RULES: Kind(WafRule, "waf", RuleSet),
+    Segment.GROUPS: Kind(GroupState, "groups", GroupTable),
+    Segment.ACCESS_RULES: Kind(AccessRule, "access_rules", AccessRuleTable),
+    Segment.GRANTS: Kind(Grant, "grants", GrantTable),
+    Segment.SHARE_LINKS: Kind(ShareLinkState, "share_links", key="digest"),
+    Segment.DEVICE_PASSES: Kind(DevicePass, "device_passes", DevicePassTable),
+    Segment.USERS: Kind(UserState, "users", key="id"),
+    Segment.GIT_TOKENS: Kind(GitTokenState, "git_tokens", key="digest"),
+    Segment.APP_TOKENS: Kind(AppTokenState, "app_tokens", key="digest"),
+    Segment.LICENSES: Kind(LicenseState, "licenses", key="digest"),
+    Segment.REVOCATIONS: Kind(str, "revoked_sessions", frozenset),
+}
+"""Every kind of segment except blocked networks."""

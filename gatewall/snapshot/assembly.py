@@ -9,12 +9,11 @@ from typing import Any
 
 from gatewall.engine.lists import IPLists
 from gatewall.engine.segments import SHARD_OF, kind_of, source_of
-from gatewall.engine.snapshot import PolicySnapshot, Segment, Version
+from gatewall.engine.snapshot import KINDS, PolicySnapshot, Segment, Version
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.scanning import Scanners
 from gatewall.snapshot import codec
 from gatewall.snapshot.keyed_rows import Sharded
-from gatewall.snapshot.row_codecs import KINDS
 
 
 class SegmentRefused(ValueError):
@@ -72,9 +71,7 @@ class Assembly:
         self._sharded = {kind: self._of_shards(kind, found) for kind in SHARD_OF}
         blocked = [table for name, table in found.items() if source_of(name) is not None]
         lists = IPLists(blocked, found[Segment.ALLOWED_NETWORKS])
-        whole = found | self._sharded
-        attributes = {kind.attribute: whole[segment] for segment, kind in KINDS.items() if kind.attribute}
-        return PolicySnapshot(version, lists=lists, **attributes)
+        return PolicySnapshot.of(version, lists, found | self._sharded)
 
     def _of_shards(self, kind: str, tables: Mapping[str, Any]) -> Sharded[Any, Any]:
         shards = {name: table for name, table in tables.items() if kind_of(name) == kind}
@@ -92,6 +89,6 @@ class Assembly:
             rows = codec.decode(name, data.read())
             if name == Segment.WAF_RULES:
                 return RuleSet(rows, self._scanners)
-            return rows if is_table else KINDS[name].build(rows)
+            return rows if is_table else KINDS[name].table(rows)
         except ValueError as error:
             raise SegmentRefused(f"{name}: {error}") from error

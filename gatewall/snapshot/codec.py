@@ -11,10 +11,11 @@ from typing import Any
 
 from gatewall.engine import packed_networks
 from gatewall.engine.packed_networks import PackedNetworks, PackedRefused
-from gatewall.engine.segments import kind_of, source_of
+from gatewall.engine.segments import SHARD_OF, kind_of, source_of
+from gatewall.engine.snapshot import KINDS
 from gatewall.snapshot import keyed_rows
 from gatewall.snapshot.keyed_rows import KeyedRows, KeyedRowsRefused
-from gatewall.snapshot.row_codecs import KINDS, list_of, plain
+from gatewall.snapshot.row_codecs import CODECS, list_of, plain
 
 SCHEMA = 7
 LAYOUT = f"{SCHEMA}-{sys.byteorder}"
@@ -40,10 +41,11 @@ def encode(segment: str, rows: Iterable[Row]) -> bytes:
     if source_of(segment) is not None:
         return _MAGIC + packed_networks.pack(rows)
     kind = kind_of(segment)
-    to_json = KINDS[kind].encode
+    to_json = CODECS[kind].encode
     texts = ((row, _TEXT_OF(to_json(row)).encode()) for row in rows)
-    if key := KINDS[kind].key:
-        return _MAGIC + _kind_line(kind) + keyed_rows.pack((_number(getattr(row, key)), text) for row, text in texts)
+    if kind in SHARD_OF:
+        name = attrgetter(KINDS[kind].key)
+        return _MAGIC + _kind_line(kind) + keyed_rows.pack((_number(name(row)), text) for row, text in texts)
     data = bytearray(_MAGIC + b"[")
     for _, text in texts:  # streamed: a million rows need only their bytes in memory
         data += text + b","
@@ -67,14 +69,14 @@ def decode(segment: str, data: bytes | memoryview) -> Any:
         if source_of(segment) is not None:
             return PackedNetworks(body)
         kind = kind_of(segment)
-        if kind in KINDS and (key := KINDS[kind].key):
+        if kind in SHARD_OF:
             line = _kind_line(kind)
             if body[: len(line)] != line:
                 raise DecodeError(f"{segment} is of another kind")
             # Copied, a few MiB: rows are parsed long after the digest was checked, and must not change with the
             # file meanwhile. The networks, which are many more, stay mapped.
             rows = bytes(body[len(line) :])
-            return KeyedRows(rows, number=_number, name=attrgetter(key), read=lambda text: _row(kind, text))
+            return KeyedRows(rows, number=_number, name=attrgetter(KINDS[kind].key), read=lambda text: _row(kind, text))
     except (PackedRefused, KeyedRowsRefused) as error:
         raise DecodeError(f"{segment} is {error}") from None
     return _rows(segment, body)
@@ -86,7 +88,7 @@ def _kind_line(kind: str) -> bytes:
 
 def _rows(segment: str, body: memoryview) -> tuple[Row, ...]:
     try:
-        from_json = KINDS[segment].decode
+        from_json = CODECS[segment].decode
         return tuple(from_json(row) for row in list_of(json.loads(bytes(body))))
     except _NOT_A_ROW as error:
         raise DecodeError(f"{segment} has a row that cannot be decoded ({type(error).__name__})") from None
@@ -94,7 +96,7 @@ def _rows(segment: str, body: memoryview) -> tuple[Row, ...]:
 
 def _row(kind: str, text: bytes) -> Row:
     try:
-        return KINDS[kind].decode(json.loads(text))
+        return CODECS[kind].decode(json.loads(text))
     except _NOT_A_ROW as error:
         raise DecodeError(f"{kind} has a row that cannot be decoded ({type(error).__name__})") from None
 

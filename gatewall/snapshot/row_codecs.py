@@ -11,26 +11,10 @@ from operator import attrgetter
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from gatewall.engine.access_rules.rules import AccessRule, PathPattern
-from gatewall.engine.access_rules.table import AccessRuleTable
-from gatewall.engine.addresses import IPNetwork, NetworkTable, parse_network
-from gatewall.engine.device_passes import DevicePass, DevicePassTable
-from gatewall.engine.grants import Grant, GrantTable
-from gatewall.engine.groups import GroupState, GroupTable
-from gatewall.engine.hosts import Domain, DomainTable
-from gatewall.engine.lists import AllowedNetwork
-from gatewall.engine.snapshot import (
-    AppTokenState,
-    BlockedCountry,
-    GitTokenState,
-    LicenseState,
-    PolicySettings,
-    Segment,
-    ShareLinkState,
-)
-from gatewall.engine.users import UserState
+from gatewall.engine.access_rules.rules import PathPattern
+from gatewall.engine.addresses import IPNetwork, parse_network
+from gatewall.engine.snapshot import KINDS, Segment
 from gatewall.engine.waf.exclusions import Exclusion
-from gatewall.engine.waf.rules import WafRule
 
 Read = Callable[[Any], Any]
 
@@ -112,66 +96,34 @@ _READERS[PathPattern] = _list_reader(PathPattern)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """Codec of a kind of segment, and how its rows become a table and which attribute of the policy.
+class RowCodec:
+    """Codec of the rows of a kind of segment.
 
-    Rows with a ``key``, the attribute that names a row, become a mapping by it, without ``build``.
     ``json`` with ``plain`` encodes what ``encode`` returns. ``decode`` raises ValueError, KeyError, TypeError,
-    AttributeError or OverflowError; ``build`` ValueError.
+    AttributeError or OverflowError.
     """
 
     encode: Callable[[Any], Any]
     decode: Read
-    attribute: str = ""
-    build: Callable[[tuple[Any, ...]], Any] = tuple
-    key: str = ""
 
 
-def _lists(row: type[Any], attribute: str = "", build: Callable[[tuple[Any, ...]], Any] = tuple, key: str = "") -> Kind:
-    """Return the kind whose rows are lists of their fields."""
-    return Kind(attrgetter(*get_type_hints(row)), _list_reader(row), attribute, build, key)
+def _lists(row: type[Any]) -> RowCodec:
+    """Return the codec whose rows are lists of their fields."""
+    return RowCodec(attrgetter(*get_type_hints(row)), _list_reader(row))
 
 
-def _objects(row: type[Any], attribute: str, build: Callable[[tuple[Any, ...]], Any] = tuple) -> Kind:
-    """Return the kind whose rows are objects of their fields, by name."""
+def _objects(row: type[Any]) -> RowCodec:
+    """Return the codec whose rows are objects of their fields, by name."""
     readers = _readers(row)
-    return Kind(
+    return RowCodec(
         lambda value: {name: getattr(value, name) for name in readers},
         lambda values: row(**{name: read(values[name]) for name, read in readers.items()}),
-        attribute,
-        build,
     )
 
 
-def _single(rows: tuple[Any, ...]) -> Any:
-    if len(rows) != 1:
-        raise ValueError("settings must be exactly one row")
-    return rows[0]
-
-
-def _by_digest(rows: tuple[ShareLinkState, ...]) -> dict[str, ShareLinkState]:
-    return {row.digest: row for row in rows}
-
-
-def _by_code(rows: tuple[BlockedCountry, ...]) -> dict[str, BlockedCountry]:
-    return {row.country_code: row for row in rows}
-
-
-KINDS: Mapping[str, Kind] = {
-    Segment.SETTINGS: _objects(PolicySettings, "settings", _single),
-    Segment.DOMAINS: _lists(Domain, "domains", DomainTable),
-    Segment.ALLOWED_NETWORKS: _lists(AllowedNetwork, build=NetworkTable),
-    Segment.BLOCKED_COUNTRIES: _lists(BlockedCountry, "blocked_countries", _by_code),
-    Segment.WAF_RULES: _objects(WafRule, "waf"),
-    Segment.GROUPS: _lists(GroupState, "groups", GroupTable),
-    Segment.ACCESS_RULES: _objects(AccessRule, "access_rules", AccessRuleTable),
-    Segment.GRANTS: _lists(Grant, "grants", GrantTable),
-    Segment.SHARE_LINKS: _lists(ShareLinkState, "share_links", _by_digest),
-    Segment.DEVICE_PASSES: _lists(DevicePass, "device_passes", DevicePassTable),
-    Segment.USERS: _lists(UserState, "users", key="id"),
-    Segment.GIT_TOKENS: _lists(GitTokenState, "git_tokens", key="digest"),
-    Segment.APP_TOKENS: _lists(AppTokenState, "app_tokens", key="digest"),
-    Segment.LICENSES: _lists(LicenseState, "licenses", key="digest"),
-    Segment.REVOCATIONS: Kind(_text, _text, "revoked_sessions", frozenset),
+_OTHERS: Mapping[str, RowCodec] = {
+    **{name: _objects(KINDS[name].row) for name in (Segment.SETTINGS, Segment.WAF_RULES, Segment.ACCESS_RULES)},
+    Segment.REVOCATIONS: RowCodec(_text, _text),
 }
-"""Every kind of segment except packed blocked networks. Those without an attribute are part of ``lists``."""
+CODECS: Mapping[str, RowCodec] = {name: _OTHERS.get(name) or _lists(kind.row) for name, kind in KINDS.items()}
+"""By the kind of segment; rows are lists of their fields, with the exceptions above."""

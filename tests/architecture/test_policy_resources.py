@@ -3,11 +3,10 @@
 import ast
 from dataclasses import fields
 
-from gatewall.engine.snapshot import PolicySnapshot, Segment
+from gatewall.engine.snapshot import KINDS, PolicySnapshot, Segment
 from gatewall.kernel.changes import DECIDING, Resource
 from gatewall.publication import compiler
 from gatewall.publication.resources import BY_NAME, LOGGED
-from gatewall.snapshot.row_codecs import KINDS
 from policies import views
 from policies.models import RESTORABLE
 from tests.architecture.test_contracts import PACKAGES, named, sources
