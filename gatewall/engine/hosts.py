@@ -173,6 +173,10 @@ class DomainTable:
         self.has_own_headers = any(each.identity_headers != DEFAULT_HEADERS for each in self._by_name.values())
         """Whether a domain has other identity headers than the default; if not, answers skip the lookup."""
 
+    def all(self) -> Iterable[Domain]:
+        """Return all domains."""
+        return self._by_name.values()
+
     def match(self, host: Host | None) -> Domain | None:
         """Return the domain of a host, or None. ``*.x`` matches any depth below ``x``, but not ``x``."""
         if host is None:

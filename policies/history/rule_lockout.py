@@ -4,7 +4,7 @@ The engine itself decides, with the rows of the transaction: one request for ``/
 caller's address and with the caller's session.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,19 +14,14 @@ from django.contrib.auth import get_user_model
 from django.utils import timezone
 
 from gatewall.credentials.check import session_subject
-from gatewall.engine.access_rules.table import AccessRuleTable
 from gatewall.engine.addresses import IPAddress
-from gatewall.engine.device_passes import DevicePassTable
 from gatewall.engine.evaluate import evaluate
-from gatewall.engine.grants import GrantTable
-from gatewall.engine.groups import GroupTable
-from gatewall.engine.hosts import Authority, DomainTable, Host
+from gatewall.engine.hosts import Authority, Host
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.model import AccessRequest, Credential, CredentialKind, Decision, Effect, Reason, Subject
 from gatewall.engine.ports import Ports
-from gatewall.engine.snapshot import EnforcementMode, PolicySnapshot
+from gatewall.engine.snapshot import KINDS, EnforcementMode, PolicySnapshot, Segment
 from gatewall.engine.users import UserState
-from gatewall.engine.waf.matcher import RuleSet
 from gatewall.kernel.clientip import Caller
 from gatewall.policy import revisions, system_settings
 from policies import geo, policy_source
@@ -36,6 +31,8 @@ from policies.models import AccessRule
 
 _VISIBLE = frozenset({"for", "host", "proto", "method", "uri"})
 _BELOW = "any-name-below."
+_LEFT_OUT = frozenset({Segment.ALLOWED_NETWORKS, Segment.WAF_RULES, Segment.SHARE_LINKS, Segment.DEVICE_PASSES})
+"""Not read: the lists are looked up by the address, the WAF is off, and the caller's session needs no link or pass."""
 Decisions = Mapping[str, Decision]
 """Decisions by the name of the registered domain."""
 
@@ -100,9 +97,7 @@ def decisions(caller: Caller) -> Decisions:
     subject = session_subject(policy.users[user.pk], policy, caller.amr) if user else None
     ports = Ports(countries=geo.lookup(), credentials=_Proved(subject), rates=UnlimitedRate())
     at = timezone.now().timestamp()
-    return {
-        domain.name: evaluate(_request(caller, domain.name, at), policy, ports) for domain in policy_source.domains()
-    }
+    return {domain.name: evaluate(_request(caller, domain.name, at), policy, ports) for domain in policy.domains.all()}
 
 
 def _request(caller: Caller, domain: str, at: float) -> AccessRequest:
@@ -120,31 +115,15 @@ def _request(caller: Caller, domain: str, at: float) -> AccessRequest:
 
 def _policy_for(caller: Caller, user: Any) -> PolicySnapshot:
     """Return the policy in this transaction, without what cannot differ for an ordinary request of the caller."""
-    settings = replace(system_settings.load(), waf_mode=EnforcementMode.OFF, request_rate_per_minute=0)
-    state = _state_of(user)
-    return PolicySnapshot(
-        revisions.current(),
-        settings=settings,
-        lists=policy_source.lists_about(caller.address),
-        domains=DomainTable(policy_source.domains()),
-        blocked_countries={each.country_code: each for each in policy_source.blocked_countries()},
-        waf=RuleSet(()),
-        access_rules=AccessRuleTable(policy_source.access_rules()),
-        grants=GrantTable(policy_source.grants()),
-        groups=GroupTable(policy_source.groups()),
-        users={state.id: state} if state else {},
-        git_tokens={},
-        app_tokens={},
-        licenses={},
-        share_links={},
-        device_passes=DevicePassTable(),
-        revoked_sessions=frozenset(),
-    )
+    sources = policy_source.SEGMENTS.items()
+    rows: dict[str, Iterable[Any]] = {segment: source() for segment, source in sources if segment not in _LEFT_OUT}
+    rows[Segment.SETTINGS] = [replace(system_settings.load(), waf_mode=EnforcementMode.OFF, request_rate_per_minute=0)]
+    rows[Segment.USERS] = [_state_of(user)] if user else []
+    tables = {segment: kind.table(rows.get(segment, ())) for segment, kind in KINDS.items()}
+    return PolicySnapshot.of(revisions.current(), policy_source.lists_about(caller.address), tables)
 
 
-def _state_of(user: Any) -> UserState | None:
-    if user is None:
-        return None
+def _state_of(user: Any) -> UserState:
     return UserState(
         id=user.pk,
         username=user.username,

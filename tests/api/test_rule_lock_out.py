@@ -6,12 +6,14 @@ from ipaddress import ip_address
 import pytest
 
 from gatewall.engine.hosts import Host
+from gatewall.engine.snapshot import Segment
 from gatewall.kernel.clientip import Caller
 from gatewall.models import PendingConfirmation
-from policies import services
+from policies import policy_source, services
 from policies.access_rules.services import create_access_rule
 from policies.history.confirmation import revert
 from policies.history.restore import preview
+from policies.history.rule_lockout import decisions
 from policies.models import AccessRule
 from tests.support.proxies import Api, a_token, a_user
 
@@ -25,6 +27,10 @@ DENY = {"name": "mine", "access": "denied"}
 def me(alice, office):
     """Alice, an admin, who comes through the proxy from ``ME``; her site is office.example."""
     return Api(a_token(alice), **{"X-Forwarded-For": ME, "Host": "gate.example"})
+
+
+def caller_of(user):
+    return Caller(ip_address(ME), Host("gate.example"), user_id=user.pk, amr=("pwd",))
 
 
 def assert_refused(response, rule="mine", host="office.example"):
@@ -128,7 +134,7 @@ def test_a_restore_is_guarded_and_its_preview_says_so(me, alice):
     PendingConfirmation.objects.all().delete()
     me.delete(f"/access-rules/{id_}")
 
-    caller = Caller(ip_address(ME), Host("gate.example"), user_id=alice.pk, amr=("pwd",))
+    caller = caller_of(alice)
     assert preview(past, caller=caller).locks_out
     assert not preview(past, caller=replace(caller, user_id=None)).locks_out
     assert_refused(me.post(f"/policy/revisions/{past}/restore", {}))
@@ -143,3 +149,17 @@ def test_a_user_of_a_group_is_judged_by_its_scope(office):
     me = Api(a_token(zoe), **{"X-Forwarded-For": ME, "Host": "gate.example"})
 
     assert_refused(me.post("/access-rules", DENY))
+
+
+def test_the_guard_reads_each_segment_once_but_those_that_cannot_matter(
+    alice, office, monkeypatch, django_assert_num_queries
+):
+    read = []
+    for name, rows in list(policy_source.SEGMENTS.items()):
+        monkeypatch.setitem(policy_source.SEGMENTS, name, lambda name=name, rows=rows: read.append(name) or rows())
+
+    with django_assert_num_queries(13):
+        decisions(caller_of(alice))
+
+    unread = {Segment.ALLOWED_NETWORKS, Segment.WAF_RULES, Segment.SHARE_LINKS, Segment.DEVICE_PASSES}
+    assert sorted(read) == sorted(policy_source.SEGMENTS.keys() - unread)
