@@ -7,6 +7,7 @@ import pytest
 from rest_framework.exceptions import APIException
 
 from gatewall import urls  # noqa: F401 - so that the refusals of all views are known
+from gatewall.agent.agent import Agent
 from gatewall.api.advice import ADVICE
 from gatewall.api.codes import CODES, REFUSAL_CODES
 from gatewall.engine.access_rules.rules import RuleCredential
@@ -132,3 +133,10 @@ def test_a_page_names_every_kind_of_credential_that_a_rule_can_ask_for(page, row
     (line,) = [line for line in (DOCS / page).read_text().splitlines() if line.startswith(row)]
 
     assert [kind.value for kind in RuleCredential if f"`{kind.value}`" not in line] == []
+
+
+def test_the_connections_of_an_agent_are_one_for_itself_and_one_for_each_thread():
+    (row,) = [row for row in rows("scaling.md", "## Connections") if row[0] == "agent"]
+    number, threads = re.match(r"(\d+): ([^;]+); one more with mail", row[1]).groups()
+
+    assert int(number) == len(threads.split(", ")) == len(Agent.of_this_host()._loops)  # itself, and all but mail
