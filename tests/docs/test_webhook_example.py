@@ -71,6 +71,6 @@ def test_the_receiver_of_the_page_sends_a_line_on_to_slack(tmp_path):
 
 
 def test_the_kinds_without_an_end_are_those_of_the_docs():
-    part = TEXT.partition("has no end: ")[2].partition("\n\n")[0]
+    part = TEXT.partition("without an end: ")[2].partition("\n\n")[0]
 
     assert set(re.findall(r"`([a-z.-]+)`", part)) == {kind.value for kind in SINGLE}
