@@ -31,6 +31,7 @@ from policies.models import (
     ShareLink,
     WafRule,
 )
+from policies.rules.serializers import WafRuleInput
 
 WAF_RULES = PolicyResource(
     model=WafRule,
@@ -41,7 +42,7 @@ WAF_RULES = PolicyResource(
     update=services.change_waf_rule,
     delete=services.delete_waf_rule,
     forces=CREATE_OR_UPDATE,
-    draft=serializers.WafRuleInput,
+    draft=WafRuleInput,
     note="description",
 )
 BLOCKLIST = PolicyResource(

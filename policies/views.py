@@ -33,6 +33,7 @@ from policies.groups.serializers import GroupInput, GroupOutput
 from policies.models import AccessRule, AuthorizedDomain, WafRule
 from policies.rules.batch import change_waf_rules
 from policies.rules.broad_patterns import warnings_about
+from policies.rules.serializers import WafRuleBatchInput, WafRuleBatchOutput, WafRuleInput, WafRuleOutput
 
 _NAMED = 20
 _FORCE = {"force": {"type": "boolean", "default": False}}
@@ -158,7 +159,7 @@ class WafRules(_PolicyView, UsedResource):
 
     nouns = ("a WAF rule", "WAF rules")
     resource, use_kind = resources.WAF_RULES, resources.WAF_RULES.logged_as
-    input, output = serializers.WafRuleInput, serializers.WafRuleOutput
+    input, output = WafRuleInput, WafRuleOutput
     output_on_create = output_on_change = Warned
     volatile = ("hits", "last_hit_at")
     filterset_class = filters.WafRuleFilters
@@ -269,10 +270,10 @@ class WafRuleBatch(ApiView):
 
     area = POLICY
 
-    @operation(body=serializers.WafRuleBatchInput, answer=serializers.WafRuleBatchOutput, refuses={409})
+    @operation(body=WafRuleBatchInput, answer=WafRuleBatchOutput, refuses={409})
     def post(self, request: Request) -> Response:
         """Enable or disable the rules of a category, or set their action: all of them or none."""
-        form = serializers.WafRuleBatchInput(data=request.data)
+        form = WafRuleBatchInput(data=request.data)
         form.is_valid(raise_exception=True)
         values = dict(form.validated_data)
         category, builtin = values.pop("category"), values.pop("builtin", None)

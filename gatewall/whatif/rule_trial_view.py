@@ -18,7 +18,7 @@ from gatewall.replay.explanation import MadeUpRequest
 from gatewall.whatif.explain_view import HeadersField, WireField
 from gatewall.whatif.rule_trial import try_request
 from gatewall.whatif.shapes import FLAG, NUMBER, PLACES, TEXT, list_of
-from policies.serializers import WafRuleInput
+from policies.rules.serializers import WafRuleInput
 
 MAX_URI = 16_384
 MAX_BODY = 131_072  # more than the rules inspect, so that truncation can be tried

@@ -24,6 +24,7 @@ from policies.document.fields import row_serializer
 from policies.groups.services import MAX_GROUPS
 from policies.models import MANUAL, Expectation, WafRule
 from policies.rules.builtin import values_of
+from policies.rules.serializers import WafRuleInput
 from policies.validators import MAX_CUSTOM_RULES
 
 SETTINGS = "settings"
@@ -234,7 +235,7 @@ WAF_RULES = Section(
     name="waf_rules",
     title="The WAF rules of your own",
     model=WafRule,
-    serializer=lambda: row_serializer(serializers.WafRuleInput),
+    serializer=lambda: row_serializer(WafRuleInput),
     key=("name",),
     at_most=MAX_CUSTOM_RULES,
     rows=Q(builtin_key__isnull=True),
@@ -246,7 +247,7 @@ BUILTIN_WAF_RULES = Section(
     title="The built-in WAF rules that differ from what comes with this version",
     model=WafRule,
     serializer=lambda: row_serializer(
-        serializers.WafRuleInput,
+        WafRuleInput,
         without=_BUILTIN_FIXED,
         optional=("name",),
         key=ChoiceField(choices=[*SHIPPED], source="builtin_key"),
