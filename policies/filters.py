@@ -1,4 +1,4 @@
-"""API filters of the policy resources."""
+"""Filters of rows by network, registered domain and decision; filter sets stand beside the serializers."""
 
 import uuid
 from ipaddress import IPv4Network, IPv6Network
@@ -7,24 +7,19 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 
-from gatewall.api.filters import ListFilters, ValueFilter, at_or_after, before, flag, is_set, one_of, text, whole_number
+from gatewall.api.filters import ValueFilter
 from gatewall.engine.addresses import canonical_text, parse_network
-from gatewall.engine.hosts import Access
-from gatewall.engine.model import Action
-from gatewall.engine.waf.rules import Category, Operator, Severity
-from policies.access_conditions import MAX_RULES
-from policies.list_files.parsing import Format
-from policies.validators import canonical_country, canonical_domain, canonical_network
+from policies.validators import canonical_domain, canonical_network
 
 _MAX_FOUND = 10_000
 """Maximum number of IPv6 networks listed in one statement."""
 _NAMED_BITS = 8
 """For these prefix lengths every subnet is listed, so that an index is used; larger networks are searched."""
-EVERYWHERE = "null"
+_EVERYWHERE = "null"
 """The value of ``domain`` that selects rows for every host."""
 
 
-class NetworkFilter(ValueFilter):
+class _NetworkFilter(ValueFilter):
     """Select entries that overlap an address or network."""
 
     def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
@@ -74,83 +69,24 @@ def _within_v4(network: IPv4Network) -> Q:
     return condition
 
 
-def _domain() -> ValueFilter:
-    return _DomainFilter("domain__name", parse=_domain_name, openapi={"type": "string", "maxLength": 255})
-
-
-def _domain_name(name: str) -> str:
-    return name if name == EVERYWHERE else canonical_domain(name)
+def network_filter() -> ValueFilter:
+    """Return a filter by the entries that overlap an address or network."""
+    return _NetworkFilter("network", parse=canonical_network, openapi={"type": "string", "maxLength": 64})
 
 
 class _DomainFilter(ValueFilter):
     def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
-        return qs.filter(domain__isnull=True) if value == EVERYWHERE else super().filter(qs, value)
+        relation = self.field_name.removesuffix("__name")
+        return qs.filter(**{f"{relation}__isnull": True}) if value == _EVERYWHERE else super().filter(qs, value)
 
 
-class _DomainsFilter(ValueFilter):
-    def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
-        return qs.filter(domains__isnull=True) if value == EVERYWHERE else super().filter(qs, value)
+def domain_filter(relation: str = "domain") -> ValueFilter:
+    """Return a filter by the name of a registered domain; ``null`` selects the rows for every host."""
+    return _DomainFilter(f"{relation}__name", parse=_domain_name, openapi={"type": "string", "maxLength": 255})
 
 
-def _ip() -> ValueFilter:
-    return NetworkFilter("network", parse=canonical_network, openapi={"type": "string", "maxLength": 64})
-
-
-class BlocklistFilters(ListFilters):
-    """Filters of the blocklist."""
-
-    ip = _ip()
-    source = text("source", max_length=64)
-    expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
-
-
-class AllowlistFilters(ListFilters):
-    """Filters of the allowlist."""
-
-    ip = _ip()
-    domain = _domain()
-    inspect = flag("inspect")
-    expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
-
-
-class AuthorizedDomainFilters(ListFilters):
-    """Filters of the registered domains."""
-
-    name = text("name", max_length=255, parse=canonical_domain)
-    access = one_of("access", Access)
-    waf_monitor_until_after = at_or_after("waf_monitor_until")
-    waf_monitor_until_before = before("waf_monitor_until")
-
-
-class GroupFilters(ListFilters):
-    """Filters of the groups."""
-
-    name = text("name", max_length=64)
-    all_domains = flag("all_domains")
-    authorized_domain = text("authorized_domains__name", max_length=255, parse=canonical_domain)
-    member_count = whole_number("member_count", most=1_000_000)
-
-
-class GeoBlockRuleFilters(ListFilters):
-    """Filters of the blocked countries."""
-
-    country_code = text("country_code", max_length=64, parse=canonical_country)
-
-
-class AccessRuleFilters(ListFilters):
-    """Filters of the access rules."""
-
-    position = whole_number("position", least=1, most=MAX_RULES)
-    name = text("name", max_length=100)
-    enabled = flag("enabled")
-    access = one_of("access", Access)
-    domain = _DomainsFilter("domains__name", parse=_domain_name, openapi={"type": "string", "maxLength": 255})
-    group = text("groups__name", max_length=64)
-    user = text("users__username", max_length=64, lookup="iexact")
-    rate_per_minute = whole_number("rate_per_minute", most=1_000_000)
-    app_token_header = text("app_token_header", max_length=64)
-    time_zone = text("time_zone", max_length=64)
-    expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
+def _domain_name(name: str) -> str:
+    return name if name == _EVERYWHERE else canonical_domain(name)
 
 
 def decision_id(column: str) -> ValueFilter:
@@ -163,59 +99,3 @@ def _uuid(text: str) -> uuid.UUID:
         return uuid.UUID(text)
     except ValueError:
         raise ValidationError("a decision id is a UUID", code="invalid") from None
-
-
-class GrantFilters(ListFilters):
-    """Filters of the grants."""
-
-    user = text("user__username", max_length=64, lookup="iexact")
-    group = text("group__name", max_length=64)
-    domain = text("domain__name", max_length=255, parse=canonical_domain)
-    path_prefix = text("path_prefix", max_length=500)
-    decision_id = decision_id("decision_id")
-    expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
-
-
-class ShareLinkFilters(ListFilters):
-    """Filters of the share links."""
-
-    name, prefix = text("name", max_length=100), text("prefix", max_length=16)
-    domain = text("domain__name", max_length=255, parse=canonical_domain)
-    path_prefix = text("path_prefix", max_length=500)
-    expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
-
-
-class DevicePassFilters(ListFilters):
-    """Filters of the device passes of a user."""
-
-    domain = text("domain__name", max_length=255, parse=canonical_domain)
-    program = text("program", max_length=60)
-    expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
-
-
-class WafRuleFilters(ListFilters):
-    """Filters of the WAF rules."""
-
-    name = text("name", max_length=100)
-    operator = one_of("operator", Operator)
-    category = one_of("category", Category)
-    severity = one_of("severity", Severity)
-    score = whole_number("score", least=1, most=10)
-    action = one_of("action", Action)
-    priority = whole_number("priority", most=1_000_000)
-    enabled = flag("enabled")
-    builtin = is_set("builtin_key")
-    domain = _domain()
-    path_prefix = text("path_prefix", max_length=500)
-
-
-class ListSubscriptionFilters(ListFilters):
-    """Filters of the lists that are fetched."""
-
-    name = text("name", max_length=50)
-    url = text("url", max_length=1000)
-    format = one_of("format", Format)
-    interval_minutes = whole_number("interval_minutes", least=15, most=43_200)
-    enabled = flag("enabled")
-    allow_private = flag("allow_private")
-    succeeded_at_after, succeeded_at_before = at_or_after("succeeded_at"), before("succeeded_at")

@@ -7,11 +7,13 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from audit.figures.used_resources import HitsOutput, LastHitOutput
+from gatewall.api.filters import ListFilters, at_or_after, before, flag, one_of, text, whole_number
 from gatewall.api.serializers import FlagField, MomentField, StrictInput, TextField, WholeNumberField
 from gatewall.engine.hosts import Access
 from gatewall.engine.identity_headers import KNOWN_HEADERS
 from policies import validators
 from policies.countries import COUNTRY_NAMES
+from policies.filters import domain_filter, network_filter
 from policies.list_files.parsing import Format
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription
 
@@ -82,6 +84,14 @@ class BlocklistEntryOutput(LastHitOutput, serializers.ModelSerializer[BlocklistE
         fields = (*_RECORD, "ip", "remark", "expires_at", "source", "hits", "last_hit_at")
 
 
+class BlocklistFilters(ListFilters):
+    """Filters of the blocklist."""
+
+    ip = network_filter()
+    source = text("source", max_length=64)
+    expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
+
+
 class AllowlistEntryInput(StrictInput):
     """An allowlist entry as sent."""
 
@@ -102,6 +112,15 @@ class AllowlistEntryOutput(LastHitOutput, serializers.ModelSerializer[AllowlistE
     class Meta:
         model = AllowlistEntry
         fields = (*_RECORD, "ip", "domain", "inspect", "remark", "expires_at", "hits", "last_hit_at")
+
+
+class AllowlistFilters(ListFilters):
+    """Filters of the allowlist."""
+
+    ip = network_filter()
+    domain = domain_filter()
+    inspect = flag("inspect")
+    expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
 
 
 class AuthorizedDomainInput(StrictInput):
@@ -136,6 +155,15 @@ class AuthorizedDomainOutput(serializers.ModelSerializer[AuthorizedDomain]):
         fields = (*_RECORD, "name", "access", "remark", "waf_monitor_until", "identity_headers")
 
 
+class AuthorizedDomainFilters(ListFilters):
+    """Filters of the registered domains."""
+
+    name = text("name", max_length=255, parse=validators.canonical_domain)
+    access = one_of("access", Access)
+    waf_monitor_until_after = at_or_after("waf_monitor_until")
+    waf_monitor_until_before = before("waf_monitor_until")
+
+
 class GeoBlockRuleInput(StrictInput):
     """A blocked country as sent."""
 
@@ -160,6 +188,12 @@ class GeoBlockRuleOutput(HitsOutput, serializers.ModelSerializer[GeoBlockRule]):
         return COUNTRY_NAMES[rule.country_code]
 
 
+class GeoBlockRuleFilters(ListFilters):
+    """Filters of the blocked countries."""
+
+    country_code = text("country_code", max_length=64, parse=validators.canonical_country)
+
+
 class ListSubscriptionInput(StrictInput):
     """A list subscription as sent."""
 
@@ -178,3 +212,15 @@ class ListSubscriptionOutput(serializers.ModelSerializer[ListSubscription]):
     class Meta:
         model = ListSubscription
         fields = (*_RECORD, *ListSubscriptionInput().fields, *FETCHED)
+
+
+class ListSubscriptionFilters(ListFilters):
+    """Filters of the lists that are fetched."""
+
+    name = text("name", max_length=50)
+    url = text("url", max_length=1000)
+    format = one_of("format", Format)
+    interval_minutes = whole_number("interval_minutes", least=15, most=43_200)
+    enabled = flag("enabled")
+    allow_private = flag("allow_private")
+    succeeded_at_after, succeeded_at_before = at_or_after("succeeded_at"), before("succeeded_at")

@@ -24,16 +24,16 @@ from gatewall.engine.waf.rules import Severity
 from gatewall.kernel.cookie_domain import host_of
 from gatewall.policy import revisions, system_settings
 from gatewall.policy.resources import PolicyResource, Write
-from policies import cookie_reach, filters, geo, policy_source, resources, selectors, serializers
-from policies.access_rules.serializers import AccessRuleInput, AccessRuleOutput
+from policies import cookie_reach, geo, policy_source, resources, selectors, serializers
+from policies.access_rules import serializers as access_rules
 from policies.access_rules.warnings import warnings_about as warnings_about_access_rule
+from policies.grants import serializers as grants
 from policies.grants import share_links
-from policies.grants.serializers import GrantInput, GrantOutput, SharedLink, ShareLinkInput, ShareLinkOutput
-from policies.groups.serializers import GroupInput, GroupOutput
+from policies.groups import serializers as groups
 from policies.models import AccessRule, AuthorizedDomain, WafRule
+from policies.rules import serializers as waf_rules
 from policies.rules.batch import change_waf_rules
 from policies.rules.broad_patterns import warnings_about
-from policies.rules.serializers import WafRuleBatchInput, WafRuleBatchOutput, WafRuleInput, WafRuleOutput
 
 _NAMED = 20
 _FORCE = {"force": {"type": "boolean", "default": False}}
@@ -71,7 +71,7 @@ class Blocklist(_PolicyView, UsedResource):
     input, output = serializers.BlocklistEntryInput, serializers.BlocklistEntryOutput
     volatile = ("hits", "last_hit_at")
     rows_are_policy = True
-    filterset_class = filters.BlocklistFilters
+    filterset_class = serializers.BlocklistFilters
     ordering_fields = ("id", "created_at", "expires_at", "ip")
     order_by = {"ip": F("network")}
     search_fields = ("network", "remark")
@@ -85,7 +85,7 @@ class Allowlist(_PolicyView, UsedResource):
     delete_parameters = _FORCE
     input, output = serializers.AllowlistEntryInput, serializers.AllowlistEntryOutput
     volatile = ("hits", "last_hit_at")
-    filterset_class = filters.AllowlistFilters
+    filterset_class = serializers.AllowlistFilters
     ordering_fields = ("id", "created_at", "expires_at", "ip")
     order_by = {"ip": F("network")}
     search_fields = ("network", "remark", "domain__name")
@@ -99,7 +99,7 @@ class AuthorizedDomains(_PolicyView):
     delete_parameters = _FORCE
     input, output = serializers.AuthorizedDomainInput, serializers.AuthorizedDomainOutput
     output_on_create = output_on_change = Warned
-    filterset_class = filters.AuthorizedDomainFilters
+    filterset_class = serializers.AuthorizedDomainFilters
     ordering_fields = ("id", "created_at", "name")
     search_fields = ("name", "remark")
 
@@ -143,7 +143,7 @@ class GeoBlockRules(_PolicyView, UsedResource):
     input, output = serializers.GeoBlockRuleInput, serializers.GeoBlockRuleOutput
     output_on_create = Warned
     volatile = ("hits",)
-    filterset_class = filters.GeoBlockRuleFilters
+    filterset_class = serializers.GeoBlockRuleFilters
     ordering_fields = ("id", "created_at", "country_code")
     search_fields = ("country_code", "remark")
     http_method_names = ["get", "head", "options", "post", "delete"]
@@ -159,10 +159,10 @@ class WafRules(_PolicyView, UsedResource):
 
     nouns = ("a WAF rule", "WAF rules")
     resource, use_kind = resources.WAF_RULES, resources.WAF_RULES.logged_as
-    input, output = WafRuleInput, WafRuleOutput
+    input, output = waf_rules.WafRuleInput, waf_rules.WafRuleOutput
     output_on_create = output_on_change = Warned
     volatile = ("hits", "last_hit_at")
-    filterset_class = filters.WafRuleFilters
+    filterset_class = waf_rules.WafRuleFilters
     ordering_fields = ("id", "created_at", "priority", "name", "category", "severity", "score", "hits")
     order_by = {
         "severity": Case(*_SEVERITY_RANKS, output_field=IntegerField()),
@@ -187,9 +187,9 @@ class Groups(_PolicyView):
 
     nouns = ("a group", "groups")
     resource = resources.GROUPS
-    input, output = GroupInput, GroupOutput
+    input, output = groups.GroupInput, groups.GroupOutput
     volatile = ("member_count",)
-    filterset_class = filters.GroupFilters
+    filterset_class = groups.GroupFilters
     ordering_fields = ("id", "created_at", "name", "member_count")
     search_fields = ("name", "description")
 
@@ -200,10 +200,10 @@ class AccessRules(_PolicyView, UsedResource):
     nouns = ("an access rule", "access rules")
     resource, use_kind = resources.ACCESS_RULES, resources.ACCESS_RULES.logged_as
     delete_parameters = _FORCE
-    input, output = AccessRuleInput, AccessRuleOutput
+    input, output = access_rules.AccessRuleInput, access_rules.AccessRuleOutput
     output_on_create = output_on_change = Warned
     volatile = ("hits", "last_hit_at")
-    filterset_class = filters.AccessRuleFilters
+    filterset_class = access_rules.AccessRuleFilters
     ordering_fields = ("id", "created_at", "position", "name")
     search_fields = ("name", "remark")
 
@@ -219,9 +219,9 @@ class Grants(_PolicyView, UsedResource):
 
     nouns = ("a grant", "grants")
     resource, use_kind = resources.GRANTS, resources.GRANTS.logged_as
-    input, output = GrantInput, GrantOutput
+    input, output = grants.GrantInput, grants.GrantOutput
     volatile = ("hits", "last_hit_at")
-    filterset_class = filters.GrantFilters
+    filterset_class = grants.GrantFilters
     ordering_fields = ("id", "created_at", "expires_at")
     search_fields = ("user__username", "group__name", "domain__name", "reason")
 
@@ -231,9 +231,9 @@ class ShareLinks(_PolicyView, UsedResource):
 
     nouns = ("a share link", "share links")
     resource, use_kind = resources.SHARE_LINKS, resources.SHARE_LINKS.logged_as
-    input, output, output_on_create = ShareLinkInput, ShareLinkOutput, SharedLink
+    input, output, output_on_create = grants.ShareLinkInput, grants.ShareLinkOutput, grants.SharedLink
     volatile = ("uses", "hits", "last_used_at", "last_used_by")
-    filterset_class = filters.ShareLinkFilters
+    filterset_class = grants.ShareLinkFilters
     ordering_fields = ("id", "created_at", "name", "expires_at")
     search_fields = ("name", "prefix", "domain__name")
     _link: str
@@ -254,7 +254,7 @@ class ListSubscriptions(_PolicyView):
     resource = resources.SUBSCRIPTIONS
     input, output = serializers.ListSubscriptionInput, serializers.ListSubscriptionOutput
     volatile = serializers.FETCHED
-    filterset_class = filters.ListSubscriptionFilters
+    filterset_class = serializers.ListSubscriptionFilters
     ordering_fields = ("id", "created_at", "name", "next_at", "succeeded_at", "entries")
     search_fields = ("name", "url", "remark")
 
@@ -270,10 +270,10 @@ class WafRuleBatch(ApiView):
 
     area = POLICY
 
-    @operation(body=WafRuleBatchInput, answer=WafRuleBatchOutput, refuses={409})
+    @operation(body=waf_rules.WafRuleBatchInput, answer=waf_rules.WafRuleBatchOutput, refuses={409})
     def post(self, request: Request) -> Response:
         """Enable or disable the rules of a category, or set their action: all of them or none."""
-        form = WafRuleBatchInput(data=request.data)
+        form = waf_rules.WafRuleBatchInput(data=request.data)
         form.is_valid(raise_exception=True)
         values = dict(form.validated_data)
         category, builtin = values.pop("category"), values.pop("builtin", None)

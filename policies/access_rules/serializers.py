@@ -10,10 +10,12 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from audit.figures.used_resources import LastHitOutput
+from gatewall.api.filters import ListFilters, at_or_after, before, flag, one_of, text, whole_number
 from gatewall.api.serializers import FlagField, MomentField, StrictInput, TextField, WholeNumberField
 from gatewall.engine.access_rules.rules import PathMatch, RuleCredential
 from gatewall.engine.hosts import Access
 from policies import access_conditions as conditions
+from policies.filters import domain_filter
 from policies.groups.serializers import GroupsField
 from policies.models import AccessRule
 from policies.serializers import NetworkField, RegisteredDomainsField
@@ -155,3 +157,19 @@ class AccessRuleOutput(LastHitOutput, serializers.ModelSerializer[AccessRule]):
     def get_fields(self) -> dict[str, Any]:
         window = {name: serializers.CharField(source=source, allow_null=True) for name, source in _WINDOW.items()}
         return {**super().get_fields(), **window}
+
+
+class AccessRuleFilters(ListFilters):
+    """Filters of the access rules."""
+
+    position = whole_number("position", least=1, most=conditions.MAX_RULES)
+    name = text("name", max_length=100)
+    enabled = flag("enabled")
+    access = one_of("access", Access)
+    domain = domain_filter("domains")
+    group = text("groups__name", max_length=64)
+    user = text("users__username", max_length=64, lookup="iexact")
+    rate_per_minute = whole_number("rate_per_minute", most=1_000_000)
+    app_token_header = text("app_token_header", max_length=64)
+    time_zone = text("time_zone", max_length=64)
+    expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")

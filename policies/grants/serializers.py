@@ -7,13 +7,16 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from audit.figures.used_resources import HitsOutput, LastHitOutput, LastUsedOutput, ProgramOutput
+from gatewall.api.filters import ListFilters, at_or_after, before, text
 from gatewall.api.fresh_sign_in import FreshInput
 from gatewall.api.serializers import MomentField, StrictInput, TextField, WholeNumberField
 from policies.access_conditions import validate_path_prefix
 from policies.access_rules.serializers import methods_field
+from policies.filters import decision_id
 from policies.models import DevicePass, Grant, Group, ShareLink
 from policies.models.share_links import MAX_USES
 from policies.serializers import RegisteredDomainField
+from policies.validators import canonical_domain
 
 MAX_NAME = 64
 """The length of the name of a user or group."""
@@ -76,6 +79,17 @@ class GrantOutput(LastHitOutput, serializers.ModelSerializer[Grant]):
         )
 
 
+class GrantFilters(ListFilters):
+    """Filters of the grants."""
+
+    user = text("user__username", max_length=64, lookup="iexact")
+    group = text("group__name", max_length=64)
+    domain = text("domain__name", max_length=255, parse=canonical_domain)
+    path_prefix = text("path_prefix", max_length=500)
+    decision_id = decision_id("decision_id")
+    expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
+
+
 class ShareLinkChange(StrictInput):
     """A share link as sent, without the proof of who makes it."""
 
@@ -114,6 +128,15 @@ class SharedLink(serializers.Serializer[Any]):
     link = serializers.CharField()
 
 
+class ShareLinkFilters(ListFilters):
+    """Filters of the share links."""
+
+    name, prefix = text("name", max_length=100), text("prefix", max_length=16)
+    domain = text("domain__name", max_length=255, parse=canonical_domain)
+    path_prefix = text("path_prefix", max_length=500)
+    expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
+
+
 class DevicePassInput(FreshInput):
     """Input of a device pass; the address is that of the caller."""
 
@@ -133,3 +156,11 @@ class DevicePassOutput(LastUsedOutput, HitsOutput, serializers.ModelSerializer[D
             *("id", "created_at", "created_by", "domain", "address", "program", "expires_at"),
             *("hits", "last_used_at"),
         )
+
+
+class DevicePassFilters(ListFilters):
+    """Filters of the device passes of a user."""
+
+    domain = text("domain__name", max_length=255, parse=canonical_domain)
+    program = text("program", max_length=60)
+    expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")

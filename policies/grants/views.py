@@ -13,9 +13,8 @@ from gatewall.api.permissions import IsAdminOrSelf
 from gatewall.api.scopes import SESSION_ONLY
 from gatewall.engine.model import SubjectKind
 from gatewall.kernel.clientip import client_of_environ
-from policies import filters
 from policies.grants import device_passes
-from policies.grants.serializers import DevicePassInput, DevicePassOutput
+from policies.grants.serializers import DevicePassFilters, DevicePassInput, DevicePassOutput
 from policies.models import DevicePass
 
 
@@ -28,7 +27,7 @@ class DevicePasses(UsedResource):
     input, output = DevicePassInput, DevicePassOutput
     use_kind = SubjectKind.DEVICE.value
     volatile = ("hits", "last_used_at")
-    filterset_class = filters.DevicePassFilters
+    filterset_class = DevicePassFilters
     ordering_fields = ("id", "created_at", "expires_at")
     search_fields = ("program", "domain__name")
     http_method_names = ["get", "head", "options", "post", "delete"]

@@ -5,6 +5,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
+from gatewall.api.filters import ListFilters, flag, text, whole_number
 from gatewall.api.serializers import FlagField, StrictInput, TextField
 from policies import validators
 from policies.groups.members import MAX_GROUPS_OF_A_USER
@@ -51,3 +52,12 @@ class GroupOutput(serializers.ModelSerializer[Group]):
             *("id", "created_at", "created_by"),
             *("name", "description", "all_domains", "authorized_domains", "member_count"),
         )
+
+
+class GroupFilters(ListFilters):
+    """Filters of the groups."""
+
+    name = text("name", max_length=64)
+    all_domains = flag("all_domains")
+    authorized_domain = text("authorized_domains__name", max_length=255, parse=validators.canonical_domain)
+    member_count = whole_number("member_count", most=1_000_000)

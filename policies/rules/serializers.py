@@ -5,11 +5,13 @@ from typing import Any
 from rest_framework import serializers
 
 from audit.figures.used_resources import LastHitOutput
+from gatewall.api.filters import ListFilters, flag, is_set, one_of, text, whole_number
 from gatewall.api.serializers import FlagField, ShapedField, StrictInput, TextField, WholeNumberField
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Category, Operator, Severity, Target, Transform
 from policies import validators
 from policies.exclusions import TEXTS, validate_exclusions
+from policies.filters import domain_filter
 from policies.models import WafRule
 from policies.serializers import RegisteredDomainField
 
@@ -75,6 +77,22 @@ class WafRuleOutput(LastHitOutput, serializers.ModelSerializer[WafRule]):
             *("score", "action", "priority", "enabled", "domain", "path_prefix", "exclusions", "description"),
             *("builtin", "hits", "last_hit_at"),
         )
+
+
+class WafRuleFilters(ListFilters):
+    """Filters of the WAF rules."""
+
+    name = text("name", max_length=100)
+    operator = one_of("operator", Operator)
+    category = one_of("category", Category)
+    severity = one_of("severity", Severity)
+    score = whole_number("score", least=1, most=10)
+    action = one_of("action", Action)
+    priority = whole_number("priority", most=1_000_000)
+    enabled = flag("enabled")
+    builtin = is_set("builtin_key")
+    domain = domain_filter()
+    path_prefix = text("path_prefix", max_length=500)
 
 
 class WafRuleBatchInput(StrictInput):
