@@ -5,12 +5,15 @@ from typing import Any
 
 from rest_framework import serializers
 
+from accounts.filters import address, name_filter
 from accounts.links.serializers import OfferOutput
 from accounts.models import Session, User, plain_email
 from accounts.sign_in.serializers import password_field
+from gatewall.api.filters import Filters, ListFilters, at_or_after, before, flag, text
 from gatewall.api.serializers import FlagField, StrictInput, TextField
 from policies.groups.serializers import GroupsField
 from policies.serializers import RegisteredDomainsField, ScopeInput
+from policies.validators import canonical_domain
 
 
 class _EmailField(TextField, serializers.EmailField):
@@ -109,3 +112,23 @@ class PasswordInput(StrictInput):
     revoke_git_tokens = FlagField(default=False)
     revoke_app_tokens = FlagField(default=False)
     revoke_api_tokens = FlagField(default=False)
+
+
+class UserFilters(ListFilters):
+    """Filters of the list of users."""
+
+    username = name_filter()
+    email = text("email", max_length=254, lookup="iexact")
+    is_admin, is_auditor, is_active = flag("is_admin"), flag("is_auditor"), flag("is_active")
+    all_domains, totp_enabled = flag("all_domains"), flag("totp_enabled")
+    authorized_domain = text("authorized_domains__name", max_length=255, parse=canonical_domain)
+    group = text("groups__name", max_length=64)
+    last_login_at_after, last_login_at_before = at_or_after("last_login_at"), before("last_login_at")
+
+
+class SessionFilters(Filters):
+    """Filters of a user's sessions."""
+
+    client_ip = text("client_ip", max_length=64, parse=address)
+    issued_at_after, issued_at_before = at_or_after("issued_at"), before("issued_at")
+    expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")

@@ -17,11 +17,18 @@ from rest_framework.response import Response
 
 from accounts import admin_session, browser, fresh_sign_in, selectors, services
 from accounts.authentication import session_token
-from accounts.filters import SessionFilters, UserFilters
 from accounts.links import requests
 from accounts.links.views import offered
 from accounts.models import LinkPurpose, Session, User
-from accounts.serializers import InvitedOutput, PasswordInput, SessionOutput, UserInput, UserOutput
+from accounts.serializers import (
+    InvitedOutput,
+    PasswordInput,
+    SessionFilters,
+    SessionOutput,
+    UserFilters,
+    UserInput,
+    UserOutput,
+)
 from accounts.sign_in import code_entry, login, reauthentication, second_factor, totp, totp_codes
 from accounts.sign_in.serializers import (
     ConfirmInput,

@@ -5,12 +5,14 @@ from typing import Any
 from rest_framework import serializers
 
 from audit.figures.used_resources import LastUsedOutput, ProgramOutput, UsesOutput
+from gatewall.api.filters import ListFilters, at_or_after, before, flag, text
 from gatewall.api.fresh_sign_in import FreshInput
 from gatewall.api.serializers import FlagField, MomentField, TextField
 from licensing import services
 from licensing.models import AppToken, GitToken, License
 from policies.access_conditions import MAX_PATH, MAX_PREFIXES, validate_path_prefixes
 from policies.serializers import RegisteredDomainsField, ScopeInput
+from policies.validators import canonical_domain
 
 _SHOWN = ("id", "created_at", "created_by", "name", "prefix", "expires_at")
 
@@ -82,3 +84,19 @@ class AppTokenOutput(ProgramOutput, serializers.ModelSerializer[AppToken]):
     class Meta:
         model = AppToken
         fields = (*_SHOWN, "all_domains", "authorized_domains", "path_prefixes", "last_used_at", "last_used_by")
+
+
+class LicenseFilters(ListFilters):
+    """Filters of the list of licenses."""
+
+    name, prefix = text("name", max_length=100), text("prefix", max_length=16)
+    is_active, all_domains = flag("is_active"), flag("all_domains")
+    authorized_domain = text("authorized_domains__name", max_length=255, parse=canonical_domain)
+    expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
+
+
+class TokenFilters(ListFilters):
+    """Filters of a user's git tokens, and of their app tokens."""
+
+    name, prefix = text("name", max_length=100), text("prefix", max_length=16)
+    expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")

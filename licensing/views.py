@@ -12,15 +12,16 @@ from gatewall.api.serializers import ShownOnce
 from gatewall.credentials.machine import MachineToken
 from gatewall.engine.model import SubjectKind
 from licensing import selectors, services
-from licensing.filters import LicenseFilters, TokenFilters
 from licensing.models import AppToken, GitToken, License
 from licensing.serializers import (
     AppTokenInput,
     AppTokenOutput,
     GitTokenInput,
     GitTokenOutput,
+    LicenseFilters,
     LicenseInput,
     LicenseOutput,
+    TokenFilters,
 )
 
 

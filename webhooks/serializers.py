@@ -6,6 +6,7 @@ from rest_framework import serializers
 
 from audit.event_kinds import EventKind, EventSeverity
 from audit.events.revision_events import url_without_path
+from gatewall.api.filters import Filters, ListFilters, at_or_after, before, flag, is_set, one_of, text
 from gatewall.api.fresh_sign_in import FreshInput
 from gatewall.api.serializers import FlagField, ShapedField, StrictInput, TextField
 from webhooks.models import Delivery, DeliveryStatus, Webhook
@@ -94,3 +95,20 @@ class DeliveryWithDataOutput(DeliveryOutput):
 
     class Meta(DeliveryOutput.Meta):
         fields = (*DeliveryOutput.Meta.fields, "data")
+
+
+class WebhookFilters(ListFilters):
+    """Filters of the list of webhooks."""
+
+    name, url = text("name", max_length=100), text("url", max_length=1000)
+    least_severity = one_of("least_severity", EventSeverity)
+    enabled, allow_private = flag("enabled"), flag("allow_private")
+    failing = is_set("failing_since")
+
+
+class DeliveryFilters(Filters):
+    """Filters of a webhook's deliveries."""
+
+    status = one_of("status", DeliveryStatus)
+    type = text("notice__type", max_length=48)
+    created_at_after, created_at_before = at_or_after("created_at"), before("created_at")

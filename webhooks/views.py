@@ -14,16 +14,17 @@ from gatewall.api.operations import operation
 from gatewall.api.resources import Resource
 from gatewall.api.scopes import SYSTEM
 from webhooks import services
-from webhooks.filters import DeliveryFilters, WebhookFilters
 from webhooks.models import Delivery, Webhook
 from webhooks.serializers import (
     BECAME,
+    DeliveryFilters,
     DeliveryOutput,
     DeliveryWithDataOutput,
     NothingInput,
     RotateInput,
     SecretRotated,
     SecretShownOnce,
+    WebhookFilters,
     WebhookInput,
     WebhookOutput,
 )

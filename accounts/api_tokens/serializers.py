@@ -3,6 +3,7 @@
 from rest_framework import serializers
 
 from accounts.models import ApiToken
+from gatewall.api.filters import ListFilters, at_or_after, before, text
 from gatewall.api.fresh_sign_in import FreshInput
 from gatewall.api.scopes import Scope
 from gatewall.api.serializers import MomentField, ShapedField, TextField
@@ -34,3 +35,11 @@ class ApiTokenOutput(serializers.ModelSerializer[ApiToken]):
         fields = (
             *("id", "created_at", "created_by", "name", "prefix", "scopes", "networks", "expires_at", "last_used_at"),
         )
+
+
+class ApiTokenFilters(ListFilters):
+    """Filters of the list of API tokens."""
+
+    name, prefix = text("name", max_length=100), text("prefix", max_length=16)
+    expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
+    last_used_at_after, last_used_at_before = at_or_after("last_used_at"), before("last_used_at")

@@ -5,8 +5,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from accounts.api_tokens import services
-from accounts.api_tokens.filters import ApiTokenFilters
-from accounts.api_tokens.serializers import ApiTokenInput, ApiTokenOutput
+from accounts.api_tokens.serializers import ApiTokenFilters, ApiTokenInput, ApiTokenOutput
 from accounts.authentication import signed_in_user
 from accounts.models import ApiToken
 from gatewall.api.resources import Resource

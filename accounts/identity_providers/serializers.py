@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from accounts.identity_providers import validators
 from accounts.provider_models import SLUG_PATTERN, IdentityProvider
+from gatewall.api.filters import ListFilters, flag, text
 from gatewall.api.serializers import FlagField, ShapedField, StrictInput, TextField
 from policies.serializers import RegisteredDomainsField
 
@@ -83,3 +84,13 @@ class IdentityProviderOutput(serializers.ModelSerializer[IdentityProvider]):
             *("username_claim", "groups_claim", "group_map", "group_map_gives_admin", "create_users"),
             *("link_verified_email", "allowed_email_domains", "trust_amr", "domains", "enabled", "allow_private"),
         )
+
+
+class IdentityProviderFilters(ListFilters):
+    """Filters of the list of identity providers."""
+
+    slug, name = text("slug", max_length=32), text("name", max_length=64)
+    issuer, client_id = text("issuer", max_length=500), text("client_id", max_length=255)
+    group_map_gives_admin, create_users = flag("group_map_gives_admin"), flag("create_users")
+    link_verified_email, trust_amr = flag("link_verified_email"), flag("trust_amr")
+    enabled, allow_private = flag("enabled"), flag("allow_private")

@@ -6,8 +6,11 @@ from typing import Any
 from django.db.models import QuerySet
 
 from accounts.identity_providers import selectors, services, validators
-from accounts.identity_providers.filters import IdentityProviderFilters
-from accounts.identity_providers.serializers import IdentityProviderInput, IdentityProviderOutput
+from accounts.identity_providers.serializers import (
+    IdentityProviderFilters,
+    IdentityProviderInput,
+    IdentityProviderOutput,
+)
 from accounts.provider_models import IdentityProvider
 from gatewall.api.fresh_sign_in import require_fresh_sign_in
 from gatewall.api.resources import Resource

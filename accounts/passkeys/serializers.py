@@ -4,6 +4,7 @@ from rest_framework import serializers
 
 from accounts.models import Passkey
 from accounts.sign_in.serializers import CredentialField
+from gatewall.api.filters import ListFilters, at_or_after, before, flag, text
 from gatewall.api.serializers import ShapedField, StrictInput, TextField
 
 
@@ -39,3 +40,11 @@ class RegisteredOutput(PasskeyOutput):
         model = Passkey
         fields = (*PasskeyOutput.Meta.fields, "recovery_codes")
         read_only_fields = fields
+
+
+class PasskeyFilters(ListFilters):
+    """Filters of a user's passkeys."""
+
+    name, rp_id = text("name", max_length=100), text("rp_id", max_length=253)
+    backed_up = flag("backed_up")
+    last_used_at_after, last_used_at_before = at_or_after("last_used_at"), before("last_used_at")

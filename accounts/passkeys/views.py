@@ -16,8 +16,8 @@ from accounts import services as account_services
 from accounts.authentication import session_token, signed_in_user
 from accounts.models import Passkey, User
 from accounts.passkeys import services
-from accounts.passkeys.filters import PasskeyFilters
 from accounts.passkeys.serializers import (
+    PasskeyFilters,
     PasskeyInput,
     PasskeyOutput,
     RegisteredOutput,

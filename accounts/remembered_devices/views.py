@@ -7,8 +7,7 @@ from django.utils import timezone
 from accounts import browser
 from accounts.models import User
 from accounts.remembered_devices import selectors, services
-from accounts.remembered_devices.filters import RememberedDeviceFilters
-from accounts.remembered_devices.serializers import RememberedDeviceOutput
+from accounts.remembered_devices.serializers import RememberedDeviceFilters, RememberedDeviceOutput
 from accounts.remembered_models import RememberedDevice
 from gatewall.api.permissions import IsAdminOrSelf
 from gatewall.api.resources import Resource

@@ -9,8 +9,7 @@ from accounts import browser, fresh_sign_in, selectors
 from accounts.models import TotpDevice, User
 from accounts.sign_in.serializers import ReauthenticationInput
 from accounts.totp_devices import services
-from accounts.totp_devices.filters import TotpDeviceFilters
-from accounts.totp_devices.serializers import TotpDeviceInput, TotpDeviceOutput
+from accounts.totp_devices.serializers import TotpDeviceFilters, TotpDeviceInput, TotpDeviceOutput
 from gatewall.api.permissions import IsAdminOrSelf
 from gatewall.api.resources import Resource
 from gatewall.api.scopes import USERS
