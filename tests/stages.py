@@ -86,9 +86,10 @@ TYPED = (
     ),
 )
 """They run commands and servers, unlike their neighbors."""
-IN_PROCESS = (
-    *("tests/api", "tests/gate", "tests/admin", "tests/console", "tests/integration", "tests/docs"),
-    *("tests/architecture", *ignored((*THROTTLING, *TYPED))),
+CALLS = ("tests/api", "tests/gate")
+PAGES_AND_COMMANDS = (
+    *("tests/integration", "tests/admin", "tests/console", "tests/docs", "tests/architecture"),
+    *ignored((*THROTTLING, *TYPED)),
 )
 DISK = "tests/faults/test_trail_disk.py"
 WITH_PROCESSES = (
@@ -154,24 +155,25 @@ def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
     measured = ignored(UNMEASURED) if chosen else (*ignored(UNMEASURED), *MEASURED)
     again = ALL_WITH_DATABASE if full else DATABASE_DECIDES
     with_processes = WITH_PROCESSES if full else (*WITH_PROCESSES, *ignored((CROWDS,)))  # they run on PostgreSQL
-    # In one process: two would each collect them all and report to a third: half as much CPU again.
-    deciding = [
+    # What computes runs in one process: each of two would collect all tests, and report them to a third.
+    computing = [
         tests.stage("Unit tests, and those of throttling", 0, *UNIT, *THROTTLING, *measured),
         *([] if chosen else [COVERED]),
         tests.stage("Unit tests without coverage", 0, *UNMEASURED),
     ]
-    computing = [tests.stage("API, gate, pages, services and documents, on SQLite", COMPUTING, *IN_PROCESS)]
     waiting = [
         *STATIC,
         tests.stage("Planes, processes, faults, packages, proxies, pages", WAITING, *BY_MODULE, *with_processes),
     ]
     then = [  # the longest first, so that the lanes end at about the same time
-        tests.stage("What the database decides again, on PostgreSQL", WAITING, *again, postgresql=True),
+        tests.stage("Pages, commands, services and documents, on SQLite", 0, *PAGES_AND_COMMANDS),
+        tests.stage("API and gate, on SQLite", 0, *CALLS),
+        tests.stage("What the database decides again, on PostgreSQL", 0, *again, postgresql=True),
         tests.stage("Every answer is as the OpenAPI document says", 0, CONTRACT),
-        tests.stage("A full disk", 0, DISK),
         tests.stage("Crowds at the sign-in again, on PostgreSQL", 0, CROWDS, postgresql=True),
+        tests.stage("A full disk", 0, DISK),
     ]
-    return [Step([deciding, computing, waiting], then), *(Step([[stage]]) for stage in LONG if full)]
+    return [Step([computing, waiting], then), *(Step([[stage]]) for stage in LONG if full)]
 
 
 @contextmanager
