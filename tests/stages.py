@@ -167,8 +167,8 @@ def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
     ]
     then = [  # the longest first, so that the lanes end at about the same time
         tests.stage("Pages, commands, services and documents, on SQLite", 0, *PAGES_AND_COMMANDS),
-        tests.stage("API and gate, on SQLite", 0, *CALLS),
         tests.stage("What the database decides again, on PostgreSQL", 0, *again, postgresql=True),
+        tests.stage("API and gate, on SQLite", 0, *CALLS),
         tests.stage("Every answer is as the OpenAPI document says", 0, CONTRACT),
         tests.stage("Crowds at the sign-in again, on PostgreSQL", 0, CROWDS, postgresql=True),
         tests.stage("A full disk", 0, DISK),
