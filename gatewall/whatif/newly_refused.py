@@ -17,7 +17,7 @@ from gatewall.gate.countries import Countries
 from gatewall.kernel.env import Config
 from gatewall.models import RefusalWatch
 from gatewall.replay.missing import Missing
-from gatewall.replay.redecision import Redecided, Redecider
+from gatewall.replay.redecision import Redecider, Replay
 from gatewall.whatif.as_of import policy_as_of
 from gatewall.whatif.change_histories import changes_between
 
@@ -28,6 +28,8 @@ _OVERLAP = timedelta(seconds=60)
 _MAX_KNOWN = 200_000
 _MAX_JUDGED = 100_000
 _MAX_PEOPLE = 1_000
+_NOT_REACHED = frozenset({Missing.WAF_RULES, Missing.REQUEST_RATE, Missing.CREDENTIAL})
+"""What the record of a refusal lacks if an earlier step refused, as of a blocked network."""
 _TRIES = 20
 """Refusals of one person at one host that are decided again, of each reason and deciding row."""
 
@@ -122,21 +124,28 @@ class NewlyRefused:
             }
 
     def _is_refused_by_the_change(self, record: AccessRecord) -> bool:
-        after = self._decided(record, self._watch.revision)
+        after = self._replay(record, self._watch.revision).decision()
         if after.verdict is None or after.verdict.effect is Effect.ALLOW:
             return False
-        before = self._decided(record, self._watch.previous)
-        if before.verdict is not None:
-            return before.verdict.effect is Effect.ALLOW
-        # It passes up to the credential, which was not checked; these people were let in with theirs.
-        return before.missing is Missing.CREDENTIAL and record.subject is None
+        return _passes(self._replay(record, self._watch.previous), record)
 
-    def _decided(self, record: AccessRecord, number: int) -> Redecided:
+    def _replay(self, record: AccessRecord, number: int) -> Replay:
         history = changes_between(record.policy_revision, number)
         if number not in self._policies:  # kept: the policies of a process are dropped whenever somebody signs out
             self._policies[number] = policy_as_of(number).policy
-        return (
-            Redecider(self._policies[number], countries=self._countries, history=history, at=record.at)
-            .replay(record)
-            .decision()
-        )
+        decider = Redecider(self._policies[number], countries=self._countries, history=history, at=record.at)
+        return decider.replay(record)
+
+
+def _passes(replay: Replay, record: AccessRecord) -> bool:
+    """True if a request of somebody who was let in passes; a step that was not reached then refuses nobody."""
+    for verdict, missing in replay.results():
+        if verdict is not None:
+            return verdict.effect is Effect.ALLOW
+        if missing is None:
+            continue
+        if record.subject is not None or missing not in _NOT_REACHED:
+            return False
+        if missing is Missing.CREDENTIAL:
+            return True  # they were let in with theirs
+    return False

@@ -147,6 +147,30 @@ def test_a_blocked_network_refuses_the_people_who_came_from_it(town):
     assert not BlocklistEntry.objects.exists()
 
 
+@pytest.mark.parametrize("kind", ["waf-rules", "request-rate"])
+def test_steps_that_a_blocked_client_did_not_reach_hide_nobody(town, kind):
+    """Built-in WAF rules inspect headers, which no record has, and a blocked client's rate is not counted."""
+    if kind == "waf-rules":
+        services.create_waf_rule(actor="carol", name="odd header", pattern="odd-value", targets=["headers"])
+    else:
+        system_settings.change(actor="carol", request_rate_per_minute=1_000)
+    watched(lambda: services.block_network(actor="carol", network=CLIENT))
+
+    assert town.asks("alice") == 403
+    assert town.check() == 1
+    assert not BlocklistEntry.objects.exists()
+
+
+def test_what_was_refused_before_reaching_a_change_is_not_held_against_it(town):
+    """A rule that denies everybody comes before the credential: the blocked network refuses nobody newly."""
+    services.create_waf_rule(actor="carol", name="odd header", pattern="odd-value", targets=["headers"])
+    deny(paths=["/admin"])()
+    watched(lambda: services.block_network(actor="carol", network=CLIENT))
+
+    assert town.asks("bob", "/admin") == 403
+    assert town.check(minutes=6) == 0
+
+
 def test_a_stranger_from_the_same_network_is_nobody(town, auth):
     watched(lambda: services.block_network(actor="carol", network=CLIENT))
 
