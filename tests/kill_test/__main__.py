@@ -31,7 +31,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))  # noqa: S311 - it is printed
-    parser.add_argument("--rate", type=float, default=150, help="questions a second")
+    parser.add_argument("--rate", type=float, default=150, help="requests a second")
     parser.add_argument("--postgresql", action="store_true", help="on a PostgreSQL of its own, not on SQLite")
     parser.add_argument("--report", type=Path, help="where to write the report, too")
     wanted = parser.parse_args()
@@ -86,7 +86,7 @@ def _report(
     return "\n\n".join(
         [
             (
-                f"{kind}, seed {wanted.seed}, {wanted.rate:g} questions a second, {seconds / 60:.0f} minutes; "
+                f"{kind}, seed {wanted.seed}, {wanted.rate:g} requests a second, {seconds / 60:.0f} minutes; "
                 f"{report.machine()}."
             ),
             report.summary(account, ledger, scene.stage.kills),

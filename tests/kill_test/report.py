@@ -13,7 +13,7 @@ from tests.kill_test.nemesis import Event
 from tests.kill_test.visitors import Ledger
 
 _HEAD = (
-    "Fault | times | kills | answers | rows | missing | told: dropped, damaged, torn "
+    "Fault | times | kills | answers | rows | missing | gaps: dropped, damaged, torn "
     "| longest silence, s | caught up after, s"
 )
 
@@ -23,7 +23,7 @@ def failures(account: Account, ledger: Ledger) -> list[str]:
     told = account.told
     surplus = told["dropped"] + told["damaged"] - len(account.missing)
     wrong = {
-        "answers without a row and without a word": account.lost,
+        "answers without a row and without a gap": account.lost,
         "rows or decisions that are there twice": account.doubled,
         "rows that say another status than the answer": account.different,
         "counts per minute that differ from the rows": account.miscounted,
@@ -66,12 +66,12 @@ def summary(account: Account, ledger: Ledger, kills: int) -> str:
     """Return a summary of the run in a few lines."""
     told = ", ".join(f"{account.told[kind]} {kind}" for kind in ("dropped", "damaged", "torn"))
     lines = (
-        f"{account.answers} answers, {account.rows} rows, {kills} kills, {ledger.broken} questions cut off.",
-        f"Lost without a word: **{account.lost}**. Doubled: **{account.doubled}**. 5xx: **{ledger.errors()}**.",
-        f"Answers without a row: {len(account.missing)}. Told: {told}.",
+        f"{account.answers} answers, {account.rows} rows, {kills} kills, {ledger.broken} requests cut off.",
+        f"Lost without a gap: **{account.lost}**. Duplicate: **{account.doubled}**. 5xx: **{ledger.errors()}**.",
+        f"Answers without a row: {len(account.missing)}. Reported as gaps: {told}.",
         f"Rows without an answer (in flight at a kill): {account.unanswered}.",
         f"Rows that differ from the answer: {account.different}.",
-        f"Answers that were not the right ones (status given, status right): {dict(ledger.wrong)}.",
+        f"Wrong answers (status given, right status): {dict(ledger.wrong)}.",
         f"Difference between the counts per minute and the rows: {account.miscounted}.",
     )
     return "\n".join(f"* {line}" for line in lines)

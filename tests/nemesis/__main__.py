@@ -27,7 +27,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))  # noqa: S311 - it is printed
     parser.add_argument("--answers", type=float, default=math.inf, help="end after so many, if the time is not over")
-    parser.add_argument("--rate", type=float, default=1000, help="questions a second, all hosts together")
+    parser.add_argument("--rate", type=float, default=1000, help="requests a second, all hosts together")
     parser.add_argument("--edits", type=float, default=5, help="changes a second, at most")
     parser.add_argument(
         "--postgresql", action="store_true", help="on a PostgreSQL, each host behind a proxy of its own"
@@ -96,10 +96,10 @@ def _report(
     alarms = [f"`/health` of a host that is cut off, and how often: {dict(said)}."] if said else []
     if faults.ALARMS:
         after = ", ".join(f"{seconds:.1f}" for seconds in faults.ALARMS)
-        alarms.append(f"Without database and cache each data plane said so after {after} s.")
+        alarms.append(f"Without database and cache, each data plane reported it after {after} s.")
     return "\n\n".join(
         [
-            f"{kind}, seed {wanted.seed}, {wanted.rate:g} questions a second, {seconds / 60:.0f} minutes; {machine()}.",
+            f"{kind}, seed {wanted.seed}, {wanted.rate:g} requests a second, {seconds / 60:.0f} minutes; {machine()}.",
             report.summary(scene, result, editor.changes),
             *alarms,
             report.table(events, result),

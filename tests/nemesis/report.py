@@ -9,7 +9,7 @@ from tests.nemesis.checker import Bounds, Checker, Tally, Wrong
 from tests.nemesis.hosts import Play
 
 _HEAD = (
-    "Fault | times | answers | 200 | 401 | 403 | 5xx | none | let in | refused | another reason "
+    "Fault | times | answers | 200 | 401 | 403 | 5xx | none | let in | refused | wrong reason "
     "| longest silence, s: data plane | control plane | worst revocation, s: same host | other host"
 )
 
@@ -53,7 +53,7 @@ _HARMLESS = ("nothing", "twenty reloads", "rolling restart")
 def unanswered(events: Sequence[Event]) -> list[str]:
     """Return messages about missing answers that must not be missing."""
     broken = Counter({fault: sum(event.broken for event in events if event.fault == fault) for fault in _HARMLESS})
-    return [f"{number} questions without an answer: {fault}" for fault, number in broken.items() if number]
+    return [f"{number} requests without an answer: {fault}" for fault, number in broken.items() if number]
 
 
 def failures(tally: Tally) -> list[str]:
@@ -72,18 +72,18 @@ def summary(play: Play, result: Result, changes: int) -> str:
     checked, counts = whole.answers - whole.wrong[Wrong.NO_DECISION], play.ledger.counts
     lines = (
         (
-            f"{whole.answers} answers, {checked} of them held against the policy; {changes} changes in "
-            f"{len(play.history.edits)} edits, {kills} kills, {counts.broken} questions without an answer; "
-            f"{counts.again} were asked again, as nginx does, on another connection than the one that was closed."
+            f"{whole.answers} answers, {checked} of them checked against the policy; {changes} changes in "
+            f"{len(play.history.edits)} edits, {kills} kills, {counts.broken} requests without an answer; "
+            f"{counts.again} were sent again on another connection, as nginx does, because theirs was closed."
         ),
         (
             f"Let in though denied: **{whole.wrong[Wrong.LET_IN]}**. "
             f"Refused though allowed: **{whole.wrong[Wrong.REFUSED]}**. "
-            f"With another reason than the right one: **{whole.wrong[Wrong.REASON]}**. "
+            f"With a wrong reason: **{whole.wrong[Wrong.REASON]}**. "
             f"5xx: **{whole.wrong[Wrong.NO_DECISION]}**."
         ),
         (
-            "Worst revocation, from the 2xx of the edit to the sending of the last question that was let in: "
+            "Worst revocation, from the 2xx of the edit to the sending of the last request that was let in: "
             f"{whole.worst_here:.2f} s on the same host, {whole.worst_elsewhere:.2f} s on another one."
         ),
     )
