@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from ipaddress import IPv4Network, IPv6Network
 from typing import TypeVar
 
@@ -23,6 +24,7 @@ from policies.history.rollback import take_back
 _MAX_PENDING = 100
 Answer = TypeVar("Answer")
 _LOOPBACK = (IPv4Network("127.0.0.0/8"), IPv6Network("::1/128"))
+_told: ContextVar[list[str] | None] = ContextVar("_told", default=None)
 
 
 class WouldLockYouOut(Overridable):
@@ -57,7 +59,21 @@ def refuse_blocking_loopback(caller: Caller | None, network: str, *, force: bool
         return
     parsed = parse_network(network)
     if any(each.version == parsed.version and each.subnet_of(parsed) for each in _LOOPBACK):  # type: ignore[arg-type]  # of one version
-        raise WouldLockYouOut(_("every visitor on this machine would be refused"))
+        told = _told.get()
+        if told is None:
+            raise WouldLockYouOut(_("every visitor on this machine would be refused"))
+        told.append(network)
+
+
+@contextmanager
+def tell_blocking_loopback() -> Iterator[list[str]]:
+    """In the block, list the networks that ``refuse_blocking_loopback`` would refuse, for a dry run."""
+    told: list[str] = []
+    token = _told.set(told)
+    try:
+        yield told
+    finally:
+        _told.reset(token)
 
 
 def stays_refused(caller: Caller) -> bool:

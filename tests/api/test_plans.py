@@ -162,6 +162,25 @@ def test_a_plan_says_that_it_would_lock_out_its_author(me, office):
     assert planned(me, own.replace(CLIENT, "192.0.2.1"))["would_lock_you_out"] is False
 
 
+LOOPBACK = "127.0.0.0/8"
+
+
+@pytest.mark.parametrize(
+    "proposal",
+    [
+        {"document": f"version: 1\nblocklist:\n- ip: {LOOPBACK}\n"},
+        {"resource": "ip-black-list", "values": {"ip": LOOPBACK}},
+    ],
+    ids=["document", "resource"],
+)
+def test_a_plan_to_block_all_of_loopback_says_that_it_would_lock_out_a_caller_on_this_machine(admin, me, proposal):
+    answer = admin.post("/policy/plan", proposal)
+
+    assert (answer.status_code, answer.json().get("would_lock_you_out")) == (201, True)
+    assert admin.post("/policy/apply", {"digest": answer.json()["digest"]}).json()["code"] == "would-lock-you-out"
+    assert me.post("/policy/plan", proposal).json()["would_lock_you_out"] is False
+
+
 def test_a_rule_of_a_document_that_locks_out_its_author_is_told(me, office):
     closed = f"version: 1\naccess_rules:\n- name: shut\n  access: denied\n  domains: [{OFFICE}]\n"
 

@@ -19,7 +19,7 @@ from gatewall.whatif.backtest.proposals import Proposal, WholeDocument
 from gatewall.whatif.expectations import Outcome, outcomes, segments_now
 from policies.document.export import export
 from policies.document.sections import SETTINGS, setting_defaults
-from policies.history.lockout import stays_refused
+from policies.history.lockout import stays_refused, tell_blocking_loopback
 from policies.history.rule_lockout import let_in_now, refused_of
 
 
@@ -81,11 +81,12 @@ def _dry_run(proposal: Proposal, caller: Caller | None) -> _DryRun:
     was_refused = caller is not None and stays_refused(caller)
     let_in = let_in_now(caller) if caller is not None else set()
     # Without a caller: a lock-out is told, not refused.
-    with revisions.as_one_revision("plan") as made:
+    with revisions.as_one_revision("plan") as made, tell_blocking_loopback() as loopback:
         proposals.apply(proposal, actor="plan", caller=None)
-    locks_out = caller is not None and (
-        (not was_refused and stays_refused(caller)) or refused_of(let_in, caller) is not None
-    )
+    if caller is None:
+        locks_out = bool(loopback)
+    else:
+        locks_out = (not was_refused and stays_refused(caller)) or refused_of(let_in, caller) is not None
     return _DryRun(
         epoch=version.epoch,
         revision=version.revision,
