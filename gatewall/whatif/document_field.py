@@ -1,11 +1,11 @@
 """Serializer field of a policy document as sent."""
 
-import json
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
 from gatewall.api.serializers import ShapedField
+from policies.document.writing import json_of
 
 _DOCUMENT = {"type": ["string", "object"], "description": "YAML 1.2 or JSON as a text, or a JSON object"}
 
@@ -22,5 +22,5 @@ class DocumentField(ShapedField):
         if isinstance(data, str):
             return data
         if isinstance(data, dict):
-            return json.dumps(data, ensure_ascii=False)
+            return json_of(data)
         return self.fail("kind")

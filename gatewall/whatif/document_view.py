@@ -24,6 +24,7 @@ from policies.document.document import Document
 from policies.document.export import ALL, export
 from policies.document.reading import read
 from policies.document.schema import schema
+from policies.document.writing import json_of
 
 _MAX_REVISION = 10**18 - 1
 _YAML = "yaml"
@@ -42,11 +43,19 @@ class YamlRenderer(BaseRenderer):
         return str(data or "").encode()
 
 
+class DocumentJsonRenderer(JSONRenderer):
+    """Render a document as JSON that can be applied as it is."""
+
+    def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None) -> bytes:
+        """Return the bytes of the object."""
+        return json_of(data).encode()
+
+
 class PolicyDocument(ApiView):
     """The policy document."""
 
     area = POLICY
-    renderer_classes = [YamlRenderer, JSONRenderer]
+    renderer_classes = [YamlRenderer, DocumentJsonRenderer]
 
     @operation(
         answer={"type": ["string", "object"]},  # text as YAML, an object as JSON

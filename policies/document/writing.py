@@ -12,6 +12,8 @@ _PLAIN = re.compile(r"[A-Za-z/*][A-Za-z0-9_./*@-]*( [A-Za-z0-9_./*@-]+)*|[0-9][0
 """Texts that need no quotes: words, names, paths, and networks with a prefix."""
 _STARTS = re.compile(r"\*")
 """A text that starts like an alias needs quotes."""
+_UNREADABLE = re.compile("[\\x7f-\\x9f\\u2028\\u2029\\ufeff\\ufffe\\uffff]")
+"""Characters that a text in JSON may have, and that readers of YAML refuse or take for the end of a line."""
 _WORDS = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
 """Words that some version of YAML reads as another type, in any letter case."""
 
@@ -24,6 +26,11 @@ _INVISIBLE = re.compile(
 
 Not ``str.isprintable``: what it answers depends on the version of Unicode in Python.
 """
+
+
+def json_of(values: Mapping[str, Any]) -> str:
+    """Return the JSON of a mapping on one line, in characters that readers of YAML take, too."""
+    return _UNREADABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(values, ensure_ascii=False))
 
 
 def yaml_of(values: Mapping[str, Any]) -> str:

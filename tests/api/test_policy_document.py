@@ -139,3 +139,17 @@ def test_a_document_is_compared_with_the_policy_in_force(admin, alice, office):
     same = {"document": before.canonical().decode()}
     assert admin.post("/policy/document/compare", same).json()["changes"] == []
     assert admin.post("/policy/document/compare", {"document": "- a"}).json()["code"] == "document-refused"
+
+
+@pytest.mark.parametrize(
+    "character", ["\x7f", "\x80", "\x85", "\u2028", "\u2029", "\ufeff", "\ufffe", "\uffff", "\U0001fffe"]
+)
+def test_an_export_as_json_can_be_applied_whatever_its_texts_have(admin, character):
+    document = {"version": 1, "groups": [{"name": "staff", "description": f"a {character} b"}]}
+    assert admin.post("/policy/apply", {"document": document, "if_revision": 0}).status_code == 200
+
+    exported = admin.get("/policy/document", HTTP_ACCEPT="application/json")
+
+    assert exported.json()["groups"] == document["groups"]
+    for form in (exported.json(), exported.content.decode()):
+        assert admin.post("/policy/document/compare", {"document": form}).json()["changes"] == []
