@@ -218,7 +218,7 @@ class Subject:
 
 @value
 class AccessRequest:
-    """A parsed subrequest; texts are latin-1.
+    """A parsed subrequest (not a user's request for access); texts are latin-1.
 
     ``at``: seconds since the epoch. ``fault``: what is malformed; then only ``client`` and ``at`` are reliable.
     ``visible``: the parts that the proxy passed on. ``headers``: lower-case names, without our own credentials.
@@ -283,7 +283,7 @@ class Verdict:
 
 @value
 class Decision:
-    """The decision on one access request, with the facts behind it."""
+    """The decision on one subrequest, with the facts behind it."""
 
     verdict: Verdict
     subject: Subject | None = None

@@ -1,4 +1,4 @@
-"""Parse a proxy's subrequest (auth_request, forward auth, ext_authz) into an access request. Pure; never raises.
+"""Parse a proxy's subrequest (auth_request, forward auth, ext_authz) into an ``AccessRequest``. Pure; never raises.
 
 One function per dialect, and each reads exactly one family of headers: most bypasses of gateways were a second
 family, read as a fallback (docs/security.md).

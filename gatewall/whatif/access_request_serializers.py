@@ -1,4 +1,4 @@
-"""Serializers of requests for access."""
+"""Serializers of access requests."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ class RefuseAccessInput(StrictInput):
 
 
 class AccessRequestOutput(serializers.ModelSerializer[RequestForAccess]):
-    """A request for access."""
+    """An access request: what a refused user asked for."""
 
     user = serializers.CharField(source="user.username")
     domain = serializers.CharField(source="domain.name")
@@ -64,7 +64,7 @@ class AccessHistoryOutput(serializers.Serializer[Any]):
 
 
 class AccessRequestWithData(AccessRequestOutput):
-    """A request for access, the user's history and, while it waits, the grants that can be given, narrowest first."""
+    """An access request, the user's history and, while it waits, the grants that can be given, narrowest first."""
 
     offers = AccessOfferOutput(many=True)
     history = AccessHistoryOutput()

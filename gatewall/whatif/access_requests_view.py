@@ -1,4 +1,4 @@
-"""API views of requests for access: list them, show one, give access, refuse."""
+"""API views of access requests: list them, show one, give access, refuse."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -36,7 +36,7 @@ def _state(value: str) -> str:
 
 
 class AccessRequestFilters(Filters):
-    """Filters of the requests for access."""
+    """Filters of access requests."""
 
     user = text("user__username", max_length=64, lookup="iexact")
     domain = text("domain__name", max_length=255, parse=canonical_domain)
@@ -53,7 +53,7 @@ class AccessRequestFilters(Filters):
 class AccessRequests(Resource):
     """What refused users asked for."""
 
-    nouns = ("a request for access", "requests for access")
+    nouns = ("an access request", "access requests")
     area = POLICY
     input, output = GrantAccessInput, AccessRequestOutput
     filterset_class = AccessRequestFilters

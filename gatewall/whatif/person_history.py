@@ -21,7 +21,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The newest answers to a person: how many of each reason, the hosts, and their earlier requests for access."""
+    """The newest answers to a person: how many of each reason, the hosts, and their earlier access requests."""
 
     read: int
     is_complete: bool

@@ -1,4 +1,4 @@
-"""Requests of refused users for access."""
+"""Access requests of refused users."""
 
 from datetime import timedelta
 from typing import Any
@@ -12,7 +12,7 @@ from policies.models.grants import Grant
 
 
 class RequestState(models.TextChoices):
-    """What became of a request for access."""
+    """What became of an access request."""
 
     PENDING = "pending"
     GRANTED = "granted"

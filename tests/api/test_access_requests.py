@@ -1,4 +1,4 @@
-"""Requests for access over the API: list them, look at one, give the narrowest grant, refuse."""
+"""Access requests over the API: list them, look at one, give the narrowest grant, refuse."""
 
 from datetime import timedelta
 from uuid import UUID

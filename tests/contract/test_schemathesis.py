@@ -89,7 +89,7 @@ counted: Counter[str] = Counter()
 
 
 def requested_access(grant):
-    """Make a request for access by the user and to the domain of a grant."""
+    """Make an access request of the user and to the domain of a grant."""
     given = Grant.objects.get(pk=grant)
     asked = {"host": given.domain.name, "path": "/", "reason": "x", "asked_at": timezone.now()}
     made = RequestForAccess.objects.create(user=given.user, domain=given.domain, decision_id=uuid.uuid4(), **asked)

@@ -143,7 +143,7 @@ def a_credential(
 def a_request(
     *, client: str = CLIENT, host: str | None = OFFICE, credentials: Iterable[Credential | str] = (), **parts: Any
 ) -> AccessRequest:
-    """Return an access request; a credential may be given by its secret only."""
+    """Return a parsed subrequest; a credential may be given by its secret only."""
     return AccessRequest(
         at=parts.pop("at", NOW),
         client=an_address(client),

@@ -1,4 +1,4 @@
-"""Facts of a request for access rules, set by the test."""
+"""Facts of a request, for access rules; set by the test."""
 
 from dataclasses import dataclass, field
 from typing import Any

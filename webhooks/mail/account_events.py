@@ -1,6 +1,6 @@
 """Add a mail to the queue for each security event that its user is told about, in the event's transaction.
 
-Admins get the mail about a request for access.
+Admins get the mail about an access request.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ _TOLD = frozenset({"actor", "choose_username", "user_agent", "wrong_codes", "pro
 _LINKS = frozenset({MailKind.INVITATION, MailKind.PASSWORD_RESET})
 _ANSWERS = frozenset({MailKind.ACCESS_GRANTED, MailKind.ACCESS_REFUSED})
 MAX_APPROVERS = 20
-"""Admins who get a mail about one request for access: those who have been there longest."""
+"""Admins who get a mail about one access request: those who have been there longest."""
 
 
 def _unless_by_hand(kind: MailKind) -> Callable[[Event], MailKind | None]:

@@ -184,7 +184,7 @@ def _country(code: str) -> str:
 
 
 def _people(board: Board) -> dict[str, Any]:
-    """Return what is new of people: requests for access that wait, and devices that were added in the window."""
+    """Return what is new of people: access requests that wait, and devices that were added in the window."""
     window, waiting = board.window, pending()
     return {
         "waiting": waiting[:_NEWEST],

@@ -67,7 +67,7 @@ def _refuse(found: Iterable[WafRule]) -> bool:
 def request_of(
     method: bytes, uri: bytes, headers: Iterable[tuple[bytes, bytes]], body: bytes | None = None
 ) -> AccessRequest:
-    """Build the access request of a raw HTTP request."""
+    """Build the parsed subrequest about a raw HTTP request."""
     named = tuple([(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers])
     cookies = []
     host = next((value for name, value in named if name == "host"), None)
