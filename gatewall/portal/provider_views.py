@@ -33,6 +33,7 @@ _SIGN_OUT_SECONDS = 600
 _LONGEST_TOKEN = 64 * 1024
 
 
+@method_decorator(csrf_exempt, name="dispatch")  # unsupported methods get 405
 class _ProviderPage(View):
     """A page that a visitor opens by a link: counted, and refused with a sentence."""
 
