@@ -3,6 +3,7 @@
 A site that verifies it need not trust plain headers: requests that go around the proxy have no valid one.
 """
 
+import uuid
 from typing import Any
 
 from gatewall.credentials.identity_keys import IdentityKeys
@@ -72,6 +73,7 @@ class SignedIdentities:
         headers = (
             ("Content-Type", "application/json"),
             ("Cache-Control", f"public, max-age={_KEY_SET_SECONDS}"),
+            ("X-Request-Id", str(uuid.uuid4())),
             ("X-Content-Type-Options", "nosniff"),
         )
         return Answer(200, headers, self._keys.key_set)

@@ -68,4 +68,5 @@ def test_both_planes_publish_the_same_keys(both):
 
     assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
     assert {key["alg"] for key in json.loads(answer.body)["keys"]} == {"EdDSA", "ES256"}
+    assert answer.request_id
     assert both(Question("/wall/.well-known/jwks.json", (), method="POST")).status == 405
