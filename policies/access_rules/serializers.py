@@ -87,9 +87,12 @@ class UsersField(serializers.ListField):
         names = super().to_internal_value(data)
         rows = get_user_model()._default_manager.annotate(lower=Lower("username"))  # noqa: SLF001 - public by its documentation
         found = {user.lower: user for user in rows.filter(lower__in={name.lower() for name in names})}
-        for name in names:
-            if name.lower() not in found:
-                self.fail("unknown", name=name)
+        text = self.error_messages["unknown"]
+        unknown = {
+            str(number): [text.format(name=name)] for number, name in enumerate(names) if name.lower() not in found
+        }
+        if unknown:
+            raise serializers.ValidationError(unknown, code="unknown")
         return list(found.values())
 
 

@@ -133,6 +133,15 @@ def test_what_contradicts_itself_or_is_too_much_is_refused(admin, bob, values, f
     assert not AccessRule.objects.exists()
 
 
+def test_every_unknown_user_is_named_by_its_place(admin, bob):
+    refused = admin.post("/access-rules", {"name": "x", "access": "denied", "users": ["zoe", "bob", "yves"]})
+
+    assert [(each["field"], each["code"], each["message"]) for each in refused.json()["errors"]] == [
+        ("users.0", "unknown", "there is no user zoe"),
+        ("users.2", "unknown", "there is no user yves"),
+    ]
+
+
 def test_a_path_is_whole_in_a_change_too(admin, rules):
     [id_] = rules("a")
 
