@@ -126,6 +126,7 @@ def test_all_that_is_wrong_is_said_at_once(admin):
         ({"colour": "red"}, "colour"),
         ({"paths": [{"value": "/a"}]}, "paths.0.match"),
         ({"paths": [{"match": "exact", "value": "/a", "case": False}]}, "paths.0.case"),
+        ({"time_zone": "localtime"}, "time_zone"),
     ],
 )
 def test_what_contradicts_itself_or_is_too_much_is_refused(admin, bob, values, field):
