@@ -18,11 +18,7 @@ from gatewall.credentials.guests import GuestVerifier
 from gatewall.credentials.keyring import KeyRing, SigningKey
 from gatewall.credentials.machine import digest_of
 from gatewall.credentials.sessions import SessionVerifier
-from gatewall.engine.access_rules.rules import AccessRule
 from gatewall.engine.addresses import IPAddress, parse_address, parse_network
-from gatewall.engine.device_passes import DevicePass
-from gatewall.engine.grants import Grant
-from gatewall.engine.groups import GroupState
 from gatewall.engine.hosts import Access, Authority, Domain
 from gatewall.engine.lists import AllowedNetwork, BlockedNetwork
 from gatewall.engine.model import (
@@ -39,6 +35,7 @@ from gatewall.engine.model import (
 from gatewall.engine.ports import Ports
 from gatewall.engine.segments import SHARD_OF, blocked_networks_of
 from gatewall.engine.snapshot import (
+    KINDS,
     AppTokenState,
     BlockedCountry,
     GitTokenState,
@@ -46,7 +43,6 @@ from gatewall.engine.snapshot import (
     PolicySettings,
     PolicySnapshot,
     Segment,
-    ShareLinkState,
     Version,
 )
 from gatewall.engine.token_scope import TokenScope
@@ -174,18 +170,16 @@ def a_source(
     domains: Mapping[str, str] | None = None,
     countries: Iterable[str] = (),
     rules: Iterable[WafRule] = (),
-    groups: Iterable[GroupState] = (),
-    access_rules: Iterable[AccessRule] = (),
-    grants: Iterable[Grant] = (),
-    share_links: Iterable[ShareLinkState] = (),
-    device_passes: Iterable[DevicePass] = (),
     revoked: Iterable[str] = (),
     **parts: Any,
 ) -> dict[str, list[Any]]:
-    """Return the rows of a policy by segment; networks as text, domains as name: access, settings as keywords."""
-    rows: dict[str, list[Any]] = {kind: list(parts.pop(name, standard)) for kind, (name, standard) in _TABLES.items()}
+    """Return the rows of a policy by segment; networks as text, domains as name: access, settings as keywords.
+
+    Rows of other kinds by their attribute of the policy, such as ``groups``.
+    """
+    rows = {name: list(parts.pop(kind.attribute, _USUAL.get(name, ()))) for name, kind in KINDS.items()}
     return {
-        **in_shards(rows),
+        **_in_segments(rows),
         Segment.SETTINGS: [some_settings(**parts)],
         blocked_networks_of("manual"): [
             a_blocked(each, id=number) if isinstance(each, str) else each for number, each in enumerate(blocked, 1)
@@ -198,28 +192,24 @@ def a_source(
         ],
         Segment.BLOCKED_COUNTRIES: [BlockedCountry(number, code) for number, code in enumerate(countries, 1)],
         Segment.WAF_RULES: list(rules),
-        Segment.GROUPS: list(groups),
-        Segment.ACCESS_RULES: list(access_rules),
-        Segment.GRANTS: list(grants),
-        Segment.SHARE_LINKS: list(share_links),
-        Segment.DEVICE_PASSES: list(device_passes),
         Segment.REVOCATIONS: list(revoked),
     }
 
 
-_TABLES = {
-    Segment.USERS: ("users", USERS),
-    Segment.GIT_TOKENS: ("git_tokens", GIT_TOKENS),
-    Segment.APP_TOKENS: ("app_tokens", APP_TOKENS),
-    Segment.LICENSES: ("licenses", LICENSES),
+_USUAL: dict[str, tuple[Any, ...]] = {
+    Segment.USERS: USERS,
+    Segment.GIT_TOKENS: GIT_TOKENS,
+    Segment.APP_TOKENS: APP_TOKENS,
+    Segment.LICENSES: LICENSES,
 }
 
 
-def in_shards(rows: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
-    """Return rows by kind as rows by shard."""
-    found: dict[str, list[Any]] = {}
-    for kind, each in ((kind, each) for kind, of_kind in rows.items() for each in of_kind):
-        found.setdefault(SHARD_OF[kind](each.id if kind == Segment.USERS else each.digest), []).append(each)
+def _in_segments(rows: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+    """Return rows by kind as rows by segment."""
+    found = {kind: of_kind for kind, of_kind in rows.items() if kind not in SHARD_OF}
+    for kind, shard_of in SHARD_OF.items():
+        for row in rows[kind]:
+            found.setdefault(shard_of(getattr(row, KINDS[kind].key)), []).append(row)
     return found
 
 
