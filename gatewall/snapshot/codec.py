@@ -5,7 +5,7 @@
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any
 
@@ -76,29 +76,22 @@ def decode(segment: str, data: bytes | memoryview) -> Any:
             # Copied, a few MiB: rows are parsed long after the digest was checked, and must not change with the
             # file meanwhile. The networks, which are many more, stay mapped.
             rows = bytes(body[len(line) :])
-            return KeyedRows(rows, number=_number, name=attrgetter(KINDS[kind].key), read=lambda text: _row(kind, text))
+            name, row = attrgetter(KINDS[kind].key), CODECS[kind].decode
+            return KeyedRows(rows, number=_number, name=name, read=lambda text: _parsed(kind, text, row))
     except (PackedRefused, KeyedRowsRefused) as error:
         raise DecodeError(f"{segment} is {error}") from None
-    return _rows(segment, body)
+    return _parsed(segment, bytes(body), lambda rows: tuple(map(CODECS[segment].decode, list_of(rows))))
 
 
 def _kind_line(kind: str) -> bytes:
     return kind.encode() + b"\n"
 
 
-def _rows(segment: str, body: memoryview) -> tuple[Row, ...]:
+def _parsed(segment: str, text: bytes, read: Callable[[Any], Any]) -> Any:
     try:
-        from_json = CODECS[segment].decode
-        return tuple(from_json(row) for row in list_of(json.loads(bytes(body))))
+        return read(json.loads(text))
     except _NOT_A_ROW as error:
         raise DecodeError(f"{segment} has a row that cannot be decoded ({type(error).__name__})") from None
-
-
-def _row(kind: str, text: bytes) -> Row:
-    try:
-        return CODECS[kind].decode(json.loads(text))
-    except _NOT_A_ROW as error:
-        raise DecodeError(f"{kind} has a row that cannot be decoded ({type(error).__name__})") from None
 
 
 _NOT_A_ROW = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)

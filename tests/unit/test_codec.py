@@ -219,15 +219,11 @@ def written(rows, segment=Segment.REVOCATIONS):
 
 
 KEYED = {Segment.USERS, Segment.GIT_TOKENS, Segment.APP_TOKENS, Segment.LICENSES}
-
-
 USER = [1, "alice", "a@office.example", True, True, 3, True, []]
 RULE_ROW = {
     "id": 1, "name": "n", "pattern": "p", "operator": "regex", "targets": ["uri"], "transforms": [],
     "category": "sqli", "score": 5, "action": "block", "domain": None, "path_prefix": None, "exclusions": [],
 }  # fmt: skip
-
-
 ACCESS_ROW = json.loads(codec.encode(Segment.ACCESS_RULES, [ACCESS_RULE]).partition(b"\n")[2])[0]
 
 
