@@ -102,6 +102,13 @@ def test_promoting_applies_the_document_in_one_revision_and_removes_the_shadow(a
     assert admin.get("/policy/shadow").status_code == 404
 
 
+def test_a_document_that_needs_force_is_tried_and_only_its_promotion_asks_for_it(admin):
+    assert put(admin, "version: 1\nblocklist:\n- ip: 10.0.0.0/7\n").status_code == 200
+
+    assert admin.post("/policy/shadow/promote", {}).json()["code"] == "network-too-large"
+    assert admin.post("/policy/shadow/promote", {"force": True}).status_code == 200
+
+
 def test_promoting_a_policy_that_moved_on_is_refused(admin, office):
     put(admin)
     before = revisions.current().revision
