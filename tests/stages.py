@@ -34,7 +34,7 @@ COVERED = Stage("Every branch of the code that decides is covered", (PYTHON, "-m
 MEASURED = ("--cov", "--cov-report=", "--cov-fail-under=0")  # judged when all is counted
 BY_MODULE = ("--dist", "loadfile", "--no-loadscope-reorder")  # what a module starts is started once
 
-LONG: Lane = (
+LONG = (
     Stage(
         "The access log while everything dies at random",
         (PYTHON, "-m", "tests.kill_test", "--minutes", "2", "--seed", "6"),
@@ -173,7 +173,7 @@ def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
         tests.stage("Crowds at the sign-in again, on PostgreSQL", 0, CROWDS, postgresql=True),
         tests.stage("A full disk", 0, DISK),
     ]
-    return [Step([computing, waiting, *([LONG] if full else [])], then)]
+    return [Step([computing, waiting], then), *(Step([[stage]]) for stage in LONG if full)]
 
 
 @contextmanager
