@@ -87,16 +87,16 @@ def test_files_are_sent_moved_listed_and_deleted(drive, tmp_path):
     (tmp_path / "a b.txt").write_text("text")
 
     for arguments in (
-        ("copy", str(tmp_path), ":webdav:sent"),
-        ("moveto", ":webdav:sent/a b.txt", ":webdav:moved/ü.txt"),
-        ("copy", ":webdav:moved", str(tmp_path / "back")),
+        ("copy", str(tmp_path), ":webdav:files/sent"),
+        ("moveto", ":webdav:files/sent/a b.txt", ":webdav:files/moved/ü.txt"),
+        ("copy", ":webdav:files/moved", str(tmp_path / "back")),
     ):
         run = drive.rclone(token, *arguments)
         assert run.returncode == 0, run.stderr
-    assert drive.rclone(token, "lsf", "-R", ":webdav:").stdout.split() == ["moved/", "sent/", "moved/ü.txt"]
+    assert drive.rclone(token, "lsf", "-R", ":webdav:files").stdout.split() == ["moved/", "sent/", "moved/ü.txt"]
     assert (tmp_path / "back" / "ü.txt").read_text() == "text"
-    assert drive.rclone(token, "purge", ":webdav:moved").returncode == 0
-    assert [path.name for path in drive.folder.iterdir()] == ["sent"]
+    assert drive.rclone(token, "purge", ":webdav:files/moved").returncode == 0
+    assert [path.name for path in (drive.folder / "files").iterdir()] == ["sent"]
 
 
 def test_a_token_for_another_path_and_a_deleted_one_are_refused(drive):

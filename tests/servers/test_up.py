@@ -151,6 +151,14 @@ def test_with_one_worker_two_processes_beside_the_supervisor_and_a_dead_one_take
     assert (meanwhile, afterwards, len(alive)) == (200, 200, 2)
 
 
+def command_of(process):
+    """Return the words of its command; none if it has ended, as a check of nginx's configuration does."""
+    try:
+        return process.cmdline()
+    except psutil.NoSuchProcess:
+        return []
+
+
 COMMAND_OF = {"nginx": "nginx.conf", "auth": "data_plane.conf.py", "agent": "agent", "control": "gunicorn.conf.py"}
 
 
@@ -163,7 +171,7 @@ def test_child_that_dies_ends_everything_with_a_line_that_names_it(home, ports, 
         wait_until(lambda: is_ready(process, log), what="the line with ready")
         children = descendants(process.pid)
         masters = psutil.Process(process.pid).children()
-        (master,) = [child for child in masters if any(word.endswith(COMMAND_OF[name]) for word in child.cmdline())]
+        (master,) = [child for child in masters if any(word.endswith(COMMAND_OF[name]) for word in command_of(child))]
 
         master.kill()
         code = process.wait(PATIENCE)
