@@ -55,7 +55,7 @@ class UserTokenForm(FreshForm):
     def clean(self) -> dict[str, Any] | None:
         cleaned = super().clean()
         if self.cleaned_data.get("never_expires") and self.cleaned_data.get("expires_at"):
-            self.add_error("never_expires", _("Choose a moment, or that it never expires, not both."))
+            self.add_error("never_expires", _("Choose either a time or that it never expires."))
         return cleaned
 
 

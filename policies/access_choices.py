@@ -18,7 +18,7 @@ WHO_ENTERS: Mapping[Access, str | Promise] = {
     Access.TWO_FACTOR: _("users who signed in with a second factor"),
     Access.PHISHING_RESISTANT: _("users who signed in with a passkey or security key; no machines"),
     Access.PUBLIC: _("everybody; lists, countries and WAF rules still apply"),
-    Access.DENIED: _("nobody, whatever grants and share links there are"),
+    Access.DENIED: _("nobody, not even with a grant or share link"),
 }
 """The access levels in the order of a form: the usual one first."""
 

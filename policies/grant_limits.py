@@ -18,7 +18,7 @@ def require_valid_end(expires_at: datetime, *, most: timedelta = timedelta(days=
     """Raise ValidationError unless what ends then has yet to end, and does so in time, by default within 30 days."""
     now = timezone.now()
     if expires_at <= now:
-        raise ValidationError({"expires_at": ValidationError(_("a moment that is yet to come"), "invalid")})
+        raise ValidationError({"expires_at": ValidationError(_("a time in the future"), "invalid")})
     if expires_at > now + most:
         words = _("at most %(days)s days ahead") if most.days > 1 else _("at most 24 hours ahead")
         raise ValidationError({"expires_at": ValidationError(words, "invalid", {"days": most.days})})

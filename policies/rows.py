@@ -54,7 +54,7 @@ def check_and_save(row: models.Model, shown: object) -> None:
         with transaction.atomic():
             row.save()
     except IntegrityError:
-        raise Duplicate(_("%(row)s is there already"), row=shown) from None
+        raise Duplicate(_("%(row)s exists already"), row=shown) from None
 
 
 def save(row: models.Model, *segments: str, actor: str, replaced: Iterable[Change | None] = (), **values: Any) -> None:

@@ -159,7 +159,7 @@ def _write(webhook: Webhook, values: dict[str, Any]) -> None:
         with transaction.atomic():
             webhook.save()
     except IntegrityError:
-        raise Duplicate(_("%(row)s is there already"), row=repr(webhook.name)) from None
+        raise Duplicate(_("%(row)s exists already"), row=repr(webhook.name)) from None
 
 
 def _set_secret(webhook: Webhook, secret: bytes) -> None:

@@ -17,7 +17,7 @@ def validate_url(value: str) -> None:
     try:
         parts = urlsplit(value)
     except ValueError:
-        raise ValidationError(_("that is no URL")) from None
+        raise ValidationError(_("that is not a URL")) from None
     if parts.username is not None or parts.password is not None or "?" in value or "#" in value:
         raise ValidationError("no user, query or fragment: every admin sees the URL, and revisions keep it")
     if not (value.isascii() and value.isprintable()) or " " in value or "\\" in value or not Authority.of_url(value):

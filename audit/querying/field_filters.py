@@ -150,7 +150,7 @@ def condition_of(filters: Mapping[str, Filter], name: str, value: str) -> Q:
     field_name = name.removeprefix(EXCLUDE)
     known = filters.get(field_name)
     if known is None or (field_name != name and not known.excludes):
-        raise FilterRefused(name, _("there is no such filter"))
+        raise FilterRefused(name, _("this filter is unknown"))
     if not value and known.empty is not None:
         return known.empty
     if not value or len(value) > MAX_TEXT or "\0" in value:
@@ -174,7 +174,7 @@ def filters_of(
     ``in_order``: fields whose index also orders by time, the most selective first.
     """
     if start is not None and end is not None and end <= start:
-        raise FilterRefused("end_time", _("a moment after start_time"))
+        raise FilterRefused("end_time", _("a time after start_time"))
     moments = Q(**({"at__gte": start} if start else {}), **({"at__lt": end} if end else {}))
     conditions: dict[str, Q] = {}
     rest = Q()

@@ -46,12 +46,12 @@ class Cursor:
         """Return the cursor from a URL, for a log with ids of this kind. Raises CursorRefused."""
         form, content = _FORMS[kind], base64url.decode(text)
         if content is None or len(content) != form.size:
-            raise CursorRefused(_("the cursor is not one of ours"))
+            raise CursorRefused(_("the cursor is not valid"))
         microseconds, key = form.unpack(content)
         try:
             at = _EPOCH + timedelta(microseconds=microseconds)
         except OverflowError:
-            raise CursorRefused(_("the cursor is not one of ours")) from None
+            raise CursorRefused(_("the cursor is not valid")) from None
         return cls(at, uuid.UUID(bytes=key) if kind is uuid.UUID else key)
 
 

@@ -220,14 +220,14 @@ FIELDS = (
         labels={
             "credential_kind": "kind of credential",
             "credential_state": "state of credential",
-            "amr": "how they signed in",
+            "amr": "sign-in method",
         },
     ),
     Field(
         "visible",
         Kind.JSON,
         choices=("body", "for", "headers", "host", "method", "proto", "uri"),
-        labels={"visible": "what the proxy showed"},
+        labels={"visible": "parts that the proxy sent"},
     ),
     SUBJECT,
     Field(

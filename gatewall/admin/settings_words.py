@@ -42,7 +42,7 @@ GROUPS = (
             "authorized_domains_mode": SettingWords(
                 _("Hosts that are not registered"),
                 _DECISION,
-                choices={"any": _("Decide them like any other host"), "registered": _("Refuse them")},
+                choices={"any": _("Treat them like any other host"), "registered": _("Refuse them")},
             ),
             "request_rate_per_minute": SettingWords(_("Request rate of one client"), _DECISION, _REQUESTS_A_MINUTE),
             "signed_identity": SettingWords(
@@ -66,13 +66,13 @@ GROUPS = (
                     "off": _("Off"),
                 },
             ),
-            "waf_threshold": SettingWords(_("Score that refuses"), _DECISION, _("points")),
+            "waf_threshold": SettingWords(_("Score at which requests are refused"), _DECISION, _("points")),
         },
     ),
     SettingGroup(
         "countries",
         _("Countries"),
-        _("What blocked countries do. Which they are is in the list of blocked countries."),
+        _("What happens to requests from blocked countries. The list of blocked countries says which they are."),
         {
             "geo_mode": SettingWords(
                 _("Requests from blocked countries"),
@@ -119,7 +119,7 @@ GROUPS = (
     SettingGroup(
         "log",
         _("Access log and events"),
-        _("What is recorded, and for how long. What is deleted does not come back."),
+        _("What is recorded, and for how long. Deleted rows cannot be restored."),
         {
             "access_log_retention_days": SettingWords(
                 _("Keep the access log"), _("The agent deletes older rows within the hour."), _DAYS
@@ -148,7 +148,7 @@ GROUPS = (
     SettingGroup(
         "detectors",
         _("Detectors"),
-        _("Which clients count as attackers, and what happens to them."),
+        _("Which clients are treated as attackers, and what happens to them."),
         {
             "auto_ban_mode": SettingWords(
                 _("Attackers"),
@@ -200,7 +200,7 @@ GROUPS = (
             "stale_policy": SettingWords(
                 _("If the policy is too old"),
                 _DECISION,
-                choices={"static": _("Go on deciding by it"), "strict": _("Refuse requests with status 503")},
+                choices={"static": _("Keep deciding by it"), "strict": _("Refuse requests with status 503")},
             ),
             "stale_policy_seconds": SettingWords(_("A policy is too old after"), _DECISION, _SECONDS),
             "shadow_cpu_percent": SettingWords(_("CPU time of the shadow policy"), _AGENT, "%"),

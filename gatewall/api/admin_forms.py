@@ -65,7 +65,7 @@ def code_field(help_text: str) -> forms.CharField:
 
 _WHAT_FORCE_DOES = {
     "backtest-stale": _("The draft is saved over the newer change."),
-    "would-lock-you-out": _("The change is made. It is reverted by itself unless somebody confirms it in time."),
+    "would-lock-you-out": _("The change is made. It is reverted automatically unless somebody confirms it in time."),
     "network-too-large": _("The network is blocked, however large it is."),
     "matches-everything": _("The rule is saved, although it may refuse ordinary requests."),
 }

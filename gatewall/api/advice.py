@@ -7,15 +7,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 _DELETE_ONE = gettext_lazy("Delete one that is not needed any more, then try again.")
-_LOOK_AGAIN = gettext_lazy("Open the page again and look at what is there now.")
+_LOOK_AGAIN = gettext_lazy("Open the page again to see the current values.")
 ADVICE: Mapping[str, str | Promise] = {
     "already-decided": gettext_lazy("Nothing is left to do; the page of the request says who decided."),
     "backtest-saved": gettext_lazy("Its changes are in the policy history."),
     "backtest-stale": gettext_lazy("Try the draft again, or save it over the newer change."),
-    "builtin-rule": gettext_lazy("Disable it, and add a rule of your own with what it should do instead."),
+    "builtin-rule": gettext_lazy("Disable it, and add your own rule instead."),
     "cannot-restore": gettext_lazy("Choose a later revision, or change the policy by hand."),
     "domain-removed": gettext_lazy("Register the domain again, or choose another one."),
-    "duplicate": gettext_lazy("Change the one that is there, or choose another name."),
+    "duplicate": gettext_lazy("Change the existing one, or choose another name."),
     "expectation-failed": gettext_lazy("Change the policy so that it holds, or change the expectation first."),
     "grant-overruled": gettext_lazy("Change the access of the domain, or choose another domain."),
     "group-removed": gettext_lazy("Add the group again, or choose another one."),

@@ -31,7 +31,7 @@ def refuse_ambiguous_query(request: Request) -> None:
         name = _readable(raw_name, field="")
         _readable(raw_value, field=name)
         if name in seen:
-            raise refused_parameter(name, _("this parameter is there twice"), code="repeated")
+            raise refused_parameter(name, _("this parameter is given twice"), code="repeated")
         seen.add(name)
 
 
@@ -40,7 +40,7 @@ def refuse_unknown_parameters(request: Request, known: Iterable[str]) -> None:
     if unknown := sorted(set(request.query_params) - set(known)):
         raise ValidationError(
             {
-                name: [ErrorDetail(translated(_("there is no such parameter")), code="unknown-parameter")]
+                name: [ErrorDetail(translated(_("this parameter is unknown")), code="unknown-parameter")]
                 for name in unknown
             }
         )

@@ -117,7 +117,7 @@ class MomentField(serializers.DateTimeField):
     """A date and time in RFC 3339 with offset."""
 
     default_error_messages = {
-        "offset": _("write a moment with its offset, like 2026-01-31T12:00:00Z"),
+        "offset": _("give a time with its UTC offset, like 2026-01-31T12:00:00Z"),
         "year": _("the year, in UTC, is at least {year}"),
     }
 

@@ -130,7 +130,7 @@ def _alone(folder: Path) -> Iterator[None]:
     """Hold the examination lock of this host. Raises ExaminationRunning."""
     descriptor = try_lock_file(folder / "doctor.lock")
     if descriptor is None:
-        raise ExaminationRunning(_("another examination is under way; try again in a minute"))
+        raise ExaminationRunning(_("another examination is running; try again in a minute"))
     try:
         yield
     finally:

@@ -9,7 +9,7 @@ from gatewall.engine.messages import Message
 
 TITLES: dict[str, Promise] = {
     "asked": _("The gate is asked"),
-    "trusted-peer": _("The proxy is believed"),
+    "trusted-peer": _("The proxy is trusted"),
     "client-address": _("Client address"),
     "host": _("Host and scheme"),
     "method": _("Method"),
@@ -17,74 +17,73 @@ TITLES: dict[str, Promise] = {
     "identity": _("Identity headers"),
     "sign-in": _("Sign-in: 401 and the guard page"),
     "refusal": _("Refusal: 403"),
-    "hidden": _("What is not for the public"),
+    "hidden": _("Internal endpoints"),
     "asked-every-time": _("The gate is asked every time"),
     "connections": _("WebSockets and long downloads"),
     "around": _("No way around the gate"),
 }
 WHY: dict[str, Promise] = {
-    "asked": _("A request that the gate is not asked about reaches your site whoever sent it."),
-    "trusted-peer": _("From a peer that is no trusted proxy no forwarding header counts: all visitors look like one."),
+    "asked": _("If the proxy does not ask the gate about a request, it reaches your site from anyone."),
+    "trusted-peer": _("Forwarding headers from an untrusted peer are ignored: all visitors look like one."),
     "client-address": _(
-        "Block list, allow list, countries and bans rest on it. Who can forge it goes around them all."
+        "Blocklist, allowlist, countries and bans depend on it. A visitor who can forge it bypasses them all."
     ),
-    "host": _("The gate judges the domain by it. Who can forge it enters one site with the rules of another."),
-    "method": _("Firewall rules may be about it, and the access log would tell something else than what was done."),
-    "uri": _("The firewall judges it. If gate and site read different paths, an attack passes in the difference."),
-    "identity": _("Your site believes Remote-User. A copy that a visitor sends must never arrive."),
-    "sign-in": _("Browsers must find the guard page. Programs must get 401, or they take a page for data."),
+    "host": _("The gate finds the domain by it. A visitor who can forge it enters one site by the rules of another."),
+    "method": _("WAF rules may depend on it, and the access log would show another method than the one used."),
+    "uri": _("The WAF inspects it. If gate and site read different paths, an attack can pass the gate."),
+    "identity": _("Your site trusts Remote-User. A copy that a visitor sends must never reach it."),
+    "sign-in": _("Browsers must reach the guard page. Programs must get 401, or they read a page as data."),
     "refusal": _(
         "If the proxy changes a refusal, the page may never load or access may be granted. The number finds the reason."
     ),
-    "hidden": _("The gate's own questions, metrics and recovery are for your machines alone."),
-    "asked-every-time": _("An answer that is kept lets somebody in after sign-out, ban or expiry."),
+    "hidden": _("The gate's auth endpoint, metrics and recovery are for your own machines only."),
+    "asked-every-time": _("A cached answer lets somebody in after sign-out, a ban or expiry."),
     "connections": _(
-        "The gate is asked once, when a connection opens. What is open stays open after sign-out, ban or expiry."
+        "The gate is asked once, when a connection opens. An open connection stays open after sign-out, a ban or"
+        " expiry."
     ),
-    "around": _(
-        "Whoever reaches the site at its own address is asked by nobody, and can name themselves in Remote-User."
-    ),
+    "around": _("A client that reaches the site directly is not checked, and can set Remote-User itself."),
 }
 FIXES: dict[str, Promise] = {
-    "asked": _(
-        "Let the proxy ask about every location of the site, with nothing that switches it off for one of them."
-    ),
+    "asked": _("Configure the proxy to ask the gate about every location of the site, without exceptions."),
     "trusted-peer": _(
         "Name the addresses of your proxies, and no others, in GATEWALL_TRUSTED_PROXIES, and restart Gatewall."
     ),
     "client-address": _(
-        "Let the proxy set X-Forwarded-For to the address of the connection, and append nothing to what came."
+        "Configure the proxy to set X-Forwarded-For to the address of the connection, and not to append to a"
+        " received value."
     ),
-    "host": _("Let the proxy set X-Forwarded-Host and X-Forwarded-Proto itself, whatever the visitor sends."),
-    "method": _("Let the proxy set X-Forwarded-Method itself, whatever the visitor sends."),
+    "host": _("Configure the proxy to set X-Forwarded-Host and X-Forwarded-Proto itself, whatever the visitor sends."),
+    "method": _("Configure the proxy to set X-Forwarded-Method itself, whatever the visitor sends."),
     "uri": _(
-        "Let the proxy pass the path as it came on the wire, neither decoded nor tidied up, to the gate and "
-        "to the site."
+        "Configure the proxy to pass the path exactly as received, neither decoded nor normalized, to the gate "
+        "and to the site."
     ),
-    "identity": _("Let the proxy take these headers from the gate's answer alone."),
+    "identity": _("Configure the proxy to take these headers only from the gate's answer."),
     "sign-in": _("Pass 401 on with WWW-Authenticate; send page loads to the Location that the gate names."),
-    "refusal": _("Pass 403 on as 403, with X-Gatewall-Decision-Id. No error page of yours may give it another status."),
+    "refusal": _("Pass 403 on as 403, with X-Gatewall-Decision-Id. No error page may change its status."),
     "hidden": _("Answer 404 for these paths before anything else."),
     "asked-every-time": _("Switch off every cache between the proxy and the gate."),
-    "connections": _("Let the proxy ask about WebSocket handshakes as about every other request."),
+    "connections": _("Configure the proxy to ask the gate about WebSocket handshakes like about every other request."),
     "around": _(
-        "Let the site listen on 127.0.0.1 or on a network that only the proxy is in, or close its port to all others;"
-        " or let the site verify X-Gatewall-Identity."
+        "Have the site listen on 127.0.0.1 or on a network that only the proxy is in, or close its port to all"
+        " others; or have the site verify X-Gatewall-Identity."
     ),
 }
 _MEANINGS: dict[str, Promise] = {
     "around-asked": _("%(at)s: the gate was asked there, too."),
     "around-closed": _("%(at)s: no connection from here (%(failure)s)."),
     "around-inside": _(
-        "%(at)s answered %(status)s, and the gate was not asked. Every machine that reaches this address gets around"
-        " the gate: that is right only if none but the proxy can."
+        "%(at)s answered %(status)s, and the gate was not asked. Every machine that reaches this address bypasses"
+        " the gate: that is right only if no machine but the proxy can."
     ),
     "around-no-answer": _("%(at)s takes connections, but gave no HTTP answer (%(failure)s)."),
     "around-not-named": _(
-        "Name where the site listens (--upstream, or the field of the form) to see whether it can be reached there."
+        "Give the address where the site listens (--upstream, or the field of the form) to see whether it can be"
+        " reached there."
     ),
     "around-open": _(
-        "%(at)s is a public address, answered %(status)s, and the gate was not asked: everybody can get around it."
+        "%(at)s is a public address, answered %(status)s, and the gate was not asked: anybody can bypass it."
     ),
     "around-own-address": _(
         "%(at)s, an address of this machine, answered %(status)s, and the gate was not asked. The site does not listen"
@@ -93,9 +92,9 @@ _MEANINGS: dict[str, Promise] = {
     "around-refused": _("%(at)s: the site itself refused a request without the gate (%(status)s)."),
     "around-this-machine": _("%(at)s answered %(status)s; only programs on this machine reach this address."),
     "asked": _("The gate was asked: decision %(decision)s, %(reason)s."),
-    "asked-again": _("The same request again was asked about again."),
+    "asked-again": _("The gate was asked again about a repeated request."),
     "attack-not-refused": _(
-        "The firewall did not refuse the test attack (%(reason)s, %(status)s), so no 403 could be seen."
+        "The WAF did not refuse the test attack (%(reason)s, %(status)s), so no 403 could be seen."
     ),
     "cannot-decide": _("The gate could not decide (503)."),
     "challenge-missing": _("The 401 came out without WWW-Authenticate."),
@@ -113,38 +112,38 @@ _MEANINGS: dict[str, Promise] = {
         "between them changes addresses (NAT, a load balancer); if it is the address of your own proxy, all "
         "visitors look like one."
     ),
-    "client-forged": _("%(header)s of a visitor is believed: the gate saw %(client)s."),
+    "client-forged": _("%(header)s from a visitor is trusted: the gate saw %(client)s."),
     "client-forged-by-trusted": _(
-        "%(header)s of a visitor is believed: the gate saw %(client)s. The doctor itself asked from a trusted"
-        " address, from where a header that is appended to looks the same as one that is kept; let the proxy "
-        "replace it in both cases."
+        "%(header)s from a visitor is trusted: the gate saw %(client)s. The doctor's own address is trusted, so a"
+        " header that the proxy appends to looks the same as one that it keeps; configure the proxy to replace it in"
+        " both cases."
     ),
     "client-forged-refused": _("A forged address was refused."),
     "client-not-told": _(
-        "The proxy names no client address: the gate took the proxy itself, %(client)s, for the visitor."
+        "The proxy sends no client address: to the gate the proxy itself, %(client)s, is the visitor."
     ),
-    "client-right": _("The gate saw %(client)s, where the doctor's connection came from."),
-    "client-unforged": _("Forged and without effect: %(headers)s."),
-    "host-forged": _("%(header)s of a visitor is believed: the gate judged %(host)s."),
+    "client-right": _("The gate saw %(client)s, the address of the doctor's connection."),
+    "client-unforged": _("Forged headers were ignored: %(headers)s."),
+    "host-forged": _("%(header)s from a visitor is trusted: the gate saw %(host)s."),
     "host-forged-refused": _("A forged host was refused."),
-    "host-not-told": _("The proxy names no host: the gate judged %(host)s."),
-    "host-other": _("The gate judged %(host)s instead of %(asked)s."),
-    "host-right": _("The gate judged %(host)s."),
-    "host-unforged": _("Forged and without effect: %(headers)s."),
-    "identity-believed": _("The gate took the doctor for somebody (%(subject)s)."),
+    "host-not-told": _("The proxy sends no host: the gate saw %(host)s."),
+    "host-other": _("The gate saw %(host)s instead of %(asked)s."),
+    "host-right": _("The gate saw %(host)s."),
+    "host-unforged": _("Forged headers were ignored: %(headers)s."),
+    "identity-believed": _("The gate identified the doctor as %(subject)s."),
     "identity-not-seen-from-outside": _(
-        "The gate reads none of them. What your site is sent cannot be seen from outside: look at it there, "
+        "The gate reads none of them. What your site gets cannot be seen from outside: check it there, "
         "with a request that has Remote-User: somebody."
     ),
     "is-hidden": _("%(path)s: %(status)s."),
     "log-late": _("The gate answered (%(decision)s), but the record is not in the log: does the agent run?"),
-    "may-be-kept": _("A refusal says that it may be kept: Cache-Control: %(cache_control)s."),
-    "method-forged": _("%(header)s of a visitor is believed: the gate judged %(method)s instead of GET."),
+    "may-be-kept": _("A refusal says that it may be cached: Cache-Control: %(cache_control)s."),
+    "method-forged": _("%(header)s from a visitor is trusted: the gate saw %(method)s instead of GET."),
     "method-forged-refused": _("A forged method was refused."),
-    "method-not-told": _("The proxy names no method: the gate takes every request for GET."),
-    "method-other": _("%(asked)s was sent, the gate judged %(method)s."),
-    "method-right": _("%(method)s arrives."),
-    "method-unforged": _("Forged and without effect: %(headers)s."),
+    "method-not-told": _("The proxy sends no method: to the gate every request is a GET."),
+    "method-other": _("%(asked)s was sent, the gate saw %(method)s."),
+    "method-right": _("%(method)s arrives unchanged."),
+    "method-unforged": _("Forged headers were ignored: %(headers)s."),
     "no-answer": _("%(path)s: no answer (%(status)s)."),
     "no-record": _("There is no record of it; the answer was: %(answer)s."),
     "not-asked-to-sign-in": _("The doctor is not asked to sign in here (%(reason)s)."),
@@ -153,13 +152,13 @@ _MEANINGS: dict[str, Promise] = {
     "not-sent-to-a-site-that-lets-in": _(
         "%(method)s was not sent: the site lets the doctor in, and might do something."
     ),
-    "nothing-arrived": _("Not examined: first the gate must be seen to be asked."),
-    "page-not-redirected": _("A browser that must sign in got %(status)s instead of the way to the guard page."),
+    "nothing-arrived": _("Not examined: the proxy must first be seen to ask the gate."),
+    "page-not-redirected": _("A browser that must sign in got %(status)s instead of a redirect to the guard page."),
     "page-redirected-elsewhere": _("A browser that must sign in was sent elsewhere: %(location)s."),
     "page-to-guard": _("A browser is sent to the guard page: %(location)s."),
     "path-of-the-site": _("%(path)s is a path of the site here, behind the gate (%(status)s)."),
     "peer-believed": _("The gate reads the headers of this proxy."),
-    "peer-not-believed": _("No forwarding header of the peer %(peer)s counts: it is no trusted proxy."),
+    "peer-not-believed": _("Forwarding headers from the peer %(peer)s are ignored: it is not a trusted proxy."),
     "perhaps-not-hidden": _(
         "%(path)s answered %(status)s: from outside the gate itself cannot be told from the site behind it. "
         "Hide it where this host serves Gatewall's own pages."
@@ -168,35 +167,33 @@ _MEANINGS: dict[str, Promise] = {
     "program-other": _("A program that must sign in got %(status)s instead of 401."),
     "program-sent-on": _("A program is sent to the guard page (%(status)s); ingress-nginx makes no difference."),
     "proxy-failed": _("The proxy answered %(status)s, as it does when gate or site are down. Nothing was let in."),
-    "query-added": _("A query arrived that nobody sent: %(arrived)s."),
+    "query-added": _("The gate got a query that was not sent: %(arrived)s."),
     "query-lost": _("The query did not arrive as it was sent: %(sent)s became %(arrived)s."),
-    "redirected": _("The answer was %(status)s to %(location)s. Name the address that your site has in the end."),
+    "redirected": _("The answer was %(status)s to %(location)s. Enter the final address of your site."),
     "refusal-403": _("Refused with 403 and the number %(decision)s (%(reason)s)."),
     "refusal-other": _("The gate said 403, the visitor got %(status)s."),
     "refusal-other-number": _("The visitor got the number %(told)s, the decision has %(decision)s."),
     "refusal-without-number": _("The visitor got 403 without X-Gatewall-Decision-Id (%(decision)s)."),
-    "refused-by-proxy": _("The proxy itself refused it with %(status)s; it went no further."),
-    "remembered": _("The same request again was answered %(status)s without asking the gate."),
-    "scheme-forged": _("%(header)s of a visitor is believed: the gate saw %(scheme)s."),
+    "refused-by-proxy": _("The proxy itself refused it with %(status)s, and did not pass it on."),
+    "remembered": _("A repeated request was answered %(status)s without asking the gate."),
+    "scheme-forged": _("%(header)s from a visitor is trusted: the gate saw %(scheme)s."),
     "scheme-other": _("The gate was told %(scheme)s, the request came by %(asked)s."),
     "untrusted-seen": _(
-        "In the last 10 minutes forwarding headers came from peers that are no trusted proxies: %(peers)s. If"
-        " one is a proxy of yours, its visitors are taken for itself."
+        "In the last 10 minutes, peers that are not trusted proxies sent forwarding headers: %(peers)s. If one of"
+        " them is your proxy, all its visitors look like the proxy itself."
     ),
     "socket-asked": _("The gate was asked about a WebSocket handshake; the answer was %(status)s."),
-    "uri-forged": _("%(header)s of a visitor is believed: the gate judged %(arrived)s."),
+    "uri-forged": _("%(header)s from a visitor is trusted: the gate saw %(arrived)s."),
     "uri-forged-refused": _("A forged path was refused."),
-    "uri-not-told": _("The proxy names no path: the firewall sees none."),
+    "uri-not-told": _("The proxy sends no path: the WAF sees none."),
     "uri-other": _("%(sent)s became %(arrived)s."),
-    "uri-raw": _("%(sent)s arrives as it was sent."),
+    "uri-raw": _("%(sent)s arrives unchanged."),
     "uri-resolved": _("%(sent)s became %(arrived)s. That is right only if your site gets the same path."),
     "uri-resolved-for-both": _("%(sent)s became %(arrived)s; Traefik gives gate and site the same path."),
     "uri-same": _("%(sent)s arrives as %(arrived)s, another spelling of the same path."),
-    "uri-unforged": _("Forged and without effect: %(headers)s."),
-    "walked-around": _("The answer was %(status)s, and the gate was not asked: requests walk around it."),
-    "walked-around-by": _(
-        "%(sent)s was answered %(status)s, and the gate was not asked: such requests walk around it."
-    ),
+    "uri-unforged": _("Forged headers were ignored: %(headers)s."),
+    "walked-around": _("The answer was %(status)s, and the gate was not asked: requests bypass it."),
+    "walked-around-by": _("%(sent)s was answered %(status)s, and the gate was not asked: such requests bypass it."),
 }
 
 

@@ -30,8 +30,8 @@ _STATUS = {Effect.ALLOW: 200, Effect.CHALLENGE: 401, Effect.DENY: 403, Effect.ER
 
 
 _FROM_HERE = "This site cannot be reached from your network or country."
-_SIGN_IN = "The visitor has to sign in; no exception stands for that."
-_PROXY = "The proxy has to ask another way; the Proxy doctor says how."
+_SIGN_IN = "The visitor has to sign in; no exception can replace that."
+_PROXY = "Change the proxy's configuration; the proxy doctor says how."
 _REGISTER = "The host is not registered and would be refused anyway, so no exception helps. Register the host first."
 _HARMFUL = "The request was refused because it looks harmful or cannot be read."
 
@@ -55,14 +55,20 @@ class Reason(StrEnum):
         member.effect, member.words, member.visitor_words, member.advice = effect, words, visitor_words, advice
         return member
 
-    REQUEST_MALFORMED = "request-malformed", Effect.DENY, "The question could be read in two ways.", _HARMFUL, _PROXY
+    REQUEST_MALFORMED = (
+        "request-malformed",
+        Effect.DENY,
+        "The proxy's request is malformed or ambiguous.",
+        _HARMFUL,
+        _PROXY,
+    )
     CLIENT_BLOCKED = "client-blocked", Effect.DENY, "The address is on the blocklist.", _FROM_HERE, _REGISTER
     HOST_NOT_AUTHORIZED = (
         "host-not-authorized",
         Effect.DENY,
         "The host is not registered, or its access is denied.",
         "There is no such site here.",
-        "Change the access of the domain; a host without one is registered by its name.",
+        "Change the access of the domain, or register the host by its name.",
     )
     CLIENT_ALLOWED = "client-allowed", Effect.ALLOW, "The address is on the allowlist."
     COUNTRY_BLOCKED = "country-blocked", Effect.DENY, "The country of the address is blocked.", _FROM_HERE, _REGISTER
@@ -71,12 +77,12 @@ class Reason(StrEnum):
         Effect.DENY,
         "WAF rules found an attack.",
         _HARMFUL,
-        "In what is recorded, no rule that can be excepted matches any more. Let them try again, or register the host.",
+        "The recorded request matches no rule that can have an exclusion. Have them try again, or register the host.",
     )
     CLIENT_RATE_LIMITED = (
         "client-rate-limited",
         Effect.DENY,
-        "The address asked more often than the settings or an access rule allow.",
+        "The address sent more requests than the settings or an access rule allow.",
         "Too many requests. Please wait a moment and try again.",
         "Wait a minute, or change the request rate in the settings or the access rule.",
     )
@@ -85,7 +91,7 @@ class Reason(StrEnum):
         Effect.DENY,
         "An access rule denies this request.",
         "This part of the site is closed to you.",
-        "An access rule denies this to them. Change the rule, or put one before it that lets them in.",
+        "An access rule denies the request. Change the rule, or put a rule before it that lets the request in.",
     )
     HOST_PUBLIC = "host-public", Effect.ALLOW, "The host is open to everybody."
     PATH_PUBLIC = "path-public", Effect.ALLOW, "An access rule opens this path to everybody."
@@ -93,30 +99,30 @@ class Reason(StrEnum):
     CREDENTIAL_INVALID = (
         "credential-invalid",
         Effect.CHALLENGE,
-        "What was sent to sign in is not valid, or not any more.",
+        "The credential is not valid, or no longer valid.",
         "",
         _SIGN_IN,
     )
     HOST_NOT_IN_SCOPE = (
         "host-not-in-scope",
         Effect.DENY,
-        "The scope of whoever was signed in does not cover this host, or this path.",
+        "The scope of the user or token does not cover this host or path.",
         "Your account may not enter this site.",
-        "Give the user this host among the domains, or a group that has it; an app token needs host and path itself.",
+        "Add the domain to the scope of the user or a group of theirs; an app token needs host and path in its scope.",
     )
     SECOND_FACTOR_REQUIRED = (
         "second-factor-required",
         Effect.CHALLENGE,
-        "The host or an access rule asks for a second factor, and the session has none.",
+        "The host or an access rule requires a second factor, and the session has none.",
         "",
-        "The visitor sets up a second factor, or shows it; no exception stands for that.",
+        "The visitor has to set up or enter a second factor; no exception can replace that.",
     )
     PHISHING_RESISTANT_REQUIRED = (
         "phishing-resistant-required",
         Effect.CHALLENGE,
-        "The host or an access rule asks for a sign-in that resists phishing, and the session has none.",
+        "The host or an access rule requires a phishing-resistant sign-in, and the session has none.",
         "",
-        "The visitor has to sign in with a passkey; no exception stands for that.",
+        "The visitor has to sign in with a passkey; no exception can replace that.",
     )
     SESSION_VALID = "session-valid", Effect.ALLOW, "A user was signed in."
     GIT_TOKEN_VALID = "git-token-valid", Effect.ALLOW, "A git token was valid."

@@ -211,11 +211,11 @@ class Step:
 
 
 STEPS: tuple[Step, ...] = (
-    Step(request_is_malformed, "The proxy's question is malformed", (), (Reason.REQUEST_MALFORMED,), repeats=True),
+    Step(request_is_malformed, "The proxy's request is malformed", (), (Reason.REQUEST_MALFORMED,), repeats=True),
     Step(client_is_blocked, "The address is on the blocklist", ("standing",), (Reason.CLIENT_BLOCKED,), repeats=True),
     Step(
         host_is_not_authorized,
-        "The host is not registered, or is shut",
+        "The host is not registered, or its access is denied",
         ("domain",),
         (Reason.HOST_NOT_AUTHORIZED,),
         repeats=True,
@@ -225,18 +225,22 @@ STEPS: tuple[Step, ...] = (
     Step(waf_rules_match, "WAF rules match", ("rule_matches",), (Reason.WAF_RULE,), repeats=True),
     Step(
         inspected_client_is_allowed,
-        "The address is on the allowlist, and WAF rules had no objection",
+        "The address is on the allowlist, and no WAF rule matches",
         ("standing",),
         (Reason.CLIENT_ALLOWED,),
         repeats=True,
     ),
     Step(
-        client_is_over_rate, "The address asks too often", ("over_rate",), (Reason.CLIENT_RATE_LIMITED,), repeats=True
+        client_is_over_rate,
+        "The address exceeds its request rate",
+        ("over_rate",),
+        (Reason.CLIENT_RATE_LIMITED,),
+        repeats=True,
     ),
     Step(access_is_denied, "An access rule denies the request", ("access",), (Reason.ACCESS_DENIED,), repeats=True),
     Step(
         host_is_public,
-        "The host is public, or the path",
+        "The host or path is public",
         ("access", "domain"),
         (Reason.HOST_PUBLIC, Reason.PATH_PUBLIC),
         repeats=True,
@@ -265,14 +269,14 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         second_factor_is_missing,
-        "The host or path asks for a second factor",
+        "The host or path requires a second factor",
         ("subject", "access", "domain", "grant"),
         (Reason.SECOND_FACTOR_REQUIRED,),
         repeats=True,
     ),
     Step(
         phishing_resistance_is_missing,
-        "The host or path asks for a passkey",
+        "The host or path requires a passkey",
         ("subject", "access", "domain", "grant"),
         (Reason.PHISHING_RESISTANT_REQUIRED,),
         repeats=True,

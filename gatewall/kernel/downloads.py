@@ -168,7 +168,7 @@ def _connect(reach: Reach, deadline: Deadline, place: tuple[str, int], *more: An
             host = addresses_of(host, port, private=False)[0]
         connection = socket.create_connection((host, port), *more)
     except UnicodeError:  # an empty label, or one over 63 characters
-        raise DownloadRefused(_("that is no host name")) from None
+        raise DownloadRefused(_("that is not a host name")) from None
     deadline.watch(connection)
     return connection
 
@@ -181,7 +181,7 @@ def addresses_of(host: str, port: int, *, private: bool) -> list[str]:
     try:
         found = [str(place[0]) for *_, place in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
     except UnicodeError:  # an empty label, or one over 63 characters
-        raise DownloadRefused(_("that is no host name")) from None
+        raise DownloadRefused(_("that is not a host name")) from None
     if not private and not (found and all(map(is_public, found))):
         raise DownloadRefused(f"{host} has an address that is not public")
     return found
@@ -231,7 +231,7 @@ def _acceptable(url: str, reach: Reach, *, encrypted: bool = False) -> SplitResu
         parts = urlsplit(url)
         host = parts.hostname or ""
     except ValueError:
-        raise DownloadRefused("that is no URL") from None
+        raise DownloadRefused("that is not a URL") from None
     if parts.username is not None or parts.password is not None:
         raise DownloadRefused("a URL with a user in it is not fetched")
     if parts.scheme in {"http", "https"} and host and Authority.of_url(url) is None:

@@ -73,7 +73,7 @@ def ask(user: Any, record: AccessRecord, reason: str, *, client_ip: str | None) 
     get_user_model()._default_manager.select_for_update().get(pk=user.pk)  # noqa: SLF001 - public by its documentation
     domain = AuthorizedDomain.objects.filter(name=possible[0].domain).first() if possible else None
     if domain is None:
-        raise NotOffered(_("access cannot be given for this: something that stands above every grant refuses it"))
+        raise NotOffered(_("access cannot be given for this: something that overrides every grant refuses it"))
     waiting = pending().filter(user=user)
     found: RequestForAccess | None = waiting.filter(domain=domain).first()
     if found is not None:
@@ -133,7 +133,7 @@ def _waiting(request: RequestForAccess) -> RequestForAccess:
     """Re-read the request under the lock. Raises AlreadyDecided."""
     found: RequestForAccess | None = pending().filter(pk=request.pk).first()
     if found is None:
-        raise AlreadyDecided(_("this was decided already, or has waited too long"))
+        raise AlreadyDecided(_("this request was decided already, or has expired"))
     return found
 
 

@@ -104,7 +104,7 @@ def _policy_as_of(number: int) -> AsOf:
         policy = _kept.assembly.build(version, segments)
     except (SegmentRefused, PatternRefused) as error:
         raise CannotRestore(
-            _("the policy of revision %(number)s is not valid any more: %(why)s"), number=number, why=str(error)
+            _("the policy of revision %(number)s is no longer valid: %(why)s"), number=number, why=str(error)
         ) from None
     return _kept.keep(number, AsOf(policy, row.committed_at.timestamp(), unknown))
 
@@ -125,7 +125,7 @@ def _write(past: EverythingBefore, head: int) -> None:
         if segments := write_rows(past):
             revisions.advance(*segments, actor="as of", changes=[])
     except IntegrityError:
-        raise CannotRestore(_("the rows of then contradict each other: their record is not complete")) from None
+        raise CannotRestore(_("the rows of that time contradict each other: their record is incomplete")) from None
 
 
 def with_rows_as_of(number: int, answer: Callable[[], Answer]) -> tuple[Answer, tuple[Unknown, ...]]:
@@ -142,7 +142,7 @@ def with_rows_as_of(number: int, answer: Callable[[], Answer]) -> tuple[Answer, 
                 return answer(), tuple(past.unknown.values())
         except _Moved:
             continue
-    raise CannotRestore(_("the policy is being changed all the time"))
+    raise CannotRestore(_("the policy keeps changing: try again in a minute"))
 
 
 def _past(number: int) -> tuple[int, EverythingBefore]:
@@ -160,7 +160,7 @@ def _read(number: int) -> tuple[tuple[Unknown, ...], dict[str, SegmentData], Ver
             continue
         except ValueError as error:
             why = str(error)
-            words = _("the policy of revision %(number)s is not valid any more: %(why)s")
+            words = _("the policy of revision %(number)s is no longer valid: %(why)s")
             raise CannotRestore(words, number=number, why=why) from None
         with consistent_read() as moment:
             if moment.head.revision != head:
@@ -172,7 +172,7 @@ def _read(number: int) -> tuple[tuple[Unknown, ...], dict[str, SegmentData], Ver
                 for name in effect.names
             }
         return tuple(past.unknown.values()), segments, Version(number, epoch=str(moment.head.epoch))
-    raise CannotRestore(_("the policy is being changed all the time"))
+    raise CannotRestore(_("the policy keeps changing: try again in a minute"))
 
 
 def _by_content(data: Any) -> SegmentData:

@@ -96,7 +96,7 @@ class _Rows:
         if old is None and self._is_of_unknown(fields, is_whole=is_whole):
             return None
         if old is None and not is_whole:
-            raise CannotRestore(_("of %(row)s, what it was is not known in full"), row=f"{self._resource} {id_}")
+            raise CannotRestore(_("the earlier values of %(row)s are not fully known"), row=f"{self._resource} {id_}")
         row = self._model(pk=id_)
         if old is None:
             self._fill(row, fields)

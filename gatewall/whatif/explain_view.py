@@ -153,9 +153,9 @@ class CredentialInput(StrictInput):
         allowed = ({"token"} if kind in _TOKEN_HEADERS else set()) | _NAMED_BY.get(kind, set())
         if len(given) != 1 or given[0] not in allowed:
             fields = {"kind": kind, "fields": ", ".join(sorted(allowed))}
-            raise serializers.ValidationError(_("a %(kind)s is told by exactly one of %(fields)s") % fields)
+            raise serializers.ValidationError(_("identify a %(kind)s by exactly one of %(fields)s") % fields)
         if "amr" in attrs and kind != "user":
-            raise serializers.ValidationError({"amr": _("only a user's session has it")})
+            raise serializers.ValidationError({"amr": _("only the session of a user has this field")})
         if given[0] != "token":
             attrs["assumed"] = AssumedSubject(
                 _ASSUMABLE[kind], _existing_id(kind, given[0], attrs[given[0]]), tuple(attrs.get("amr", [PASSWORD]))

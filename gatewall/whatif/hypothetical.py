@@ -75,7 +75,7 @@ def policies_with(change: Callable[[], object], files: PolicyFiles) -> Policies:
             before = assembly.build(version, segments)
             histories = recent_history(version.revision), recent_history(version.revision)
         return Policies(before, _with_change(assembly, before, segments, effect, histories[1]), histories)
-    raise PolicyMoves(gettext_noop("the policy is being changed all the time"))
+    raise PolicyMoves(gettext_noop("the policy keeps changing: try again in a minute"))
 
 
 def effect_of(change: Callable[[], object]) -> Effect:

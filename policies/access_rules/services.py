@@ -162,7 +162,7 @@ def _write(rule: AccessRule, values: Mapping[str, Any]) -> None:
         with transaction.atomic():
             rule.save()
     except IntegrityError:
-        raise rows.Duplicate(_("%(row)s is there already"), row=rule) from None
+        raise rows.Duplicate(_("%(row)s exists already"), row=rule) from None
     for name, named in related.items():
         getattr(rule, name).set(named)
 
@@ -192,7 +192,7 @@ def validate_together(rule: AccessRule, related: Mapping[str, list[Any]]) -> Non
         errors["until"] = ValidationError(words, "invalid")
     asked = [name for name in ABOUT_SUBJECTS if _is_restricted(rule, name, related)]
     if rule.access == Access.PUBLIC and asked:
-        words = gettext_lazy("public asks nobody who they are: leave %(conditions)s empty, or choose another access")
+        words = gettext_lazy("public access identifies nobody: leave %(conditions)s empty, or choose another access")
         errors["access"] = ValidationError(words, "invalid", {"conditions": ", ".join(asked)})
     if errors:
         raise ValidationError(errors)

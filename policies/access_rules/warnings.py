@@ -37,15 +37,13 @@ def _never_matching(
     moment = at.timestamp()
     taker = next((each for each in earlier if is_live(each.expires_at, moment) and covers(each, rule)), None)
     if taker:
-        words = _("the rule can never match: %(rule)s before it takes every request that it could")
+        words = _("the rule can never match: the earlier rule %(rule)s matches every request that it could")
         yield Message(words, rule=taker.name)
         return
     taken = [each.name for each in later if is_live(each.expires_at, moment) and covers(rule, each)]
     if taken and is_live(rule.expires_at, moment):
         names = ", ".join(taken[:_NAMED]) + (", …" if len(taken) > _NAMED else "")
-        yield Message(
-            _("the rule takes every request of rules after it, which can never match: %(rules)s"), rules=names
-        )
+        yield Message(_("the rule matches every request of later rules, which can never match: %(rules)s"), rules=names)
 
 
 def _unknown(rule: EngineRule) -> Iterable[Message]:

@@ -71,7 +71,7 @@ class WafRuleForm(ServiceForm):
     exclusions = ExclusionsField(
         required=False,
         label=_("Exclusions"),
-        help_text=_("Where the rule does not look. Save to get more rows."),
+        help_text=_("Where the rule does not apply. Save to get more rows."),
     )
     force = forms.BooleanField(required=False)
 

@@ -100,9 +100,9 @@ class SubjectInput(StrictInput):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("user" in attrs) == ("license" in attrs):
-            raise serializers.ValidationError(_("name a user or a license; leave it out for a request of nobody"))
+            raise serializers.ValidationError(_("give a user or a license; omit it for an anonymous request"))
         if "license" in attrs and "amr" in attrs:
-            raise serializers.ValidationError({"amr": [_("only a user's session has it")]})
+            raise serializers.ValidationError({"amr": [_("only the session of a user has this field")]})
         if "user" in attrs:
             attrs["amr"] = [each for each in AUTH_METHODS if each in attrs.get("amr", [PASSWORD])]
         return attrs

@@ -136,7 +136,7 @@ class _Reader:
             _ignored, at = self._value(event, depth)
             key: str = event.value  # type: ignore[union-attr]  # an alias was refused
             if key in found:
-                raise _unreadable(event, Message(_("the key %(key)s is there twice"), key=repr(key[:64])))
+                raise _unreadable(event, Message(_("the key %(key)s is given twice"), key=repr(key[:64])))
             event = next(self._events)
             if depth == 1:
                 self._section = key, event

@@ -105,7 +105,7 @@ class _Reading:
             self._check_row(section, row, path)
             key = section.key_of(row)
             if key in rows:
-                words = _("%(key)s is there already, as entry %(number)s")
+                words = _("%(key)s is listed already, as entry %(number)s")
                 shown = " ".join(str(part) for part in key if part is not None)
                 self._add(path, Message(words, key=shown, number=rows[key][1][1] + 1))
             rows.setdefault(key, (row, path))

@@ -83,7 +83,7 @@ def refuse_denied(domain: AuthorizedDomain) -> None:
     [domain] = rows.still_registered([domain])
     if domain.access == Access.DENIED:
         raise GrantOverruled(
-            _("%(domain)s has the access denied, which stands above every grant: change that first"),
+            _("access to %(domain)s is denied, which overrides every grant: change that first"),
             domain=domain.name,
         )
 

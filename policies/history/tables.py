@@ -75,7 +75,7 @@ class Table:
     def _row(self, id_: int, fields: dict[str, Any], *, whole: bool) -> Any:
         old = self.old.get(id_)
         if old is None and not whole:
-            raise CannotRestore(_("of %(row)s, what it was is not known in full"), row=f"{self.resource} {id_}")
+            raise CannotRestore(_("the earlier values of %(row)s are not fully known"), row=f"{self.resource} {id_}")
         row = self.model(pk=id_)
         if old is not None:
             for column in self.model._meta.concrete_fields:  # noqa: SLF001 - documented API
@@ -256,5 +256,5 @@ def check(resource: str, row: models.Model) -> None:
         if isinstance(row, WafRule):
             validate_pattern(row.pattern, row.operator)
     except ValidationError as error:
-        words = _("%(row)s as it was is not valid any more: %(why)s")
+        words = _("the earlier values of %(row)s are no longer valid: %(why)s")
         raise CannotRestore(words, row=f"{resource} {row.pk}", why=message_of(error)) from None

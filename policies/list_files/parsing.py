@@ -245,5 +245,5 @@ def _moment(value: Any) -> int | None:
     except Refused:
         raise
     except (ValueError, OverflowError, OSError):
-        raise Refused(_("an expiry is a moment like 2026-01-31T12:00:00Z, or seconds since 1970")) from None
+        raise Refused(_("an expiry is a time like 2026-01-31T12:00:00Z, or seconds since 1970")) from None
     return seconds

@@ -180,7 +180,7 @@ def _read(file: BinaryIO, kind: Format, rules: ImportRules, diff: ListDiff) -> _
             )
     skipped.refuse_above(entries + skipped.dropped.total())
     if not entries:
-        raise ListRefused(_("the list has no entry that counts: to take it away, say --remove"))
+        raise ListRefused(_("the list has no usable entry: use --remove to delete it"))
     return skipped
 
 
@@ -273,7 +273,7 @@ def _outcome(diff: ListDiff, skipped: _Skipped, rules: ImportRules) -> Imported:
     )
     if outcome.after * 2 < outcome.before and not rules.force:
         raise ListDoubtful(
-            _("it has %(after)s entries where there were %(before)s, less than half"),
+            _("it has %(after)s entries instead of %(before)s, less than half"),
             after=f"{outcome.after:,}",
             before=f"{outcome.before:,}",
         )

@@ -77,7 +77,7 @@ def test_a_rule_is_made_with_the_pickers(pages, bob, office):
         ({"paths_match": ["prefix"], "paths_value": ["/a//b"]}, "write &#x27;/a/b&#x27;"),
         ({"networks": "192.0.2.1/24"}, "192.0.2.1/24"),
         ({"asns": "AS64500"}, "whole numbers"),
-        ({"access": "public", "credential_kinds": ["session"]}, "public asks nobody"),
+        ({"access": "public", "credential_kinds": ["session"]}, "public access identifies nobody"),
         ({"from_time": "09:00", "until_time": "09:00"}, "are the same time"),
         ({"position": "7"}, "a position from 1 to 1"),
     ],
@@ -130,4 +130,4 @@ def test_a_position_beyond_the_last_is_refused_in_words(pages, rules):
 def test_a_warning_is_shown_after_saving(pages, rules):
     response = pages.submit(f"/policies/accessrule/{rules[2].pk}/change/", remark="same")
 
-    assert "The rule can never match: a before it" in pages.words(response)
+    assert "The rule can never match: the earlier rule a matches" in pages.words(response)

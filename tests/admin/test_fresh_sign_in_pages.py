@@ -107,7 +107,7 @@ def test_git_token_cannot_have_an_end_and_never_expire(pages, bob):
 
     answer = pages.submit("/licensing/gittoken/add/", name="laptop", user=str(bob.pk), never_expires="on", **end)
 
-    assert "Choose a moment, or that it never expires, not both." in answer.text
+    assert "Choose either a time or that it never expires." in answer.text
     assert not GitToken.objects.exists()
 
 

@@ -38,7 +38,7 @@ def test_blocking_oneself_is_refused_in_the_form(behind_proxy):
     assert WORDS in refused
     assert "send force" not in refused
     assert 'name="force"' in refused
-    assert "reverted by itself unless somebody confirms it" in refused
+    assert "reverted automatically unless somebody confirms it" in refused
     assert not BlocklistEntry.objects.exists()
 
     assert behind_proxy.submit(page, network=ME, force="on").status_code == 302

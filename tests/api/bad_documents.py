@@ -14,7 +14,7 @@ BAD = {
     "a merge bomb": ("version: 1\nsettings:\n  <<: {contact: me}\n", "merge keys"),
     "a tag": ("version: 1\nsettings: !!python/object/apply:os.system [id]\n", "tags"),
     "ten thousand levels": ("version: " + "[" * 10_000, "nested too deeply"),
-    "a duplicate key": ("version: 1\ndomains: []\ndomains: []\n", "the key 'domains' is there twice"),
+    "a duplicate key": ("version: 1\ndomains: []\ndomains: []\n", "the key 'domains' is given twice"),
     "a duplicate field": ("version: 1\ndomains:\n- {name: a.example, access: public, access: denied}\n", "twice"),
     "a control character": ("version: 1\nsettings: {contact: 'a\x07b'}\n", "U+0007"),
     "no version": ("domains: []\n", "is missing"),
@@ -32,9 +32,9 @@ BAD = {
     "a user who does not exist": ("version: 1\naccess_rules:\n- {name: a, access: denied, users: [Zoe]}\n", "Zoe"),
     "two access rules of one name": (
         "version: 1\naccess_rules:\n- {name: a, access: denied}\n- {name: a, access: two_factor}\n",
-        "a is there already, as entry 1",
+        "a is listed already, as entry 1",
     ),
-    "two WAF rules of one name": (f"version: 1\n{_RULES}", "one is there already, as entry 1"),
+    "two WAF rules of one name": (f"version: 1\n{_RULES}", "one is listed already, as entry 1"),
     "a pattern that does not compile": (
         "version: 1\nwaf_rules:\n- {name: a, pattern: '(', operator: regex, targets: [uri]}\n",
         "/waf_rules/0/pattern",

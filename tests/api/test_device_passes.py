@@ -131,7 +131,7 @@ def test_a_pass_that_is_none_is_refused(own, path, sent, field):
 @pytest.mark.parametrize(
     ("access", "words"),
     [
-        ("denied", "which stands above every grant"),
+        ("denied", "which overrides every grant"),
         ("two_factor", "asks for a second factor or a passkey, which a program cannot prove"),
         ("phishing_resistant", "asks for a second factor or a passkey, which a program cannot prove"),
     ],

@@ -199,7 +199,7 @@ def test_over_a_denied_domain_it_is_refused_and_says_what_stands_above(admin, bo
     refused = admin.post("/grants", body())
 
     assert code(refused) == (409, "grant-overruled")
-    assert f"{OFFICE} has the access denied, which stands above every grant" in refused.json()["detail"]
+    assert f"access to {OFFICE} is denied, which overrides every grant" in refused.json()["detail"]
 
 
 def test_the_maximum_is_refused_unless_one_has_ended(admin, bob, office, family):

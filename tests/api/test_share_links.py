@@ -71,7 +71,7 @@ def test_a_link_that_is_none_is_refused(admin, office, sent, field):
 @pytest.mark.parametrize(
     ("access", "words"),
     [
-        ("denied", "has the access denied, which stands above every grant"),
+        ("denied", "is denied, which overrides every grant"),
         ("phishing_resistant", "asks for a passkey, which a guest does not have"),
     ],
 )

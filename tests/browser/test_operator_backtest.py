@@ -87,7 +87,7 @@ def test_a_prediction_is_confirmed_request_for_request(wall, page):
         page.fill("#id_pattern", RULE["pattern"])
         page.check("input[name=targets][value=query]")
         page.select_option("#id_window", "1")
-        page.get_by_role("button", name="Try it on the record").click()
+        page.get_by_role("button", name="Run the backtest").click()
         result = finished(wall, page)["result"]
         changed = {each for turn in result["changes"]["results"] for each in turn["examples"]}
         assert result["changed"] == len(changed) == 6  # three paths, for a person and for a stranger: all are named
@@ -95,7 +95,7 @@ def test_a_prediction_is_confirmed_request_for_request(wall, page):
         keep_if_asked(page, "backtest")
 
         page.get_by_role("button", name="Enforce").click()
-        page.get_by_text("This draft was made the policy").wait_for()
+        page.get_by_text("This draft was saved to the policy").wait_for()
         after = {path: answers(wall, path) for path in PATHS}
 
     predicted = {recorded[each] for each in changed}
@@ -125,17 +125,17 @@ def test_the_pages_are_for_everybody(wall, visit, look):
         wrong += checked(page, name)
         keep_if_asked(page, f"{name}{suffix}")
     page.goto(wall.page("/admin/backtest/?kind=ip-black-list&ip=127.0.0.1"))
-    page.get_by_role("button", name="Try it on the record").click()
+    page.get_by_role("button", name="Run the backtest").click()
     wrong += checked(page, "backtest-forced")
     page.check("#id_force")
-    page.get_by_role("button", name="Try it on the record").click()
+    page.get_by_role("button", name="Run the backtest").click()
     finished(wall, page)
     wrong += checked(page, "backtest")
     keep_if_asked(page, f"backtest-result{suffix}")
 
     page.goto(wall.page("/admin/backtest/?kind=ip-black-list"))
     page.fill("#id_ip", "10.0.0.1/8")
-    page.get_by_role("button", name="Try it on the record").click()
+    page.get_by_role("button", name="Run the backtest").click()
     wrong += checked(page, "backtest-refused")
 
     assert wrong == [], "\n".join(wrong)

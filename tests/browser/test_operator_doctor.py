@@ -50,8 +50,8 @@ def test_the_first_run_ends_at_a_proxy_that_is_found_right(wall, visit):
     examine(page, f"http://127.0.0.1:{wall.port}/")
 
     found = verdicts(page)
-    assert set(found.values()) == {"right", "not seen from here"}, found
-    assert found["Identity headers"] == "not seen from here"
+    assert set(found.values()) == {"right", "cannot be seen from here"}, found
+    assert found["Identity headers"] == "cannot be seen from here"
 
 
 def broken(wall, folder, *changes):
@@ -70,7 +70,7 @@ def test_a_forgeable_proxy_shows_the_lines_that_put_it_right(wall, page, tmp_pat
         found = verdicts(page)
         assert {title for title, word in found.items() if word == "wrong"} == {"Client address", "Host and scheme"}
         text = page.locator("details.check.wrong").first.inner_text()
-        assert "X-Forwarded-For of a visitor is believed: the gate saw 203.0.113.11." in text
+        assert "X-Forwarded-For from a visitor is trusted: the gate saw 203.0.113.11." in text
         assert "proxy_set_header X-Forwarded-For $remote_addr;" in text
 
 
@@ -81,7 +81,7 @@ def test_a_mute_proxy_is_said_to_be_walked_around(wall, page, tmp_path):
         examine(page, f"http://127.0.0.1:{port}/")
 
         assert verdicts(page)["The gate is asked"] == "wrong"
-        assert "the gate was not asked: requests walk around it" in page.locator("details.check").first.inner_text()
+        assert "the gate was not asked: requests bypass it" in page.locator("details.check").first.inner_text()
         assert len(site.requests) == 1
 
 

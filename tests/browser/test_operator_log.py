@@ -77,7 +77,7 @@ def test_from_the_dashboard_to_a_ban_without_a_script(wall, visit):
     assert f"exclude_client_ip={NEIGHBOUR}" in page.url
 
     page.click(".views summary")
-    page.click("text=Keep these filters")
+    page.click("text=Save these filters")
     page.fill("#view-name", f"view {path[1:9]}")
     page.click(".views [type=submit]")
     page.click("text=Remove all")

@@ -28,7 +28,7 @@ def plan(wall, page, document):
     page.goto(wall.page("/admin/plan/"))
     page.fill("#id_document", document)
     page.get_by_role("button", name="Plan", exact=True).click()
-    page.get_by_text("requests in all").wait_for(timeout=1000 * PATIENCE)  # the page reloads itself
+    page.get_by_text("requests in total").wait_for(timeout=1000 * PATIENCE)  # the page reloads itself
 
 
 @pytest.mark.parametrize("look", EACH_LOOK)
@@ -90,7 +90,7 @@ def test_the_page_of_the_shadow_policy_is_for_everybody(wall, visit, look):
     page.get_by_role("button", name="Try it").click()
     page.get_by_text("The shadow policy is set.").wait_for()
     wrong += checked(page, "shadow")
-    page.get_by_role("button", name="Stop it").click()
+    page.get_by_role("button", name="Stop").click()
     page.get_by_text("There is no shadow policy.").wait_for()
 
     assert wrong == [], "\n".join(wrong)

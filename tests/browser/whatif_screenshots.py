@@ -120,7 +120,7 @@ def _backtest(wall: Wall, page: Page) -> str:
     page.select_option("#id_access", "denied")
     page.fill("#id_domains", REPORTS)
     page.fill("#id_paths", "/q3")
-    page.get_by_role("button", name="Try it on the record").click()
+    page.get_by_role("button", name="Run the backtest").click()
     page.get_by_role("button", name="Enforce").wait_for(timeout=1000 * PATIENCE)
     return page.url.partition("/admin")[2]
 
@@ -129,7 +129,7 @@ def _plan(wall: Wall, page: Page) -> str:
     page.goto(wall.page("/admin/plan/"))
     page.fill("#id_document", DOCUMENT)
     page.get_by_role("button", name="Plan", exact=True).click()
-    page.get_by_text("requests in all").wait_for(timeout=1000 * PATIENCE)
+    page.get_by_text("requests in total").wait_for(timeout=1000 * PATIENCE)
     return page.url.partition("/admin")[2]
 
 

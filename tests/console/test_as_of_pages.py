@@ -39,9 +39,9 @@ def test_a_receipt_is_decided_again_as_of_its_own_and_another_revision(pages, vi
     other = receipt(pages, decision_id, f"?revision={now()}")
 
     assert f"As of revision {blocked}" in own
-    assert "That is the answer of then." in own
+    assert "The answer is the same as then." in own
     assert "as of this revision" in other
-    assert "That is the answer of then." not in other
+    assert "The answer is the same as then." not in other
 
 
 @pytest.mark.parametrize(("number", "status"), [("999", 404), ("x", 400), ("-1", 400), ("9" * 30, 400)])
@@ -56,7 +56,7 @@ def test_what_cannot_be_known_is_told(pages, visits, office):
     decision_id, first = visits(), now()
     services.block_network(actor="", network="203.0.113.8", source="import:drop")
     PolicyRevision.objects.filter(pk=now()).update(changes=None)
-    words = f"The entries of import:drop are those of now: revision {now()} changed too many"
+    words = f"The entries of import:drop are the current ones: revision {now()} changed too many"
     assert words in receipt(pages, decision_id, f"?revision={first}")
     assert words in text_of(pages.submit("/explain/", **MADE_UP, revision=str(first)))
 

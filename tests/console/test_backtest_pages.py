@@ -68,12 +68,12 @@ def test_a_result_names_people_first_and_leads_to_decisions(pages, record):
 
     assert "Refresh" not in page
     assert "Bob loses office.example/" in words
-    assert words.index("Bob loses office.example/") < words.index("People who are let in today")
-    assert words.index("People who are let in today") < words.index("What would become what") < words.rindex(OFFICE)
+    assert words.index("Bob loses office.example/") < words.index("People who would lose access")
+    assert words.index("People who would lose access") < words.index("Changed answers") < words.rindex(OFFICE)
     assert "allow session-valid" in words
     assert f"/access-logs/{run.result['people']['results'][0]['examples'][0]}" in words or "/explain/" in words
     assert "Blast radius:" in words
-    assert "Save as monitor" not in words
+    assert "Save in monitor mode" not in words
     del run.result["access"]  # as in a result of an earlier release
     run.save()
     assert "Bob loses" not in pages.words(answer)
@@ -84,13 +84,13 @@ def test_a_rule_is_saved_as_monitor_by_its_first_button(pages, record):
     run = finish()
     assert run.result["changed"] == 1
     words = pages.words(answer)
-    assert words.index("Save as monitor") < words.index("Enforce")
+    assert words.index("Save in monitor mode") < words.index("Enforce")
 
     saved = pages.submit(f"{LIST}{run.pk}/", do="monitor")
 
     assert saved.status_code == 302
     assert WafRule.objects.get(name="evil").action == "monitor"
-    assert "This draft was made the policy" in pages.words(saved)
+    assert "This draft was saved to the policy" in pages.words(saved)
 
 
 def test_a_rule_that_only_records_is_tried_as_if_it_blocked(pages, record):
@@ -127,7 +127,7 @@ def test_a_change_that_would_lock_me_out_takes_the_box(pages, record):
     refused = pages.client.post(path, {"csrfmiddlewaretoken": token, "do": "enforce"}, **address)
     assert refused.status_code == 409
     assert "would be refused. Put your address on the allowlist first" in refused.content.decode()
-    assert "reverted by itself unless somebody confirms it" in refused.content.decode()
+    assert "reverted automatically unless somebody confirms it" in refused.content.decode()
     assert 'name="force"' in refused.content.decode()
     assert not BlocklistEntry.objects.exists()
 

@@ -9,9 +9,9 @@ RADIUS = "/blast-radius/"
 def test_the_blast_radius_names_who_signed_in(pages, record):
     words = pages.get(f"{RADIUS}?network=203.0.113.0/24").content.decode()
 
-    assert "people 1, machines 0, requests 1" in words
+    assert "people: 1, machines: 0, requests: 1" in words
     assert "Bob" in words
-    assert "people 1, machines 0, requests 2" in pages.get(f"{RADIUS}?country=nz").content.decode()
+    assert "people: 1, machines: 0, requests: 2" in pages.get(f"{RADIUS}?country=nz").content.decode()
     assert "Nobody signed in from there" in pages.get(f"{RADIUS}?network=192.0.2.7").content.decode()
     assert '<option value="NZ">New Zealand (NZ)</option>' in pages.get(RADIUS).content.decode()
     assert '<option value="NZ" selected>' in pages.get(f"{RADIUS}?country=nz").content.decode()

@@ -34,14 +34,14 @@ def test_the_request_itself_is_explained(pages):
 
     assert response.status_code == 200
     assert response.context["arrived"].client == "198.51.100.7"
-    assert "The first hop from the right that is no trusted proxy." in text
-    assert "is no trusted proxy: all" not in text
+    assert "The first hop from the right that is not a trusted proxy." in text
+    assert "is not a trusted proxy: all" not in text
 
 
 def test_a_peer_that_is_not_trusted_gets_the_red_line(pages):
     _, text = page_of(pages, REMOTE_ADDR="192.0.2.1", HTTP_X_FORWARDED_FOR="203.0.113.9")
 
-    assert "The peer 192.0.2.1 sends forwarding headers, but is no trusted proxy" in text
+    assert "The peer 192.0.2.1 sends forwarding headers, but is not a trusted proxy" in text
     assert "X-Forwarded-For is not read, so the peer is the client." in text
 
 
@@ -65,7 +65,7 @@ def test_a_query_that_makes_no_sense_is_400(pages, query):
     response, text = page_of(pages, query)
 
     assert response.status_code == 400
-    assert "There is no such proxy here." in text
+    assert "This proxy is unknown." in text
 
 
 @pytest.mark.parametrize("kind", list(doctor_page.KINDS))
@@ -109,7 +109,7 @@ def test_the_report_is_shown_with_the_lines_that_put_it_right(pages, office, mon
     text = response.content.decode()
 
     assert response.status_code == 200
-    assert "X-Forwarded-For of a visitor is believed: the gate saw 203.0.113.11." in text
+    assert "X-Forwarded-For from a visitor is trusted: the gate saw 203.0.113.11." in text
     assert "proxy_set_header X-Forwarded-For $remote_addr;" in text
     assert 'class="check wrong" open' in text
 
@@ -122,7 +122,7 @@ def test_a_mute_proxy_shows_one_finding(pages, office, monkeypatch):
     text = send(pages, url="http://office.example/", proxy="caddy").content.decode()
 
     assert "The answer was 200, and the gate was not asked" in text
-    assert text.count("Not examined: first the gate must be seen to be asked.") == 12
+    assert text.count("Not examined: the proxy must first be seen to ask the gate.") == 12
 
 
 def test_only_one_examination_at_a_time(pages, office, settings, tmp_path, monkeypatch):
@@ -131,4 +131,4 @@ def test_only_one_examination_at_a_time(pages, office, settings, tmp_path, monke
         response = send(pages, url="http://office.example/")
 
     assert response.status_code == 409
-    assert "another examination is under way" in response.content.decode()
+    assert "another examination is running" in response.content.decode()

@@ -128,5 +128,5 @@ def test_all_at_once_is_offered_if_that_is_all(pages, visits, office):
         a_rule(name=f"attack {number}")
     decision_id = visits(x_forwarded_uri="/a?q=attack")
 
-    assert "That is all rules" not in receipt(pages, decision_id)
+    assert "These are all rules" not in receipt(pages, decision_id)
     assert len(offered(pages, decision_id)) == 10

@@ -92,7 +92,7 @@ def test_every_step_is_there_in_words(pages, visits):
 def test_deciding_again_says_what_changed(pages, visits):
     entry = services.block_network(actor="", network="203.0.113.0/24")
     decision_id = visits(x_forwarded_for="203.0.113.9")
-    assert "That is the answer of then." in receipt(pages, decision_id, "?again=1")
+    assert "The answer is the same as then." in receipt(pages, decision_id, "?again=1")
 
     services.unblock_network(entry, actor="x")
 
@@ -107,7 +107,7 @@ def test_what_cannot_be_known_is_told(pages, visits):
 
     words = receipt(pages, decision_id, "?again=1")
 
-    assert "Nobody can say: the parts that WAF rules look at are not recorded." in words
+    assert "This cannot be determined: the parts that WAF rules inspect are not recorded." in words
 
 
 def test_where_a_rule_matched_is_shown_and_leads_to_the_rule(pages, visits):
@@ -164,8 +164,8 @@ def test_a_rule_that_looks_at_headers_too_is_excepted_once(pages, visits, office
 
     words = after(pages, write(pages, decision_id, f"exclusion-{rule.pk}"))
 
-    assert "Nobody can say" in words
-    assert "no rule that can be excepted matches any more" in words
+    assert "This cannot be determined" in words
+    assert "matches no rule that can have an exclusion" in words
 
 
 def test_several_rules_have_an_offer_each(pages, visits, office):
@@ -177,7 +177,7 @@ def test_several_rules_have_an_offer_each(pages, visits, office):
 
     words = after(pages, write(pages, decision_id, f"exclusion-{first.pk}"))
 
-    assert "That is the answer of then." in words
+    assert "The answer is the same as then." in words
     assert not WafRule.objects.get(pk=second.pk).exclusions
 
 
@@ -185,7 +185,7 @@ def test_several_rules_are_excepted_at_once(pages, visits, auth, office, charlie
     rules = [a_rule(), a_rule(name="again", pattern="att.ck")]
     decision_id = visits(x_forwarded_uri="/a?q=attack")
     words = receipt(pages, decision_id)
-    assert "That is all rules that refused this request." in words
+    assert "These are all rules that refused this request." in words
 
     words = after(pages, write(pages, decision_id, "exclusions"))
 
@@ -216,7 +216,7 @@ def test_a_blocked_client_gets_an_entry_for_their_address_at_this_domain_that_st
 def test_an_address_that_is_blocked_itself_is_taken_off(pages, visits, auth, office):
     services.block_network(actor="", network=CLIENT)
     decision_id = visits()
-    assert "An allowlist entry cannot beat it" in receipt(pages, decision_id)
+    assert "An allowlist entry cannot override it" in receipt(pages, decision_id)
 
     after(pages, write(pages, decision_id, f"unblock-{BlocklistEntry.objects.get().pk}"))
 
@@ -236,7 +236,7 @@ def test_an_automatic_ban_of_the_very_address_is_beaten_by_an_entry(pages, visit
 def test_an_unknown_host_is_registered_alone(pages, visits, auth):
     services.register_domain(actor="x", name="office.example", access="authenticated")
     decision_id = visits(x_forwarded_host="new.example")
-    assert "The host is registered, and asks for sign-in: new.example" in receipt(pages, decision_id)
+    assert "The host is registered, and requires a sign-in: new.example" in receipt(pages, decision_id)
 
     after(pages, write(pages, decision_id, "register"))
 
@@ -249,7 +249,7 @@ def test_a_user_out_of_scope_leads_to_their_domains(pages, visits, charlie):
     decision_id = visits(x_forwarded_host="vault.example", service_authorization=a_token(charlie))
     page = pages.get(f"/explain/{decision_id}/").content.decode()
 
-    assert "among the domains" in page
+    assert "Add the domain to the scope" in page
     assert page.count(f"/accounts/user/{charlie.pk}/change/") == 2
 
 

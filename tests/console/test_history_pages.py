@@ -111,7 +111,7 @@ def test_a_restore_is_shown_first_and_then_done(pages):
     preview = pages.submit(f"/history/{number}/")
     words = text_of(preview)
     assert preview.status_code == 200
-    assert "This would change, from now to then: 1 × blocklist entry (manual) added" in words  # noqa: RUF001 - as the page has it
+    assert "A restore would change: 1 × blocklist entry (manual) added" in words  # noqa: RUF001 - as the page has it
     assert [entry.network for entry in BlocklistEntry.objects.all()] == ["203.0.113.8"]
     assert now() == number + 2
 
@@ -164,7 +164,7 @@ def test_a_restore_to_what_is_says_so(pages):
     services.unblock_network(BlocklistEntry.objects.get(), actor="bob")
 
     assert "Nothing would change" in text_of(pages.submit(f"/history/{number}/"))
-    assert "This is the policy of now." in text_of(pages.get(f"/history/{now()}/"))
+    assert "This is the current policy." in text_of(pages.get(f"/history/{now()}/"))
 
 
 def test_what_cannot_be_restored_says_why(pages):
@@ -229,7 +229,7 @@ def test_what_waits_is_for_admins_alone(behind_proxy, waiting, client):
 def test_it_can_be_kept(behind_proxy, waiting):
     response = answer(behind_proxy, waiting, "keep")
 
-    assert "The change stays." in text_of(response)
+    assert "The change is kept." in text_of(response)
     assert "was confirmed by alice" in text_of(response)
     assert not confirmation.pending().exists()
     assert BlocklistEntry.objects.exists()

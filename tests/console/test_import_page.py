@@ -47,7 +47,7 @@ def test_a_dry_run_says_what_would_be_and_changes_nothing(pages):
 
     words = text_of(dry_run(pages))
 
-    assert "2 added 0 removed 0 changed 0 unchanged 0 lines that are no entries" in words
+    assert "2 added 0 removed 0 changed 0 unchanged 0 invalid lines" in words
     assert "+ 203.0.113.0/24" in words
     assert "1: loopback, private or reserved" in words
     assert "1 network that the list has too stays allowed. 203.0.113.9" in words
@@ -104,7 +104,7 @@ def test_another_list_than_the_one_shown_is_not_imported(pages):
     response = as_shown(pages, dry_run(pages), text="198.18.0.0/24")
 
     assert response.status_code == 409
-    assert "This is not what was shown" in text_of(response)
+    assert "The list differs from the preview" in text_of(response)
     assert networks() == []
 
 
@@ -143,7 +143,7 @@ def test_a_doubtful_list_is_kept_and_taken_by_the_box(pages):
     [
         ({"text": "0.0.0.0/1"}, "is larger than /8"),
         ({"text": "nonsense\nmore\n192.0.2.7"}, "line 1"),
-        ({"text": "127.0.0.1"}, "no entry that counts"),
+        ({"text": "127.0.0.1"}, "no usable entry"),
         ({"text": " \n "}, "Paste a list"),
         ({"name": "a b"}, "name:"),
         ({"name": ""}, "name:"),
@@ -164,7 +164,7 @@ def test_lines_that_are_none_are_shown_and_bounded(pages):
     lines = [f"203.0.{number // 256}.{number % 256}" for number in range(2000)]
     words = text_of(dry_run(pages, text="\n".join([*lines, *["<b>bad</b>"] * 15])))
 
-    assert "15 lines that are no entries" in words
+    assert "15 invalid lines" in words
     assert words.count(": line") + words.count(" line 20") <= 20
     assert "<b>bad" not in dry_run(pages, text="\n".join([*lines, *["<b>bad</b>"] * 15])).content.decode()
 
@@ -172,12 +172,12 @@ def test_lines_that_are_none_are_shown_and_bounded(pages):
 def test_a_list_with_the_own_address_is_not_imported_from_here(behind_proxy):
     response = dry_run(behind_proxy, text=f"{ME}\n192.0.2.7\n")
 
-    assert "would shut you out" in text_of(response)
+    assert "would lock you out" in text_of(response)
     assert 'name="shown"' not in response.content.decode()
 
     services.allow_network(actor="x", network="198.51.100.0/24")
     allowed = dry_run(behind_proxy, text=f"{ME}\n192.0.2.7\n")
-    assert "would shut you out" not in text_of(allowed)
+    assert "would lock you out" not in text_of(allowed)
     assert as_shown(behind_proxy, allowed).status_code == 302
 
 

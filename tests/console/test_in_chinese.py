@@ -171,8 +171,8 @@ def refused_by_now(_path):
 @pytest.mark.parametrize(
     ("fail", "english", "said"),
     [
-        (died, "its process died before it was done (exit code -9)", "退出码 -9"),
-        (refused_by_now, "the change would be refused by now: 198.51.100.7 is there already", "198.51.100.7 已存在"),
+        (died, "its process ended early (exit code -9)", "退出码 -9"),
+        (refused_by_now, "the change would be refused now: 198.51.100.7 exists already", "198.51.100.7 已存在"),
     ],
 )
 def test_why_a_backtest_failed_is_said_in_chinese(chinese, fail, english, said):
@@ -209,7 +209,7 @@ def test_programs_get_english(admin, office, monkeypatch):
 
     assert examined.json()["checks"][0]["title"] == "The gate is asked"
     assert examined.json()["checks"][0]["findings"][0]["words"] == "There was no answer: no answer in time."
-    assert refused.json()["detail"] == "a.example is no registered domain; register it first"
+    assert refused.json()["detail"] == "a.example is not a registered domain; register it first"
 
 
 def test_the_admin_site_around_them_follows(chinese):

@@ -49,7 +49,7 @@ def test_who_would_shut_themselves_out_is_asked_twice(pages):
     assert refused.status_code == 409
     assert "your own address 203.0.113.9 would be refused" in refused.content.decode()
     assert 'name="force"' in refused.content.decode()
-    assert "reverted by itself unless somebody confirms it" in refused.content.decode()
+    assert "reverted automatically unless somebody confirms it" in refused.content.decode()
     assert not BlocklistEntry.objects.exists()
 
     assert pages.submit("/log/ban/?network=203.0.113.0/24", lasts="1h", force="on").status_code == 302
@@ -61,7 +61,7 @@ def test_a_very_large_network_and_a_duplicate_are_refused(pages):
     services.block_network(actor="test", network="203.0.113.7")
     duplicate = pages.submit("/log/ban/", network="203.0.113.7", lasts="1h")
     assert duplicate.status_code == 409
-    assert "is there already" in duplicate.content.decode()
+    assert "exists already" in duplicate.content.decode()
 
 
 @pytest.mark.parametrize("values", [{"network": "nonsense"}, {"network": ""}, {"lasts": "2h"}, {"remark": "x" * 501}])

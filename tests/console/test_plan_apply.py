@@ -123,7 +123,7 @@ def test_conditions_that_are_none_apply_nothing(pages, office, values):
 def test_a_plan_that_changes_nothing_makes_no_revision(pages, office):
     path = planned(pages, export({"domains"}).canonical().decode())
     finish()
-    assert "Nothing: the policy is like that already." in pages.words(pages.get(path))
+    assert "Nothing: the policy is the same already." in pages.words(pages.get(path))
     before = revisions.current()
 
     assert "There was nothing to change." in pages.words(pages.submit(path, do="apply"))

@@ -81,7 +81,7 @@ def test_what_cannot_be_decided_again_is_counted_by_what_is_missing(pages, recor
 
     page = pages.words(pages.get(path))
 
-    assert page.index("what was sent to sign in is not recorded (5)") < page.index("preflight are not recorded (2)")
+    assert page.index("the credential is not recorded (5)") < page.index("preflight are not recorded (2)")
 
 
 def test_every_error_of_a_document_is_named_with_line_and_column_and_the_text_is_kept(pages, office):
@@ -170,10 +170,10 @@ def test_settings_that_a_document_leaves_out_are_named_before_anything_else_that
     system_settings.change(actor="x", contact="<desk>", waf_mode="monitor")
     page = pages.words(pages.get(planned(pages, "version: 1\nsettings:\n  waf_threshold: 12\n")))
 
-    assert page.index("a section of settings that leaves some out") < page.index("What it changes")
+    assert page.index("The settings section of the document omits some settings") < page.index("What it changes")
     assert "<code>waf_mode</code>: <del>monitor</del> <ins>block</ins>" in page
     assert "<code>contact</code>: <del>&lt;desk&gt;</del> <ins></ins>" in page
-    assert "leaves some out" not in pages.words(pages.get(planned(pages, CLOSED)))
+    assert "omits some settings" not in pages.words(pages.get(planned(pages, CLOSED)))
 
 
 def test_a_plan_is_deleted(pages, office):

@@ -69,7 +69,7 @@ def test_who_would_be_refused_or_let_in_is_grouped(differing, pages):
             ["reports.example", "would have been refused", "session-valid", "access-denied", "3", "1 2 3"],
             ["files.example", "would have been let in", "credential-missing", "path-public", "2", "1 2"],
         ],
-        "Clients that proved nobody": [
+        "Clients without a valid credential": [
             ["203.0.113.9", "files.example", "would have been let in", "credential-missing", "path-public", "2", "1 2"]
         ],
     }

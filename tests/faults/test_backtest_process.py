@@ -82,4 +82,4 @@ def test_a_backtest_is_run_to_its_end_and_one_whose_process_is_killed_is_failed(
             wait_until(lambda: shown(second)["state"] != "running", what="what became of it")
 
         assert shown(second)["state"] == "failed"
-        assert "its process died before it was done (exit code -9)" in shown(second)["failure"]
+        assert "its process ended early (exit code -9)" in shown(second)["failure"]

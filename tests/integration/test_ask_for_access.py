@@ -220,7 +220,7 @@ def test_what_stands_above_every_grant_cannot_be_asked_for(outside, entered, off
     refused = approver.submit(f"/access-requests/{row.pk}/", offer=offers_on(shown)[0], lifetime="hour")
 
     assert refused.status_code == 409
-    assert "Nothing can be given" in approver.words(refused)
+    assert "No access can be given" in approver.words(refused)
     outside.send(f"/ask/{decision_id}", withdraw="1")
     assert "Access cannot be given for this." in words(outside.get(f"/ask/{decision_id}"))
     assert outside.send(f"/ask/{decision_id}", reason="please").status_code == 409

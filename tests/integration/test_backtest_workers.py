@@ -126,9 +126,9 @@ def raises(error):
         (raises(KeyError("GET /private?token=1")), "a worker process failed: KeyError"),
         (
             lambda: os.kill(os.getpid(), signal.SIGKILL),
-            "a worker process ended before it was done (exit code -9)",
+            "a worker process ended early (exit code -9)",
         ),
-        (lambda: os._exit(3), "a worker process ended before it was done (exit code 3)"),
+        (lambda: os._exit(3), "a worker process ended early (exit code 3)"),
     ],
     ids=["an error of the database", "another error", "killed", "exits"],
 )

@@ -163,7 +163,7 @@ def test_a_draft_that_cannot_be_applied_any_more_says_why(recorded):
 
     run.refresh_from_db()
     assert run.state == State.FAILED
-    assert "is there already" in run.failure
+    assert "exists already" in run.failure
 
 
 def test_a_draft_whose_domain_is_gone_says_which_one(recorded):
@@ -174,7 +174,7 @@ def test_a_draft_whose_domain_is_gone_says_which_one(recorded):
     assert not running.run(runs.claim_run(run, timezone.now()))
 
     run.refresh_from_db()
-    expected = "the change would be refused by now: values.domain: shop.test is not a registered domain"
+    expected = "the change would be refused now: values.domain: shop.test is not a registered domain"
     assert (run.state, run.failure) == (State.FAILED, expected)
 
 

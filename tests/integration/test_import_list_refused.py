@@ -99,7 +99,7 @@ def test_a_list_that_lost_more_than_half_is_refused_unless_forced(import_list, o
 
     error = refusal(import_list, "1.1.1.1\n6.6.6.6", *option)
 
-    assert "2 entries where there were 5" in str(error)
+    assert "2 entries instead of 5" in str(error)
     assert (len(networks()), revisions.current()) == (5, before)
     import_list("1.1.1.1\n6.6.6.6", "--force", *option)
     assert networks() == (["1.1.1.1", "6.6.6.6"] if not option else [f"{n}.{n}.{n}.{n}" for n in range(1, 6)])

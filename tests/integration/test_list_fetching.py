@@ -98,7 +98,7 @@ FAILURES = {
     "fails": ((503, {}, b"1.1.1.1"), "answered 503"),
     "sends a page": ((200, {}, b"<html>\n<p>moved</p>\n"), "is not an IP address"),
     "sends noise": ((200, {}, NOISE), "line 1: "),
-    "sends nothing": ((200, {}, b""), "no entry that counts"),
+    "sends nothing": ((200, {}, b""), "no usable entry"),
     "shrinks": ((200, {}, b"1.1.1.1\n"), "less than half"),
     "cuts off": ((200, {"Content-Length": "999"}, LIST), "broke off"),
     "sends everybody": ((200, {}, b"0.0.0.0/0\n" + LIST), "is larger than /8"),

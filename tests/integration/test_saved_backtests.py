@@ -44,7 +44,7 @@ def test_a_rule_is_saved_as_monitor_and_says_where_it_came_from(recorded):
 
     rule = WafRule.objects.get(name="evil")
     assert (rule.pk, rule.action, rule.created_by) == (row.pk, "monitor", "alice")
-    assert rule.description == f"backtest {Backtest.objects.get().pk}: 1 of 5 requests would be answered otherwise"
+    assert rule.description == f"backtest {Backtest.objects.get().pk}: 1 of 5 requests would get another answer"
     assert Backtest.objects.get().saved == {"how": "monitor", "id": rule.pk}
 
 

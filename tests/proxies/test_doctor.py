@@ -286,6 +286,6 @@ def test_the_command_says_the_same_by_its_exit_code(wall, tmp_path):
     assert "Client address" in right[0][1]
     assert json.loads(right[1][1])["verdict"] == OK
     assert mute[0] == 1
-    assert "requests walk around it" in mute[1]
+    assert "requests bypass it" in mute[1]
     assert "auth_request /_gatewall/auth;" in mute[1]
     assert nobody[0] == 2

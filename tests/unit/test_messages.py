@@ -147,7 +147,7 @@ def test_the_same_refusal_speaks_each_reader_s_language():
     errors.append(validation_error(errors[1]))
 
     assert [messages_of(error) for error in errors] == [
-        ["there is no such revision. Open the page again and look at what is there now."],
+        ["there is no such revision. Open the page again to see the current values."],
         *[["'10.0.0.1/8' has host bits set: write the first address of the network"]] * 2,
     ]
     with translation.override("zh-hans"):

@@ -230,7 +230,7 @@ def _access_granted(facts: _Facts) -> Letter:
         _("You have access to %(site)s") % values,
         (_("An administrator gave you the access to %(site)s that you asked for.") % values,),
         _("Open your request"),
-        (_("Access ends by itself."),),
+        (_("Access ends automatically."),),
         f"/ask/{facts.decision}",
     )
 

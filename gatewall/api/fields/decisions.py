@@ -44,7 +44,7 @@ DECISIONS = {
     "again": Words("The answer that the same request would get today."),
     "decision": Words("The decision; null if it cannot be made."),
     "same": Words("Whether today's answer is the recorded one; null if it cannot be known.", True),
-    "undecidable": Words("Why it cannot be decided again; null if it can."),
+    "undecidable": Words("Why it cannot be replayed; null if it can."),
     "assumed": Words("What had to be assumed, because no record keeps it.", []),
     "unknown": Words("What the policy of that time would need and is not known any more.", []),
     "scope": Words("Scope that the credential has; null if none limits it."),

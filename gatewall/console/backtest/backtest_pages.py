@@ -34,7 +34,7 @@ from gatewall.whatif.backtest.models import Backtest, State
 
 _BAD = HTTPStatus.BAD_REQUEST
 _WAYS = {saving.MONITOR: _("monitor"), saving.ENFORCE: _("enforce")}
-_SAVED = {saving.MONITOR: _("The draft is saved as monitor."), saving.ENFORCE: _("The draft is enforced.")}
+_SAVED = {saving.MONITOR: _("The draft is saved in monitor mode."), saving.ENFORCE: _("The draft is enforced.")}
 
 
 class BacktestsPage(OperatorPage):

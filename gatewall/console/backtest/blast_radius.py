@@ -37,7 +37,7 @@ class BlastRadiusPage(OperatorPage):
         if not named:
             return self.render(request)
         if len(named) == 2 or set(request.GET) - {"network", "country"}:
-            words = _("One network or one country, and nothing else.")
+            words = _("Enter one network or one country.")
             return self.render(request, HTTPStatus.BAD_REQUEST, refused=words, **named)
         try:
             return self.render(request, **radius_of(**named))

@@ -53,17 +53,17 @@ class DraftForm(forms.Form):
     offers_force = False
     """Whether the page shows ``force``: once the draft was refused for something that it overrides."""
 
-    change = forms.ChoiceField(label=_("What happens"))
+    change = forms.ChoiceField(label=_("Change"))
     id = forms.IntegerField(
-        label=_("Id of the row"),
+        label=_("ID of the row"),
         min_value=1,
         max_value=_MAX_ID,
         required=False,
-        help_text=_("Of the one that is changed or removed. Fields that are left empty stay as they are."),
+        help_text=_("Of the row to change or delete. Empty fields keep their values."),
     )
-    window = forms.ChoiceField(label=_("Requests of"), choices=list(WINDOWS.items()), initial="24")
+    window = forms.ChoiceField(label=_("Requests from"), choices=list(WINDOWS.items()), initial="24")
     force = forms.BooleanField(
-        label=_("Try it all the same"),
+        label=_("Try it anyway"),
         required=False,
         help_text=_("The draft is tried although it is refused for the reason above. Trying changes nothing."),
     )
@@ -71,7 +71,7 @@ class DraftForm(forms.Form):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.offers_force = bool(self.data.get("force"))
-        words = {Write.CREATE: _("a new one"), Write.UPDATE: _("one is changed"), Write.DELETE: _("one is removed")}
+        words = {Write.CREATE: _("create a row"), Write.UPDATE: _("change a row"), Write.DELETE: _("delete a row")}
         if "change" in self.fields:
             self.fields["change"].choices = [(each.value, words[each]) for each in self.changes]  # type: ignore[attr-defined]  # a ChoiceField
         last = [name for name in ("change", "id", "window", "force") if name in self.fields]

@@ -30,7 +30,7 @@ class WafRuleDraft(DraftForm):
     pattern = PatternField(label=_("Pattern"), required=False, widget=forms.Textarea(attrs={"rows": 3}))
     operator = forms.ChoiceField(label=_("Operator"), choices=[("", "-"), *choices(Operator)], required=False)
     targets = forms.MultipleChoiceField(
-        label=_("Looks at"), choices=choices(Target), required=False, widget=forms.CheckboxSelectMultiple
+        label=_("Inspects"), choices=choices(Target), required=False, widget=forms.CheckboxSelectMultiple
     )
     category = forms.ChoiceField(label=_("Category"), choices=[("", "-"), *choices(Category)], required=False)
     score = forms.IntegerField(label=_("Score"), min_value=1, max_value=10, required=False)
@@ -56,7 +56,7 @@ class AllowDraft(DraftForm):
 
     ip = text_field(_("Address or network"), 64)
     domain = text_field(_("Only for the domain"), 255)
-    inspect = flag_field(_("Country and WAF rules are still looked at"))
+    inspect = flag_field(_("Country and WAF rules still apply"))
 
 
 class CountryDraft(DraftForm):
@@ -100,7 +100,7 @@ class AccessRuleDraft(DraftForm):
     )
     methods = NamesField(_("Methods"))
     networks = NamesField(_("Networks"))
-    countries = NamesField(_("Codes of countries"))
+    countries = NamesField(_("Country codes"))
     groups = NamesField(_("Groups"))
     users = NamesField(_("Users"))
 
@@ -127,7 +127,7 @@ class ShareLinkDraft(DraftForm):
     domain = text_field(_("Domain"), 255)
     path_prefix = text_field(_("Only below the path"), 500)
     methods = NamesField(_("Methods"))
-    days = forms.IntegerField(label=_("For how many days"), min_value=1, max_value=30, required=False)
+    days = forms.IntegerField(label=_("Number of days"), min_value=1, max_value=30, required=False)
 
     def values(self) -> dict[str, Any]:
         given = super().values()

@@ -28,8 +28,8 @@ STATES = {
     State.FAILED.value: _("failed"),
 }
 _TABLES = (
-    ("people", _("People who are let in today and would not be")),
-    ("changes", _("What would become what")),
+    ("people", _("People who would lose access")),
+    ("changes", _("Changed answers")),
     ("hosts", _("Hosts")),
     ("subjects", _("Users, git tokens and licenses")),
     ("clients", _("Clients")),

@@ -14,7 +14,7 @@ LEVELS = {
     Access.PUBLIC.value: _("public"),
     Access.AUTHENTICATED.value: _("signed in"),
     Access.TWO_FACTOR.value: _("with a second factor"),
-    Access.PHISHING_RESISTANT.value: _("with a sign-in that resists phishing"),
+    Access.PHISHING_RESISTANT.value: _("with a phishing-resistant sign-in"),
     Access.DENIED.value: _("denied"),
 }
 _FAILED: Mapping[str, str | Promise] = {
@@ -22,7 +22,7 @@ _FAILED: Mapping[str, str | Promise] = {
     Condition.DOMAINS.value: _("it is for other hosts"),
     Condition.PATHS.value: _("it is for other paths"),
     Condition.METHODS.value: _("it is for other methods"),
-    Condition.PREFLIGHT.value: _("it is for CORS preflights, and this is none"),
+    Condition.PREFLIGHT.value: _("it is for CORS preflights, and this request is not one"),
     Condition.NETWORKS.value: _("it is for other networks"),
     Condition.COUNTRIES.value: _("it is for other countries"),
     Condition.ASNS.value: _("it is for other autonomous systems"),
@@ -60,5 +60,5 @@ def _words(rule: Mapping[str, Any]) -> str | Promise:
     if rule["failed"]:
         return _FAILED[rule["failed"]]
     if not rule["reached"]:
-        return _("a rule before it decided")
-    return _("the proxy did not show what it asks for, and it is no stricter")
+        return _("an earlier rule decided")
+    return _("the proxy did not send what it needs, and only stricter rules apply without it")

@@ -63,9 +63,11 @@ class Explain(OperatorPage):
         try:
             decision_id = uuid.UUID(text)
         except ValueError:
-            return self._wrong(request, _("A decision id has 32 hexadecimal digits, like those of a refusal's page."))
+            return self._wrong(request, _("A decision ID has 32 hexadecimal digits. The page of a refusal shows it."))
         if selectors.answer(decision_id) is None:
-            words = _("No answer of this id is in the log. It may take some seconds, and old rows are deleted.")
+            words = _(
+                "The log has no decision with this ID. A new one appears within seconds, and old ones are deleted."
+            )
             return self._wrong(request, words, HTTPStatus.NOT_FOUND)
         return redirect("console:explain-receipt", decision_id=decision_id)
 
@@ -129,7 +131,7 @@ class Receipt(OperatorPage):
         except (Refusal, ValidationError) as error:
             messages.error(request, " ".join(messages_of(error)))
             return self._page(request, record, again=True, status=HTTPStatus.CONFLICT)
-        messages.success(request, _("The exception is written. Below is what the gate answers now."))
+        messages.success(request, _("The exception is added. Below is what the gate answers now."))
         return redirect(reverse("console:explain-receipt", args=[decision_id]) + "?again=1")
 
     def _page(

@@ -24,18 +24,18 @@ OUTCOMES = {
     "error": _("no answer"),
 }
 MISSING = {
-    "request": _("what was asked is not recorded"),
-    "policy-age": _("how old the policy was is not recorded"),
-    "path": _("the path was recorded with masks, or cut"),
+    "request": _("the host and path of the request are not recorded"),
+    "policy-age": _("the age of the policy at that time is not recorded"),
+    "path": _("the path was recorded masked or truncated"),
     "headers": _("the headers of a CORS preflight are not recorded"),
-    "credential": _("what was sent to sign in is not recorded"),
-    "request-rate": _("how many other requests there were is not recorded"),
-    "waf-rules": _("the parts that WAF rules look at are not recorded"),
+    "credential": _("the credential is not recorded"),
+    "request-rate": _("the request rate at that time is not recorded"),
+    "waf-rules": _("the parts that WAF rules inspect are not recorded"),
 }
 ASSUMED = {
-    "credential": _("what was sent to sign in still proves whom it proved then"),
-    "request-rate": _("the address asks as often as it did then"),
-    "waf-rules": _("rules that have not changed say what they said then"),
+    "credential": _("the credential still identifies the same subject"),
+    "request-rate": _("the address sends as many requests as it did then"),
+    "waf-rules": _("WAF rules that have not changed match as they did then"),
 }
 ACTIONS = {"created": _("added"), "changed": _("changed"), "deleted": _("removed")}
 _FORMS = {"as-sent": _("as sent"), "decoded": _("decoded"), "rewritten": _("rewritten")}
@@ -141,7 +141,7 @@ def _step(step: Mapping[str, Any]) -> ShownStep:
 
 def _state_of(step: Mapping[str, Any]) -> tuple[str, str]:
     if step["reached"] and step.get("undecidable"):
-        return "undecidable", gettext("cannot be known: %(why)s") % {"why": MISSING[step["undecidable"]]}
+        return "undecidable", gettext("cannot be determined: %(why)s") % {"why": MISSING[step["undecidable"]]}
     outcome = OUTCOMES.get(step["outcome"])
     if outcome is None:
         return ("not-matched", gettext("not matched")) if step["reached"] else ("not-reached", gettext("not reached"))

@@ -38,8 +38,8 @@ QUICK = ("client_ip", "country_code", "host", "path", "outcome", "reason", "stat
 VERBS = {
     "is": gettext_lazy("is"),
     "is-not": gettext_lazy("is not"),
-    "has-none": gettext_lazy("has none"),
-    "has-some": gettext_lazy("has some"),
+    "has-none": gettext_lazy("is empty"),
+    "has-some": gettext_lazy("is not empty"),
 }
 _COUNTED = 10_000
 """Limit of the count that every page makes."""

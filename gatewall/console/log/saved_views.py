@@ -35,12 +35,12 @@ def save_view(owner: User, *, name: str, query: str, shared: bool) -> SavedView:
     """Save a query of the log explorer under a name. Raises ValidationError."""
     log_query = read_query(query)
     if log_query.errors or len(log_query.query) > MAX_QUERY:
-        raise ValidationError(_("Only a query that the log explorer understands can be kept."))
+        raise ValidationError(_("Only a query that the log explorer understands can be saved."))
     name = _name(name)
     with transaction.atomic():
         User.objects.select_for_update().filter(pk=owner.pk).first()  # lock the owner, so that the limit holds
         if SavedView.objects.filter(owner=owner).count() >= MAX_VIEWS:
-            raise ValidationError(_("You keep %(most)d views already. Delete one first.") % {"most": MAX_VIEWS})
+            raise ValidationError(_("You have %(most)d views already. Delete one first.") % {"most": MAX_VIEWS})
         return _save(SavedView(owner=owner, query=log_query.query), name=name, shared=shared)
 
 
@@ -57,7 +57,7 @@ def _save(view: SavedView, *, name: str, shared: bool) -> SavedView:
         with transaction.atomic():
             view.save()
     except IntegrityError:
-        raise ValidationError(_("You have a view of this name already.")) from None
+        raise ValidationError(_("You already have a view with this name.")) from None
     return view
 
 
@@ -65,7 +65,7 @@ class KeepView(OperatorPage):
     """The form that saves a view."""
 
     template = "console/saved_view.html"
-    title = gettext_lazy("Keep this view")
+    title = gettext_lazy("Save this view")
 
     def get(self, request: HttpRequest) -> HttpResponse:
         return self.render(request, query=read_query(request.GET.get("query", "")).query)
@@ -81,7 +81,7 @@ class KeepView(OperatorPage):
         except ValidationError as error:
             context = {"errors": error.messages, "query": log_query.query, "name": name, "shared": shared}
             return self.render(request, HTTPStatus.BAD_REQUEST, **context)
-        messages.success(request, _("The view %(name)s is kept.") % {"name": view.name})
+        messages.success(request, _("The view %(name)s is saved.") % {"name": view.name})
         return HttpResponseRedirect(f"{reverse('console:log')}?{view.query}")
 
 

@@ -15,7 +15,7 @@ class ApplyForm(forms.Form):
     """How a plan or the shadow policy is put in force."""
 
     confirm_minutes = forms.IntegerField(
-        label=_("Minutes to confirm it in"),
+        label=_("Minutes to confirm it"),
         min_value=0,
         max_value=MAX_CONFIRM_SECONDS // 60,
         initial=_USUAL_MINUTES,
@@ -26,7 +26,9 @@ class ApplyForm(forms.Form):
         min_value=0,
         max_value=MAX_WATCHED_PEOPLE,
         required=False,
-        help_text=_("People who were let in during the last 7 days. Leave both fields empty not to watch it."),
+        help_text=_(
+            "People who were let in during the last 7 days. Leave both fields empty to never undo it automatically."
+        ),
     )
     undo_minutes = forms.IntegerField(
         label=_("within so many minutes"), min_value=1, max_value=MAX_WATCH_MINUTES, required=False
@@ -37,7 +39,7 @@ class ApplyForm(forms.Form):
         """Refuse a number of people without a time, and a time without a number."""
         values = super().clean() or {}
         if not self.errors and (values["undo_people"] is None) != (values["undo_minutes"] is None):
-            raise ValidationError(_("To watch whom it refuses, give both a number of people and the minutes."))
+            raise ValidationError(_("To undo it automatically, give both a number of people and the minutes."))
         return values
 
     def conditions(self) -> Conditions:

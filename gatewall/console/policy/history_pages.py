@@ -94,13 +94,13 @@ class Revision(OperatorPage):
             force = request.POST.get("force") == "on"
             made = _restore_if_unchanged(row.number, head, actor=str(request.user), caller=caller, force=force)
             if made is None:
-                messages.error(request, _("Somebody changed the policy meanwhile. Look at the difference again."))
+                messages.error(request, _("The policy was changed in the meantime. Look at the difference again."))
                 would = preview(row.number, caller=caller)
                 return self._page(request, row, HTTPStatus.CONFLICT, would=would)
         except (Refusal, ValidationError) as error:
             messages.error(request, " ".join(messages_of(error)))
             return self._page(request, row, HTTPStatus.CONFLICT)
-        messages.success(request, _("The policy is again what it was after revision %(number)s.") % {"number": number})
+        messages.success(request, _("The policy is restored to revision %(number)s.") % {"number": number})
         return redirect("console:history-revision", number=made.number)
 
     def _page(
@@ -140,7 +140,7 @@ class Confirmation(OperatorPage):
         try:
             if word == "keep":
                 confirmation.confirm(row.number, actor=str(request.user))
-                messages.success(request, _("The change stays."))
+                messages.success(request, _("The change is kept."))
             elif word == "revert":
                 confirmation.revert(row.number, actor=str(request.user))
                 messages.success(request, _("The change is reverted."))

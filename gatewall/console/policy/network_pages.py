@@ -91,7 +91,7 @@ class _NetworkPage(OperatorPage):
         form = self.form_class(initial={**given, "lasts": self.usual, "remark": remark})
         if set(request.GET) - _PREFILLED or len(request.GET.urlencode()) > 2 * MAX_BACK:
             form = self.form_class({**given, "lasts": self.usual})
-            form.add_error(None, _("This address has parameters that the page does not know."))
+            form.add_error(None, _("The URL has parameters that this page does not know."))
         elif given["network"] and not _is_network(given["network"]):
             form = self.form_class({**given, "lasts": self.usual})
         return self._form(request, form)
@@ -154,7 +154,7 @@ class Allow(_NetworkPage):
         values = form.cleaned_data
         domain = None if values["everywhere"] else _domain_of(values["host"])
         if domain is None and not values["everywhere"]:
-            raise ValidationError(_("There is no domain to keep it to. Say that it is for every host."))
+            raise ValidationError(_("There is no domain to limit it to. Choose every host."))
         chosen = {name: values[name] for name in ("network", "remark", "inspect")}
         services.allow_network(actor=actor(request), domain=domain, expires_at=form.expires_at, **chosen)
         return _("%(network)s is allowed %(lasts)s.") % form.done

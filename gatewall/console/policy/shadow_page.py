@@ -39,7 +39,7 @@ _DIRECTIONS = {
 _TABLES = (
     ("people", _("Users, git tokens and licenses")),
     ("hosts", _("Hosts")),
-    ("anonymous", _("Clients that proved nobody")),
+    ("anonymous", _("Clients without a valid credential")),
 )
 
 
@@ -93,7 +93,7 @@ class ShadowPage(OperatorPage):
             return self._page(request, HTTPStatus.BAD_REQUEST, form=form)
         actor, caller, conditions = str(request.user), caller_of(request), form.conditions()
         applied = documents.promote(shadow, actor=actor, caller=caller, if_revision=if_revision, conditions=conditions)
-        messages.success(request, gettext("The document of the shadow policy is in force."))
+        messages.success(request, gettext("The shadow policy is applied."))
         if applied.revision is None:
             return redirect("console:shadow")
         return redirect("console:history-revision", applied.revision.number)

@@ -28,8 +28,8 @@ _MAX_UPSTREAM = 255
 VERDICTS = {
     "ok": gettext_lazy("right"),
     "wrong": gettext_lazy("wrong"),
-    "unknown": gettext_lazy("look at it"),
-    "not-applicable": gettext_lazy("not seen from here"),
+    "unknown": gettext_lazy("check it"),
+    "not-applicable": gettext_lazy("cannot be seen from here"),
 }
 
 
@@ -42,7 +42,7 @@ class Doctor(OperatorPage):
     def get(self, request: HttpRequest) -> HttpResponse:
         kind, url = request.GET.get("proxy", ""), request.GET.get("url", "")
         if set(request.GET) - _FIELDS or (kind and kind not in KINDS) or len(url) > _MAX_URL:
-            return self._page(request, HTTPStatus.BAD_REQUEST, error=_("There is no such proxy here."))
+            return self._page(request, HTTPStatus.BAD_REQUEST, error=_("This proxy is unknown."))
         return self._page(request, kind=kind, url=url, upstream=request.GET.get("upstream", "")[:_MAX_UPSTREAM])
 
     def post(self, request: HttpRequest) -> HttpResponse:
@@ -52,7 +52,7 @@ class Doctor(OperatorPage):
         values["self_signed"] = request.POST.get("self_signed") == "on"
         values["upstream"] = request.POST.get("upstream", "").strip()[:_MAX_UPSTREAM]
         if kind and kind not in KINDS:
-            return self._page(request, HTTPStatus.BAD_REQUEST, error=_("There is no such proxy here."), **values)
+            return self._page(request, HTTPStatus.BAD_REQUEST, error=_("This proxy is unknown."), **values)
         try:
             way = Way(self_signed=values["self_signed"])
             evidence = examine(url, kind=kind or None, way=way, upstream=values["upstream"])

@@ -52,13 +52,13 @@ def _advice(host: NodeIndicator) -> Iterator[Promise]:
         )
     elif host.is_unconfirmed:
         yield _(
-            "It could not compare its policy with the database, and decides by the last one that it has. "
+            "It could not compare its policy with the database, and keeps using its last one. "
             "Check the connection from this host to the database."
         )
     elif host.is_behind or any(worker.is_behind for worker in host.workers):
-        yield _("It takes over the latest revision within seconds. If it stays behind, read the log of its agent.")
+        yield _("It adopts the latest revision within seconds. If it stays behind, read the log of its agent.")
     if any(worker.rejected for worker in host.workers):
         yield _(
-            "A worker refused the published policy and decides by the one before. "
+            "A worker refused the published policy and keeps using the previous one. "
             "Publish it again with “gatewall publish_policy” on this host."
         )

@@ -48,7 +48,9 @@ class Verdict:
         number = len(self.problems)
         if number:
             words = ngettext(
-                "Nothing is broken; look at %(number)d thing.", "Nothing is broken; look at %(number)d things.", number
+                "Nothing is broken; %(number)d thing needs attention.",
+                "Nothing is broken; %(number)d things need attention.",
+                number,
             )
             return words % {"number": number}
         return _("Nothing is wrong.")

@@ -32,21 +32,21 @@ class Target:
     def parse(cls, text: str) -> "Target":
         """Parse a URL of scheme, host, port and path only. Raises TargetRefused."""
         if len(text) > _MAX_URL or not (text.isascii() and text.isprintable()):
-            raise TargetRefused(_("that is no URL of ASCII characters"))
+            raise TargetRefused(_("that is not a URL of ASCII characters"))
         try:
             parts = urlsplit(text)
         except ValueError:
-            raise TargetRefused(_("that is no URL")) from None
+            raise TargetRefused(_("that is not a URL")) from None
         if parts.scheme not in _PORTS:
             raise TargetRefused(_("a URL of a site begins with http:// or https://"))
         authority = Authority.of_url(text)
         if authority is None:
             raise TargetRefused(_("the URL names no host, or more than a host and a port"))
         if not _NOT_IN_A_PATH.isdisjoint(text.partition("://")[2]):
-            raise TargetRefused(_("a path alone may stand behind the host: no query, no fragment"))
+            raise TargetRefused(_("only a path may follow the host, no query or fragment"))
         port = _PORTS[parts.scheme] if authority.port is None else authority.port
         if not port:
-            raise TargetRefused(_("nobody listens at port 0"))
+            raise TargetRefused(_("port 0 is not valid"))
         return cls(parts.scheme, authority.host, port, parts.path.rstrip("/"))
 
     @property
@@ -74,4 +74,4 @@ def require_ours(target: Target, domains: DomainTable, public_url: str | None) -
     """
     own = Authority.parse(urlsplit(public_url).netloc) if public_url else None
     if domains.match(target.host) is None and (own is None or own.host != target.host):
-        raise TargetRefused(_("%(host)s is no registered domain; register it first"), host=target.host.name)
+        raise TargetRefused(_("%(host)s is not a registered domain; register it first"), host=target.host.name)

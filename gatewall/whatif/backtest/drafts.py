@@ -55,11 +55,11 @@ def read(draft: Draft) -> dict[str, Any]:
     """Return the values for the service. Raises the serializer's ValidationError."""
     kind = KINDS[draft.resource]
     if getattr(kind, draft.change) is None:
-        words = _("%(resource)s are not changed in this way")
+        words = _("%(resource)s cannot be changed in this way")
         raise serializers.ValidationError({"change": words % {"resource": draft.resource}})
     if draft.change is Write.DELETE:
         if draft.values:
-            raise serializers.ValidationError({"values": _("what is deleted has no values")})
+            raise serializers.ValidationError({"values": _("a deletion has no values")})
         return {}
     form = kind.draft(data=dict(draft.values), partial=draft.change is Write.UPDATE)
     if not form.is_valid():

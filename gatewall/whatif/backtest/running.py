@@ -51,7 +51,7 @@ def run(backtest: Backtest) -> bool:
     except ClaimLost:
         return False
     except _REFUSED as error:
-        runs.fail(claim, Message(_("the change would be refused by now: %(why)s"), why=_message_of(error)))
+        runs.fail(claim, Message(_("the change would be refused now: %(why)s"), why=_message_of(error)))
         return False
     except workers.WorkerFailed as error:
         runs.fail(claim, error.message)

@@ -132,8 +132,8 @@ def fail(claim: uuid.UUID, why: Message) -> bool:
 def died(exit_code: int | None = None) -> Message:
     """Return why a backtest failed whose process ended without a result."""
     if exit_code is None:
-        return Message(_("its process died before it was done"))
-    return Message(_("its process died before it was done (exit code %(code)s)"), code=exit_code)
+        return Message(_("its process ended early"))
+    return Message(_("its process ended early (exit code %(code)s)"), code=exit_code)
 
 
 def requeue(claim: uuid.UUID) -> bool:

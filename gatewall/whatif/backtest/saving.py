@@ -56,12 +56,12 @@ def save(run: Backtest, how: str, *, actor: str, caller: Caller | None, force: b
     if run.state != State.FINISHED or run.result is None:
         raise runs.NotFinished(_("it has no result yet: wait for it, or change the policy without it"))
     if run.saved is not None:
-        raise SavedAlready(_("this draft was saved before"))
+        raise SavedAlready(_("this draft is saved already"))
     proposal = runs.proposal_of(run)
     if how == MONITOR and not may_monitor(proposal):
         raise NoMonitor(_("only a WAF rule can be saved as monitor"))
     if not force and may_have_changed(proposal, run.result["policy_revision"]):
-        raise OtherRow(_("what it changes was changed after it was tried"))
+        raise OtherRow(_("what it changes was changed after the backtest"))
     other = {"action": Action.MONITOR.value} if how == MONITOR else {}
     segments = segments_now()
     row = apply(replace(proposal, force=force), actor=actor, caller=caller, note=_note(run), **other)
@@ -75,4 +75,4 @@ def save(run: Backtest, how: str, *, actor: str, caller: Caller | None, force: b
 def _note(run: Backtest) -> str:
     result: dict[str, Any] = run.result or {}
     changed, read = result["changed"], result["read"]
-    return f"backtest {run.pk}: {changed:,} of {read:,} requests would be answered otherwise"
+    return f"backtest {run.pk}: {changed:,} of {read:,} requests would get another answer"

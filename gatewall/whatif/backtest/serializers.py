@@ -103,9 +103,9 @@ def _window(start: datetime | None, end: datetime | None) -> dict[str, datetime]
     try:
         start = start or end - DEFAULT_SPAN
     except OverflowError:
-        raise serializers.ValidationError({"end_time": _("a moment that has a day before it")}) from None
+        raise serializers.ValidationError({"end_time": _("a time that has a day before it")}) from None
     if start >= end:
-        raise serializers.ValidationError({"end_time": _("a moment after start_time")})
+        raise serializers.ValidationError({"end_time": _("a time after start_time")})
     if end - start > MAX_SPAN:
         raise serializers.ValidationError(
             {"start_time": _("at most %(number)s days before end_time") % {"number": MAX_SPAN.days}}

@@ -92,7 +92,7 @@ def _received(pipe: Connection, process: ForkProcess) -> dict[str, Any]:
         message: dict[str, Any] = json.loads(pipe.recv_bytes())
     except (EOFError, OSError):
         process.join()
-        words = _("a worker process ended before it was done (exit code %(code)s)")
+        words = _("a worker process ended early (exit code %(code)s)")
         raise WorkerFailed(Message(words, code=process.exitcode)) from None
     if "error" in message:
         raise WorkerFailed(Message(_("a worker process failed: %(why)s"), why=message["error"]))
