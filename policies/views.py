@@ -69,7 +69,6 @@ class Blocklist(_PolicyView, UsedResource):
     nouns = ("a blocklist entry", "the blocklist")
     resource, use_kind = resources.BLOCKLIST, resources.BLOCKLIST.logged_as
     input, output = serializers.BlocklistEntryInput, serializers.BlocklistEntryOutput
-    volatile = ("hits", "last_hit_at")
     rows_are_policy = True
     filterset_class = serializers.BlocklistFilters
     ordering_fields = ("id", "created_at", "expires_at", "ip")
@@ -84,7 +83,6 @@ class Allowlist(_PolicyView, UsedResource):
     resource, use_kind = resources.ALLOWLIST, resources.ALLOWLIST.logged_as
     delete_parameters = _FORCE
     input, output = serializers.AllowlistEntryInput, serializers.AllowlistEntryOutput
-    volatile = ("hits", "last_hit_at")
     filterset_class = serializers.AllowlistFilters
     ordering_fields = ("id", "created_at", "expires_at", "ip")
     order_by = {"ip": F("network")}
@@ -142,7 +140,6 @@ class GeoBlockRules(_PolicyView, UsedResource):
     resource, use_kind = resources.COUNTRIES, resources.COUNTRIES.logged_as
     input, output = serializers.GeoBlockRuleInput, serializers.GeoBlockRuleOutput
     output_on_create = Warned
-    volatile = ("hits",)
     filterset_class = serializers.GeoBlockRuleFilters
     ordering_fields = ("id", "created_at", "country_code")
     search_fields = ("country_code", "remark")
@@ -161,7 +158,6 @@ class WafRules(_PolicyView, UsedResource):
     resource, use_kind = resources.WAF_RULES, resources.WAF_RULES.logged_as
     input, output = waf_rules.WafRuleInput, waf_rules.WafRuleOutput
     output_on_create = output_on_change = Warned
-    volatile = ("hits", "last_hit_at")
     filterset_class = waf_rules.WafRuleFilters
     ordering_fields = ("id", "created_at", "priority", "name", "category", "severity", "score", "hits")
     order_by = {
@@ -202,7 +198,6 @@ class AccessRules(_PolicyView, UsedResource):
     delete_parameters = _FORCE
     input, output = access_rules.AccessRuleInput, access_rules.AccessRuleOutput
     output_on_create = output_on_change = Warned
-    volatile = ("hits", "last_hit_at")
     filterset_class = access_rules.AccessRuleFilters
     ordering_fields = ("id", "created_at", "position", "name")
     search_fields = ("name", "remark")
@@ -220,7 +215,6 @@ class Grants(_PolicyView, UsedResource):
     nouns = ("a grant", "grants")
     resource, use_kind = resources.GRANTS, resources.GRANTS.logged_as
     input, output = grants.GrantInput, grants.GrantOutput
-    volatile = ("hits", "last_hit_at")
     filterset_class = grants.GrantFilters
     ordering_fields = ("id", "created_at", "expires_at")
     search_fields = ("user__username", "group__name", "domain__name", "reason")

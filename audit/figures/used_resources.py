@@ -58,6 +58,7 @@ class UsedResource(Resource):
     """
 
     use_kind: ClassVar[str]
+    volatile: tuple[str, ...] = ("hits", "last_hit_at")
 
     def show(self, row: Any, *, many: bool = False) -> Any:
         rows = row if many else [row]
