@@ -248,6 +248,10 @@ class WrongCodes(models.Model):
     number = models.PositiveIntegerField(default=0)
     blocked_until = models.DateTimeField(null=True)
 
+    class Meta:
+        verbose_name = _("wrong codes")
+        verbose_name_plural = _("wrong codes")
+
 
 class FailureCount(models.Model):
     """Sign-in failures per key: an account, a network, or both. The key is a digest."""

@@ -88,6 +88,8 @@ class ExternalIdentity(models.Model):
     last_used_at = models.DateTimeField(null=True)
 
     class Meta:
+        verbose_name = _("external identity")
+        verbose_name_plural = _("external identities")
         ordering = ["id"]
         constraints = [
             models.UniqueConstraint(fields=["provider", "issuer", "subject"], name="identity_is_linked_once"),

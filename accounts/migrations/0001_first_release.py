@@ -153,6 +153,8 @@ class Migration(FirstMigration):
                 ('last_used_at', models.DateTimeField(null=True)),
             ],
             options={
+                'verbose_name': 'external identity',
+                'verbose_name_plural': 'external identities',
                 'ordering': ['id'],
                 'constraints': [models.UniqueConstraint(fields=('provider', 'issuer', 'subject'), name='identity_is_linked_once'), models.UniqueConstraint(fields=('provider', 'user'), name='user_has_one_identity_per_provider')],
             },
@@ -320,6 +322,10 @@ class Migration(FirstMigration):
                 ('number', models.PositiveIntegerField(default=0)),
                 ('blocked_until', models.DateTimeField(null=True)),
             ],
+            options={
+                'verbose_name': 'wrong codes',
+                'verbose_name_plural': 'wrong codes',
+            },
         ),
         migrations.CreateModel(
             name='FailureCount',

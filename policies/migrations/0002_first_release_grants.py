@@ -64,6 +64,8 @@ class Migration(FirstMigration):
                 ('grant', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='requests', to='policies.grant')),
             ],
             options={
+                'verbose_name': 'request for access',
+                'verbose_name_plural': 'requests for access',
                 'ordering': ['-id'],
                 'indexes': [models.Index(fields=['decided', 'asked_at'], name='access_request_by_state')],
             },

@@ -6,6 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from policies.models.domains import AuthorizedDomain
 from policies.models.grants import Grant
@@ -45,6 +46,8 @@ class RequestForAccess(models.Model):
     grant = models.ForeignKey(Grant, on_delete=models.SET_NULL, null=True, related_name="requests")
 
     class Meta:
+        verbose_name = _("request for access")
+        verbose_name_plural = _("requests for access")
         ordering = ["-id"]
         indexes = [models.Index(fields=["decided", "asked_at"], name="access_request_by_state")]
 
