@@ -55,13 +55,7 @@ class Reason(StrEnum):
         member.effect, member.words, member.visitor_words, member.advice = effect, words, visitor_words, advice
         return member
 
-    REQUEST_MALFORMED = (
-        "request-malformed",
-        Effect.DENY,
-        "The proxy's request is malformed or ambiguous.",
-        _HARMFUL,
-        _PROXY,
-    )
+    REQUEST_MALFORMED = "request-malformed", Effect.DENY, "The request is malformed or ambiguous.", _HARMFUL, _PROXY
     CLIENT_BLOCKED = "client-blocked", Effect.DENY, "The address is on the blocklist.", _FROM_HERE, _REGISTER
     HOST_NOT_AUTHORIZED = (
         "host-not-authorized",

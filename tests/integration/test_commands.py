@@ -214,20 +214,6 @@ def test_a_command_of_ours_loads_no_pages_to_check_them(tmp_path):
     assert loads_pages("check")
 
 
-@pytest.mark.parametrize("tag", ["models", "database"])
-def test_migrate_makes_no_table_where_a_check_of_models_or_database_fails(tmp_path, tag):
-    prepare(tmp_path)
-    code = "from django.core import checks\n"
-    code += f"checks.register(lambda app_configs, **_: [checks.Error('does not fit')], '{tag}')\n"
-    code += "from gatewall.management import command_line\ncommand_line.main()\n"
-
-    done = command_server.run(["migrate"], env=environment(tmp_path), code=code, timeout=PATIENCE)
-
-    assert done.returncode != 0
-    assert "does not fit" in done.stderr
-    assert "Applying" not in done.stdout
-
-
 def test_passwords_are_hashed_with_argon2id_at_the_cost_that_owasp_asks_for(settings):
     from gatewall.settings import PASSWORD_HASHERS  # noqa: PLC0415
 
