@@ -219,7 +219,7 @@ def name_of_form(request: HttpRequest) -> str:
     """Return the name in a form. Raises ValidationError."""
     name = request.POST.get("name", "").strip()
     if not name.isprintable():
-        raise ValidationError(str(_("A name has no control characters.")))
+        raise ValidationError(str(_("A name cannot have control characters.")))
     return name
 
 

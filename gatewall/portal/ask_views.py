@@ -24,7 +24,7 @@ _IN_LOG = timedelta(minutes=2)
 _REFRESH = {"coming": "2", RequestState.PENDING.value: "10"}
 """Seconds after which the page loads itself again, without a script."""
 _STATES = {
-    RequestState.PENDING.value: gettext_lazy("You asked for access. This page shows the answer by itself."),
+    RequestState.PENDING.value: gettext_lazy("You asked for access. This page will show the answer."),
     RequestState.GRANTED.value: gettext_lazy("You have access."),
     RequestState.REFUSED.value: gettext_lazy("Your request was refused."),
     RequestState.WITHDRAWN.value: gettext_lazy("You took your request back."),

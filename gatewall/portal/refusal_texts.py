@@ -12,14 +12,14 @@ _KNOWN = {
         "Other people are behind your address, or it is shared by customers of a carrier. A pass would let them in as "
         "well, so there is none."
     ),
-    "too-many-device-passes": gettext_lazy("There are as many passes as there may be. Take one back first."),
+    "too-many-device-passes": gettext_lazy("There is the maximum number of passes. Take one back first."),
     "admin-exists": gettext_lazy("There is an administrator already."),
     "code-entry-locked": gettext_lazy(
         "Too many wrong codes. Use one of your recovery codes, or ask an administrator to unlock code entry."
     ),
     "code-required": gettext_lazy("Please enter a code of your second factor, or sign in again with it."),
     "cross-site": gettext_lazy("Another site sent this form. Please start here."),
-    "duplicate": gettext_lazy("There is one of this name already."),
+    "duplicate": gettext_lazy("This name is used already."),
     "invalid-challenge": gettext_lazy("This took too long, or too many tries. Please sign in again."),
     "invalid-code": gettext_lazy("The code is wrong, or was used already."),
     "invalid-credentials": gettext_lazy("The user name or the password is wrong."),
@@ -31,7 +31,7 @@ _KNOWN = {
         "This link was used already, has expired, or was replaced by a newer one. Ask for a new one."
     ),
     "mail-not-configured": gettext_lazy("This site sends no mail. Ask your administrator for a link."),
-    "not-found": gettext_lazy("This is not there any more."),
+    "not-found": gettext_lazy("This does not exist any more."),
     "last-way-in": gettext_lazy("You could not sign in without this. Add another way to sign in first."),
     "passkeys-unavailable": gettext_lazy("This address has no passkeys: they need a host name and https://."),
     "password-length": gettext_lazy("A password has 8 to 128 characters."),
@@ -41,10 +41,10 @@ _KNOWN = {
         "It has ended, was taken back, was opened in another browser, or is for another address. Ask whoever sent it "
         "for a new one."
     ),
-    "too-many-passkeys": gettext_lazy("You have as many passkeys as anybody may have. Remove one first."),
-    "too-many-app-tokens": gettext_lazy("You have as many app tokens as anybody may have. Delete one first."),
-    "too-many-git-tokens": gettext_lazy("You have as many git tokens as anybody may have. Delete one first."),
-    "too-many-totp-devices": gettext_lazy("You have as many apps as anybody may have. Remove one first."),
+    "too-many-passkeys": gettext_lazy("You have the maximum number of passkeys. Remove one first."),
+    "too-many-app-tokens": gettext_lazy("You have the maximum number of app tokens. Delete one first."),
+    "too-many-git-tokens": gettext_lazy("You have the maximum number of git tokens. Delete one first."),
+    "too-many-totp-devices": gettext_lazy("You have the maximum number of apps. Remove one first."),
     "totp-enabled": gettext_lazy("The second factor is on already."),
     "totp-not-set-up": gettext_lazy("Please begin the set-up again."),
 }

@@ -28,7 +28,7 @@ def test_who_is_refused_asks_and_an_admin_gives_access_on_a_phone(wall, visit):
     assert fits(page)
     page.fill("#reason", "the wedding photos")
     page.click("main button")
-    assert "This page shows the answer by itself." in page.locator("[role=status]").inner_text()
+    assert "This page will show the answer." in page.locator("[role=status]").inner_text()
 
     admin = visit(java_script_enabled=False, viewport=PHONE)
     enter(wall, admin, "/access-requests/")

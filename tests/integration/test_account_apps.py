@@ -75,7 +75,7 @@ def test_five_apps_with_long_names_stay_a_small_page_and_the_sixth_is_refused(vi
     page = visitor.send("/enrol", name="one more")
 
     assert page.status_code == 409
-    assert "You have as many apps as anybody may have." in words(page)
+    assert "You have the maximum number of apps." in words(page)
     assert "authenticators=2" in page.text
 
 

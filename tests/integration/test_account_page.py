@@ -247,7 +247,7 @@ def test_the_second_factor_stays_without_a_proof(visitor, bob, sent):
 def test_a_second_factor_that_is_not_there_cannot_be_switched_off(visitor):
     page = visitor.send("/account/second-factor/off", password=PASSWORD)
 
-    assert (page.status_code, "This is not there any more." in words(page)) == (404, True)
+    assert (page.status_code, "This does not exist any more." in words(page)) == (404, True)
 
 
 # Sessions
@@ -283,7 +283,7 @@ def test_no_other_session_can_be_ended(visitor, alice, bob, whose):
 
     page = visitor.send("/account/sessions/end", jti=jti)
 
-    assert (page.status_code, "This is not there any more." in words(page)) == (404, True)
+    assert (page.status_code, "This does not exist any more." in words(page)) == (404, True)
     assert len(live(alice)) == 1
 
 

@@ -155,7 +155,7 @@ def test_what_is_refused_is_said_and_the_link_lives_on(visitor, token, username,
 def test_a_name_that_is_taken_is_refused(visitor, bob, token):
     page = name_admin(visitor, token, "BOB")
 
-    assert (page.status_code, "There is one of this name already." in words(page)) == (409, True)
+    assert (page.status_code, "This name is used already." in words(page)) == (409, True)
 
 
 def test_another_site_makes_nobody_admin(visitor, token):

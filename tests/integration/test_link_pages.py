@@ -143,7 +143,7 @@ def test_a_name_is_only_chosen_where_the_admin_allowed_it_and_never_one_that_is_
 
     token = a_link(User.objects.get(pk=bob.pk), purpose=LinkPurpose.INVITATION, may_rename=True)
     taken = set_password(token, path="/invitation", username="ALICE")
-    assert (taken.status_code, "There is one of this name already" in words(taken)) == (409, True)
+    assert (taken.status_code, "This name is used already" in words(taken)) == (409, True)
     assert AccountLink.objects.count() == 1  # not used up
 
 

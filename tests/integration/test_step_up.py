@@ -222,5 +222,5 @@ def test_a_path_that_asks_for_a_passkey_says_so_and_offers_no_way_into_a_loop(si
     page = signed_in.get("/", {"rd": f"https://{OFFICE}/vault"})
 
     assert at("/vault", signed_in, auth) == "phishing-resistant-required"
-    assert "resists phishing" in page.text
+    assert "phishing-resistant" in page.text
     assert "Continue to" not in page.text
