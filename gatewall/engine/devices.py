@@ -49,3 +49,11 @@ def program_of(user_agent: str) -> str:
         return known
     names = [part.partition("/")[0] for part in _COMMENT.sub(" ", user_agent).split()]
     return next((name for name in names if name not in _COMPATIBLE), "")[:_MAX]
+
+
+_KNOWN = frozenset(f"{browser}, {system}" for _, browser in _BROWSERS for _, system in _SYSTEMS)
+
+
+def is_program(name: str) -> bool:
+    """True if ``program_of`` can return the name."""
+    return name in _KNOWN or (name != "" and program_of(name) == name)

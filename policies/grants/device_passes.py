@@ -11,7 +11,7 @@ from django.utils import timezone
 from audit.models import AccessLog
 from audit.spool.rows import client_key
 from gatewall.engine.addresses import IPAddress, parse_network, text_of
-from gatewall.engine.devices import program_of
+from gatewall.engine.devices import is_program, program_of
 from gatewall.engine.hosts import Access, DomainTable, Host
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.model import Reason, SubjectKind
@@ -57,7 +57,7 @@ def create_device_pass(
     Raises ValidationError, GrantOverruled, AddressShared, TooManyDevicePasses, DomainRemoved.
     """
     require_valid_end(expires_at, most=timedelta(hours=MAX_HOURS_OF_A_PASS))
-    if not program.strip() or not program.isprintable():
+    if not is_program(program) or not program.isprintable():
         raise ValidationError({"program": ValidationError(_("the name of a program is needed"), "invalid")})
     _refuse_overruled(user, domain)
     _refuse_shared(user, address)

@@ -118,6 +118,8 @@ def test_it_goes_with_its_domain(own, path):
         ({"expires_at": in_hours(25)}, "expires_at"),
         ({"expires_at": in_hours(-1)}, "expires_at"),
         ({"program": " "}, "program"),
+        ({"program": "Kodi/20.2"}, "program"),
+        ({"program": "Mozilla"}, "program"),
         ({"domain": "unknown.example"}, "domain"),
     ],
 )

@@ -4,10 +4,12 @@ import base64
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gatewall.credentials.machine import digest_of
 from gatewall.engine.destinations import path_readings_of
-from gatewall.engine.devices import program_of
+from gatewall.engine.devices import is_program, program_of
 from gatewall.engine.evaluate import evaluate
 from gatewall.engine.model import Credential, CredentialKind, Reason
 from gatewall.gate.credentials import credentials_of, site_credentials, site_headers
@@ -276,6 +278,12 @@ def test_an_own_header_counts_where_an_access_rule_of_the_host_names_it(rule, to
 )
 def test_a_program_is_named_by_its_user_agent(user_agent, program):
     assert program_of(user_agent) == program
+    assert is_program(program) is bool(program)
+
+
+@given(st.text(alphabet="aK/() \tMozilla;,1", max_size=80))
+def test_the_name_of_a_program_names_itself(user_agent):
+    assert is_program(program_of(user_agent)) is bool(program_of(user_agent))
 
 
 def test_digests_of_the_cast_are_those_of_its_tokens():
