@@ -64,7 +64,7 @@ class ExpectationFailed(Conflict):
         self.failures = failures
         names = ", ".join(each.name for each in failures[:_SHOWN_IN_MESSAGE])
         more = ", …" if len(failures) > _SHOWN_IN_MESSAGE else ""
-        super().__init__(_("%(number)s expectations fail: %(names)s"), number=len(failures), names=names + more)
+        super().__init__(_("failed expectations (%(number)s): %(names)s"), number=len(failures), names=names + more)
 
     def members(self) -> dict[str, Any]:
         return {"expectations": [each.as_json() for each in self.failures]}

@@ -150,7 +150,7 @@ class _Skipped:
         """Raise ListRefused if there are too many invalid lines for this many entries."""
         if self.bad * _BAD_IN > self.bad + entries:
             raise ListRefused(
-                _("%(why)s (%(number)s such lines, more than one in %(share)s)"),
+                _("%(why)s (%(number)s of the lines, more than one in %(share)s)"),
                 why=self.bad_lines[0],
                 number=f"{self.bad:,}",
                 share=_BAD_IN,

@@ -146,7 +146,7 @@ def test_a_failed_expectation_changes_nothing_and_all_that_fail_are_named(admin,
     for each in (refused, again):
         assert outcome(each) == (409, "expectation-failed")
         assert [one["name"] for one in each.json()["expectations"]] == ["bob", "zoe"]
-    assert refused.json()["detail"] == "2 expectations fail: bob, zoe"
+    assert refused.json()["detail"] == "failed expectations (2): bob, zoe"
     assert revisions.current() == before
     office.refresh_from_db()
     assert office.access == "authenticated"

@@ -161,7 +161,7 @@ def test_failed_expectations_come_first_and_say_what_happens_instead(pages, offi
     assert "2 expectations fail" in pages.words(pages.get(PLANS))
     refused = pages.submit(path, do="apply")
     assert refused.status_code == 409
-    assert "2 expectations fail: nobody, open" in html.unescape(refused.content.decode())
+    assert "failed expectations (2): nobody, open" in html.unescape(refused.content.decode())
     office.refresh_from_db()
     assert office.access == "authenticated"
 

@@ -182,7 +182,7 @@ def test_it_is_not_put_in_force_against_an_expectation(noon, office, pages):
     answer = pages.submit(PAGE, do="promote", revision=str(revisions.current().revision))
 
     assert answer.status_code == 409
-    assert "1 expectations fail: strangers enter" in pages.words(answer)
+    assert "failed expectations (1): strangers enter" in pages.words(answer)
     assert AuthorizedDomain.objects.get().access == "authenticated"
 
 

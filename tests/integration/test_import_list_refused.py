@@ -82,14 +82,14 @@ def test_more_bad_lines_refuse_the_list_and_say_the_first_and_how_many(import_li
     error = refusal(import_list, "\n".join([*GOOD, "a", "b", "c"]))
 
     assert "line 199: 'a' is not" in str(error)
-    assert "3 such lines, more than one in 100" in str(error)
+    assert "3 of the lines, more than one in 100" in str(error)
     assert networks() == []
 
 
 def test_garbage_is_not_read_to_its_end(import_list, monkeypatch):
     monkeypatch.setattr(importing, "MAX_ENTRIES", 200)
 
-    assert "(3 such lines" in str(refusal(import_list, "x\n" * 1000 + "\n".join(GOOD)))
+    assert "(3 of the lines" in str(refusal(import_list, "x\n" * 1000 + "\n".join(GOOD)))
 
 
 @pytest.mark.parametrize("option", [(), ("--dry-run",)], ids=["import", "dry run"])

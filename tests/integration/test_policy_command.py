@@ -158,7 +158,7 @@ def test_an_expectation_that_cannot_be_decided_is_refused(policy, two_domains):
     assert "got undecidable: there is no user Nobody" in out
     code, out, err = policy("apply", "-", "--force", stdin=document)
     assert (code, out) == (Exit.REFUSED, "")
-    assert "expectation-failed: 1 expectations fail: strangers sign in" in err
+    assert "expectation-failed: failed expectations (1): strangers sign in" in err
     assert AuthorizedDomain.objects.filter(name="c.example").exists()
 
 
