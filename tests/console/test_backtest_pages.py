@@ -70,7 +70,7 @@ def test_a_result_names_people_first_and_leads_to_decisions(pages, record):
     assert "Bob loses office.example/" in words
     assert words.index("Bob loses office.example/") < words.index("People who would lose access")
     assert words.index("People who would lose access") < words.index("Changed answers") < words.rindex(OFFICE)
-    assert "allow session-valid" in words
+    assert "let through <code>session-valid</code>" in words
     assert f"/access-logs/{run.result['people']['results'][0]['examples'][0]}" in words or "/explain/" in words
     assert "Blast radius:" in words
     assert "Save in monitor mode" not in words

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import exceptions
 
 from gatewall.api.translation import messages_of
-from gatewall.console.explain.presentation import ASSUMED, MISSING
+from gatewall.console.explain.presentation import ASSUMED, MISSING, OUTCOMES
 from gatewall.console.site import links
 from gatewall.engine.model import SubjectKind
 from gatewall.kernel.refusals import Refusal
@@ -75,7 +75,7 @@ def _sentence(row: dict[str, Any]) -> dict[str, Any]:
     return {
         "who": who,
         "place": f"{row['host'] or '-'}{row.get('path', '')}",
-        "today": row.get("from"),
+        **_answers(row),
         "last": datetime.fromisoformat(row["last_at"]),
         "links": _links(row),
     }
@@ -96,7 +96,16 @@ def _labels(row: dict[str, Any]) -> dict[str, Any]:
     which = row.get("host") or row.get("client_ip") or "-"
     if "kind" in row:
         which = f"{row['name'] or row['id']} ({title_of(row['kind'])})"
-    return {"which": which, "today": row.get("from"), "links": _links(row)}
+    return {"which": which, **_answers(row), "links": _links(row)}
+
+
+def _answers(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the answers of today and with the change, their outcomes in words; None for a row without them."""
+    return {"today": _answer(row.get("from")), "to": _answer(row.get("to"))}
+
+
+def _answer(answer: dict[str, str] | None) -> dict[str, Any] | None:
+    return answer and {**answer, "outcome": OUTCOMES.get(answer["outcome"], answer["outcome"])}
 
 
 def refusal_messages(error: Refusal | ValidationError | exceptions.ValidationError) -> list[str]:
