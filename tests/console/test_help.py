@@ -6,9 +6,11 @@ import pytest
 from django.contrib import admin
 
 from gatewall.api.content_policy import content_security_policy
+from gatewall.console.help.documents import Documents
 from gatewall.console.help.topics import TOPICS
 from gatewall.console.shell import navigation
 from tests.admin.test_pages import INLINE
+from tests.docs.links import DOCS
 
 pytestmark = pytest.mark.django_db
 HELP = "/wall/help/"
@@ -23,6 +25,12 @@ def test_an_operator_reads_a_page_under_the_policy_of_the_console(pages):
     assert '<h2 id="lines-to-copy">' in html
     assert not INLINE.findall(html)
     assert response["Content-Security-Policy"] == content_security_policy()
+
+
+def test_every_topic_is_a_heading_of_a_page():
+    targets = {heading.target for heading in Documents(DOCS).headings}
+
+    assert set(TOPICS.values()) - targets == set()
 
 
 def test_the_first_page_is_the_index_and_a_folder_leads_to_its_own(pages):

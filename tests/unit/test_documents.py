@@ -5,7 +5,6 @@ import re
 import pytest
 
 from gatewall.console.help.documents import Documents, slug
-from gatewall.console.help.topics import TOPICS
 from tests.docs.links import DOCS, anchors
 
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
@@ -27,12 +26,6 @@ def test_every_page_has_a_title_and_the_anchors_of_its_headings(documents):
         assert not OF_THE_FRAME & set(ids), name
         assert "<th></th>" not in page.html, name
         assert not re.search(r"<script|<style|\sstyle=|\son[a-z]+=", re.sub(r">[^<]*<", "><", page.html)), name
-
-
-def test_every_topic_is_a_heading_of_a_page(documents):
-    targets = {heading.target for heading in documents.headings}
-
-    assert set(TOPICS.values()) - targets == set()
 
 
 def test_links_to_pages_stay_and_links_to_other_files_become_text(tmp_path):
