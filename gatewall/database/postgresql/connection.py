@@ -1,5 +1,6 @@
 """psycopg connections that time out when the server hangs."""
 
+import os
 import time
 from collections.abc import Generator, Mapping
 from contextlib import closing
@@ -20,6 +21,10 @@ _MIN_PROBE_SECONDS = 2.0
 """Minimum ``connect_timeout`` of libpq and psycopg."""
 _NOT_FOR_PROBES = {"cursor_factory", "context", "prepare_threshold", "target_session_attrs"}
 _pulses: dict[tuple[str, str, str], Pulse] = {}
+
+# The driver reads times in no other style. libpq sends this when it connects, so it precedes the style of the server,
+# the database and the role, costs no statement, and a pooler keeps it for each client.
+os.environ["PGDATESTYLE"] = "ISO"
 
 
 class WatchedConnection(psycopg.Connection[Any]):
