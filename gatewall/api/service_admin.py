@@ -7,6 +7,7 @@ changed.
 from typing import Any
 
 from django import forms
+from django.apps import apps
 from django.contrib import admin, messages
 from django.contrib.admin import helpers
 from django.core.exceptions import ValidationError
@@ -15,6 +16,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.functional import Promise
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -50,6 +52,15 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         """Reject filters by secret columns, whose results would reveal them character by character."""
         return _NEVER_SHOWN.isdisjoint(lookup.split("__")) and super().lookup_allowed(lookup, value, request)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Count the rows that have no name of their own, instead of listing them; leave out many-to-many relations."""
+        rows, counts, forbidden, protected = super().get_deleted_objects(objs, request)
+        kinds = [kind._meta for kind in apps.get_models(include_auto_created=True) if _is_unnamed(kind)]  # noqa: SLF001 - Django's documented API
+        relations = {kind.verbose_name_plural for kind in kinds if kind.auto_created}
+        shown = {kind: number for kind, number in counts.items() if kind not in relations}
+        unnamed = tuple(f"{capfirst(kind.verbose_name)}: " for kind in kinds)
+        return _named_rows(rows, unnamed), shown, forbidden, protected
 
     def create_row(self, request: HttpRequest, **values: Any) -> models.Model:
         raise NotImplementedError
@@ -221,6 +232,23 @@ def actor(request: HttpRequest) -> str:
 def forced(request: HttpRequest) -> bool:
     """Return whether ``force`` was ticked on a confirmation page."""
     return request.POST.get("force") == "on"
+
+
+def _is_unnamed(kind: type[models.Model]) -> bool:
+    return kind.__str__ is models.Model.__str__
+
+
+def _named_rows(rows: Any, unnamed: tuple[str, ...]) -> list[Any]:
+    """Return Django's nested list of rows without the unnamed ones, whose named descendants move up."""
+    named: list[Any] = []
+    is_named = False
+    for row in rows:
+        if isinstance(row, list):
+            below = _named_rows(row, unnamed)
+            named.extend([below] if below and is_named else below)
+        elif is_named := not row.startswith(unnamed):
+            named.append(row)
+    return named
 
 
 def _without_force(fields: Any) -> tuple[Any, ...]:

@@ -8,9 +8,13 @@ from django.utils import timezone
 
 from accounts.models import WrongCodes
 from accounts.provider_models import ExternalIdentity, IdentityProvider
+from accounts.services import change_user
 from policies import services
+from policies.access_rules.services import create_access_rule
 from policies.models.access_requests import RequestForAccess
+from tests.admin.conftest import ADMIN, Fields
 from tests.support.cast import OFFICE
+from tests.support.proxies import a_token
 
 pytestmark = pytest.mark.django_db
 
@@ -27,3 +31,22 @@ def test_kinds_of_rows_have_their_plural(pages, bob):
 
     for words in ("External identities: 1", "Wrong codes: 1", "Requests for access: 1"):
         assert words in page
+
+
+def test_rows_without_a_name_are_counted_and_relations_left_out(pages, bob):
+    office = services.register_domain(actor="x", name=OFFICE, access="public")
+    change_user(bob, actor="x", authorized_domains=[office])
+    rule = create_access_rule(actor="x", name="staff", access="denied", users=[bob], domains=[office])
+    a_token(bob)
+
+    user = html.unescape(pages.get(f"/accounts/user/{bob.pk}/delete/").content.decode())
+    of_rule = html.unescape(pages.get(f"/policies/accessrule/{rule.pk}/delete/").content.decode())
+    token = Fields(pages.get("/accounts/user/").content.decode()).values["csrfmiddlewaretoken"][0]
+    chosen = {"csrfmiddlewaretoken": token, "action": "delete_selected", "_selected_action": [bob.pk]}
+    several = html.unescape(pages.client.post(f"{ADMIN}/accounts/user/", chosen).content.decode())
+
+    assert "Sessions: 1" in user
+    assert "Sessions: 1" in several
+    for page in (user, of_rule, several):
+        assert " object (" not in page
+        assert "relationship" not in page
