@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import Http404
@@ -205,6 +206,14 @@ class TotpUnlock(_UserView):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
+def _encoded(new_password: str) -> services.EncodedPassword:
+    """Return the hash of a new password. Raises ValidationError of the field that was sent."""
+    try:
+        return services.encode_password(new_password)
+    except ValidationError as error:
+        raise ValidationError({"new_password": error.error_dict["password"]}) from None
+
+
 class Password(_UserView):
     """Change a password; end all sessions of the user, and return a new one to the owner.
 
@@ -223,7 +232,7 @@ class Password(_UserView):
             reauthentication.require_own_password(user, sign_in, **sent, visitor=visitor, at=now)
         else:
             fresh_sign_in.require(request, **sent)
-        changed = {"password": body["new_password"], "revoke_tokens": kinds_to_revoke(body)}
+        changed: dict[str, Any] = {"password": _encoded(body["new_password"]), "revoke_tokens": kinds_to_revoke(body)}
         user = services.change_user(user, actor=str(request.user), client_ip=visitor.client_ip, **changed)
         if not self.is_own:
             return Response(UserOutput(selectors.users(now).get(pk=user.pk)).data)

@@ -79,6 +79,7 @@ def test_a_password_that_none_may_be_is_refused(fresh, bob, new):
     response = fresh.put(of(bob, "password"), {"current_password": PASSWORD, "new_password": new})
 
     assert response.status_code == 400
+    assert [error["field"] for error in response.json()["errors"]] == ["new_password"]
     assert may_sign_in("Bob", PASSWORD)
 
 
