@@ -45,6 +45,9 @@ __all__ = [
     "plain_email",
 ]
 USERNAME_PATTERN = r"^[A-Za-z0-9._@+-]{3,64}\Z"
+plain_username = RegexValidator(
+    USERNAME_PATTERN, _("a user name has 3 to 64 characters, each a letter from A to Z, a digit or one of . _ @ + -")
+)
 # Django also accepts quoted local parts, which may contain control characters (RFC 5321 section 4.1.2).
 plain_email = RegexValidator(r'^[^"\x00-\x20\x7f]*\Z', "an e-mail address without quotes and control characters")
 
@@ -59,7 +62,7 @@ class Users(BaseUserManager["User"]):
 class User(AbstractBaseUser, Record):
     """A user. Every token carries ``session_version``: incrementing it ends all sessions."""
 
-    username = models.CharField(max_length=64, validators=[RegexValidator(USERNAME_PATTERN)])
+    username = models.CharField(max_length=64, validators=[plain_username])
     email = models.EmailField(blank=True, validators=[plain_email])
     is_admin = models.BooleanField(default=False)
     is_auditor = models.BooleanField(default=False, db_default=False)

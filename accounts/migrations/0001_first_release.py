@@ -96,7 +96,7 @@ class Migration(FirstMigration):
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('created_by', models.CharField(blank=True, editable=False, max_length=64)),
                 ('password', models.CharField(max_length=128, verbose_name='password')),
-                ('username', models.CharField(max_length=64, validators=[django.core.validators.RegexValidator('^[A-Za-z0-9._@+-]{3,64}\\Z')])),
+                ('username', models.CharField(max_length=64, validators=[django.core.validators.RegexValidator('^[A-Za-z0-9._@+-]{3,64}\\Z', 'a user name has 3 to 64 characters, each a letter from A to Z, a digit or one of . _ @ + -')])),
                 ('email', models.EmailField(blank=True, max_length=254, validators=[django.core.validators.RegexValidator('^[^"\\x00-\\x20\\x7f]*\\Z', 'an e-mail address without quotes and control characters')])),
                 ('is_admin', models.BooleanField(default=False)),
                 ('is_auditor', models.BooleanField(db_default=False, default=False)),

@@ -108,7 +108,7 @@ def test_there_is_no_page_that_sets_a_password_past_the_service(pages, alice):
         ({"new_password": "short"}, "8 to 128 characters"),
         ({"new_password": "password123"}, "too common"),
         ({"new_password": ""}, "Enter a password, or invite the user"),
-        ({"username": "a b"}, "Enter a valid value"),
+        ({"username": "a b"}, "a user name has 3 to 64 characters"),
     ],
 )
 def test_a_user_that_cannot_be_is_refused_on_the_page(pages, written, words):
