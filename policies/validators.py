@@ -57,7 +57,7 @@ def monitoring_end(until: datetime | None) -> datetime | None:
 def canonical_country(text: str) -> str:
     """Return a country code in upper case. Raises ValidationError, code ``unknown-country``."""
     code = text.strip().upper()
-    if code in COUNTRY_NAMES:
+    if text.isascii() and code in COUNTRY_NAMES:  # the capital of a long s is S
         return code
     named = code_named(text)
     if named is not None:

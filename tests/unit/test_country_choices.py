@@ -44,6 +44,8 @@ def test_a_chinese_name_has_a_code_for_a_chinese_reader():
     [
         ("Germany", "'Germany' is the name of a country: write its code, DE"),
         ("Germania", "'Germania' is not an ISO 3166-1 alpha-2 country code"),
+        ("\u017fe", "'\u017fe' is not an ISO 3166-1 alpha-2 country code"),  # a long s, whose capital is S
+        ("\u0131t", "'\u0131t' is not an ISO 3166-1 alpha-2 country code"),  # a dotless i, whose capital is I
     ],
 )
 def test_a_name_is_refused_with_the_code_to_write(sent, words):
