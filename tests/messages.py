@@ -1,6 +1,6 @@
 """The catalogues of translations: `python -m tests.messages` brings them up to date with the code and compiles them.
 
-New texts are left empty for a translator; tests/unit/test_translations.py fails until they are filled in.
+New texts are left empty for a translator; tests/integration/test_translations.py fails until they are filled in.
 """
 
 import ast

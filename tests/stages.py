@@ -55,17 +55,18 @@ def ignored(paths: Sequence[str]) -> tuple[str, ...]:
 
 
 CONTRACT, CROWDS = "tests/contract", "tests/servers/test_sign_in_races.py"
-UNIT = ("tests/unit",)
-THROTTLING = ("tests/integration/test_throttling_counts.py", "tests/integration/test_throttling_delays.py")
+UNIT = ("-p", "no:django", "tests/unit")  # pure code: what needs Django's settings is in tests/integration
+COVERING = files("tests/integration", "throttling_counts", "throttling_delays", "plain_claims", "messages")
+"""Those with Django that reach branches of the code that decides."""
 UNMEASURED = files(
     "tests/unit",
-    *("app_profile*", "backtest", "backup_archive", "call_counts", "dialects", "document_yaml", "doctor"),
+    *("backtest", "backup_archive", "call_counts", "dialects", "document_yaml", "doctor"),
     *("files_on_disk", "geo_ranges", "http1", "mask*", "mutants", "oracle", "queues", "record_of"),
-    *("redecision_properties", "responses", "routes", "shadow_many", "spool*", "summaries", "totp", "translations"),
+    *("redecision_properties", "responses", "routes", "shadow_many", "spool*", "summaries", "totp"),
     *("waf_own_corpora", "worker_report", "write_queue"),
     *("documents", "losses", "notification", "optional_imports"),
     *("browser_answers", "change_reach", "cookie_domain", "detectors", "evaluate_access_rules", "holder", "published"),
-    *("passkey_ceremonies", "redecision", "rule_costs", "rule_paths", "shadow", "signed_identity", "waf_alternatives"),
+    *("redecision", "rule_costs", "rule_paths", "shadow", "signed_identity", "waf_alternatives"),
     *("waf_builtin", "waf_hidden_attacks", "waf_hits"),
 )
 """They reach no branch that others do not, and take twice as long where branches are counted."""
@@ -89,7 +90,7 @@ TYPED = (
 CALLS = ("tests/api", "tests/gate")
 PAGES_AND_COMMANDS = (
     *("tests/integration", "tests/admin", "tests/console", "tests/docs", "tests/architecture"),
-    *ignored((*THROTTLING, *TYPED)),
+    *ignored((*COVERING, *TYPED)),
 )
 DISK = "tests/faults/test_trail_disk.py"
 WITH_PROCESSES = (
@@ -109,6 +110,8 @@ ON_SQLITE_ALONE = files(
     *("as_of", "plans_come_true", "shadow_planes", "unconfirmed", "watch_again", "watch_attacks"),
     *("supervisor", "provider_trouble", "link_passkey*", "remembered_devices", "backtest_proposals"),
     *("*_bench", "*environment", "watch", "provider_tokens", "branding", "smtp", "unban", "first_start"),
+    *("translations", "text_fields", "passkey_ceremonies", "sign_in_methods"),
+    *("access_conditions", "app_profile*", "country_choices", "waf_rule_rows"),
 )
 # Locks, transactions, order, filters, what text a database takes.
 DATABASE_DECIDES = (
@@ -153,13 +156,15 @@ def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
     tests = Tests("full or not full" if full else "not full", chosen)
     # A choice of tests covers what it covers.
     measured = ignored(UNMEASURED) if chosen else (*ignored(UNMEASURED), *MEASURED)
+    more = () if chosen else (*MEASURED, "--cov-append")
     again = ALL_WITH_DATABASE if full else DATABASE_DECIDES
     with_processes = WITH_PROCESSES if full else (*WITH_PROCESSES, *ignored((CROWDS,)))  # they run on PostgreSQL
     # What computes runs in one process: each of two would collect all tests, and report them to a third.
     computing = [
-        tests.stage("Unit tests, and those of throttling", 0, *UNIT, *THROTTLING, *measured),
+        tests.stage("Unit tests", 0, *UNIT, *measured),
+        tests.stage("Tests with Django that count for the coverage", 0, *COVERING, *more),
         *([] if chosen else [COVERED]),
-        tests.stage("Unit tests without coverage", 0, *UNMEASURED),
+        tests.stage("Unit tests without coverage", 0, *UNIT[:-1], *UNMEASURED),
     ]
     waiting = [
         *STATIC,

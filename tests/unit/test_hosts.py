@@ -189,6 +189,10 @@ def test_no_host_belongs_to_no_domain():
     assert TABLE.match(None) is None
 
 
+def test_a_table_gives_all_its_domains():
+    assert [domain.name for domain in TABLE.all()] == list(NAMES)
+
+
 def test_longest_header_that_names_a_host_is_read_and_a_longer_one_is_not():
     longest = "a" + "\u00ad" * 1020 + ".de"  # soft hyphens, which UTS 46 drops
 
