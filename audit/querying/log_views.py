@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from audit.querying import export, keyset
 from audit.querying.field_filters import FilterRefused, Filters
 from audit.querying.keyset import Cursor, CursorRefused, Page
+from gatewall.api.own_origins import requested_url
 from gatewall.api.pagination import MAX_PAGE_SIZE, PAGE_SIZE
 from gatewall.api.queries import choice_in, moment_in, refuse_unknown_parameters, refused_parameter, whole_number_in
 from gatewall.api.scopes import LOGS
@@ -104,7 +105,7 @@ def cursor_in(request: Request, log: Log) -> Cursor | None:
 def _url_of(request: Request, cursor: Cursor) -> str:
     parameters = request.query_params.copy()
     parameters["cursor"] = str(cursor)
-    return request.build_absolute_uri(f"?{parameters.urlencode()}")
+    return requested_url(request, f"?{parameters.urlencode()}")
 
 
 def _download(request: Request, log: Log, filters: Filters, after: Cursor | None, kind: str) -> StreamingHttpResponse:

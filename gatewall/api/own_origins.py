@@ -1,6 +1,6 @@
-"""Origins of the guard page and of the sites."""
+"""Origins of the guard page, of the sites and of requests."""
 
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -21,7 +21,21 @@ def site_origin(request: HttpRequest | Request, host: str) -> str:
     if urls:
         parts = urlsplit(guard_url(urls, host))
         return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")
-    asked = urlsplit(f"{request.scheme}://{request.get_host()}")
+    asked = urlsplit(requested_origin(request))
     if asked.hostname == host:
         return asked.geturl()
     return f"https://{host}"
+
+
+def requested_origin(request: HttpRequest | Request) -> str:
+    """Return scheme and host under which the caller reached us; a trusted proxy says the scheme."""
+    is_trusted = settings.GATEWALL_TRUSTED_PROXIES.trusts_peer(str(request.META.get("REMOTE_ADDR") or ""))
+    proto = request.META.get("HTTP_X_FORWARDED_PROTO") if is_trusted else None
+    scheme = proto if proto in {"http", "https"} else request.scheme
+    return f"{scheme}://{request.get_host()}"
+
+
+def requested_url(request: HttpRequest | Request, tail: str = "") -> str:
+    """Return the absolute URL of the request, or of a reference relative to it."""
+    parts = urlsplit(request.build_absolute_uri(tail or None))
+    return requested_origin(request) + urlunsplit(("", "", *parts[2:]))

@@ -22,6 +22,7 @@ from rest_framework.pagination import PageNumberPagination
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 
+from gatewall.api.own_origins import requested_url
 from gatewall.policy import revisions
 
 PAGE_SIZE = 50
@@ -90,6 +91,22 @@ class Pages(PageNumberPagination):
 
     def get_page_size(self, request: Request) -> int:
         return _page_size(request)
+
+    def get_next_link(self) -> str | None:
+        return self._as_requested(super().get_next_link())
+
+    def get_previous_link(self) -> str | None:
+        return self._as_requested(super().get_previous_link())
+
+    def get_html_context(self) -> Any:
+        context: Any = super().get_html_context()
+        numbered = [each._replace(url=self._as_requested(each.url)) for each in context["page_links"]]
+        return {**context, "page_links": numbered} | {
+            name: self._as_requested(context[name]) for name in ("previous_url", "next_url")
+        }
+
+    def _as_requested(self, link: str | None) -> str | None:
+        return requested_url(self.request, link) if self.request is not None and link else link
 
 
 def wants_everything(request: Request) -> bool:
