@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.core.exceptions import ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.core.management.base import CommandError
 
 from gatewall.kernel.refusals import Refusal
@@ -15,6 +15,17 @@ def refusals_as_errors() -> Iterator[None]:
     try:
         yield
     except ValidationError as error:
-        raise CommandError(" ".join(error.messages)) from None
+        raise CommandError(_in_one_line(error)) from None
     except Refusal as refusal:
         raise CommandError(str(refusal)) from None
+
+
+def _in_one_line(error: ValidationError) -> str:
+    """Return what is wrong; a message of a field alone does not say which value it is about."""
+    if not hasattr(error, "error_dict"):
+        return " ".join(error.messages)
+    fields = error.message_dict.items()
+    return " ".join(
+        " ".join(messages) if field == NON_FIELD_ERRORS else f"{field}: {' '.join(messages)}"
+        for field, messages in fields
+    )

@@ -140,7 +140,16 @@ def test_a_name_that_is_taken_or_odd_and_a_weak_password_are_refused(typed):
     assert refused("password", "ada", "--password-stdin")[0] == 1
 
 
-@pytest.mark.parametrize("line", ["", "\n", "long" * 2000], ids=["nothing", "empty", "too long"])
+@pytest.mark.parametrize(
+    ("arguments", "field"), [(["a b"], "username"), ([""], "username"), (["ada", "--email", "nobody"], "email")]
+)
+def test_a_refused_value_is_named(arguments, field):
+    assert refused("add", *arguments)[1].startswith(f"{field}: ")
+
+
+@pytest.mark.parametrize(
+    "line", ["", "\n", "long" * 2000, "a password \udcff\n"], ids=["nothing", "empty", "too long", "not UTF-8"]
+)
 def test_a_line_that_is_no_password_is_refused(typed, line):
     a_user("ada")
     before = named("ada").password

@@ -36,7 +36,7 @@ class Command(BaseCommand):
         add.add_argument("--email", default="", help="goes to the sites as Remote-Email")
         parsers = {"add": add} | {name: actions.add_parser(name, help=line) for name, line in _OF_ONE_USER.items()}
         for each in parsers.values():
-            each.add_argument("username")
+            each.add_argument("username", help="3 to 64 letters, digits and . _ @ + -")
         for name in ("add", "password"):
             parsers[name].add_argument(
                 "--password-stdin", action="store_true", help="read the password from standard input instead"
@@ -90,7 +90,11 @@ def _password(options: Mapping[str, Any]) -> tuple[str, bool]:
     """Return the password of standard input, or a random one; and whether somebody chose it."""
     if not options["password_stdin"]:
         return secrets.token_urlsafe(18), False
-    password = sys.stdin.readline(_MAX_PASSWORD + 2).removesuffix("\n")
+    try:
+        password = sys.stdin.readline(_MAX_PASSWORD + 2).removesuffix("\n")
+        password.encode()  # in the locale C, bytes that are not UTF-8 are read as surrogates
+    except UnicodeError:
+        raise CommandError("the password of standard input is not UTF-8", returncode=2) from None
     if not 0 < len(password) <= _MAX_PASSWORD:
         raise CommandError(f"standard input must have a password of at most {_MAX_PASSWORD} characters", returncode=2)
     return password, True
