@@ -22,7 +22,13 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gatewall.settings")
     arguments = sys.argv[1:]
     try:
-        run(arguments)
+        try:
+            run(arguments)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:  # `gatewall policy export | head` is no error
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is flushed at the end
+        sys.exit(128 + signal.SIGPIPE)
     except ModuleNotFoundError as missing:
         package = (missing.name or "").partition(".")[0]
         if (BASE / package).exists():

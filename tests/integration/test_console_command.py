@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -135,6 +136,24 @@ def test_the_usage_of_a_command_is_that_of_gatewall(home, arguments):
 
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith(f"usage: gatewall {arguments[0].replace('help', arguments[1])} ")
+
+
+@pytest.mark.parametrize("arguments", [("policy", "schema"), ("policy", "--help", "--url=x")])
+def test_output_that_nobody_reads_to_its_end_is_no_error(home, arguments):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as closed:
+        result = subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=BASE,
+            env=environment(home),
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert (result.returncode, result.stderr) == (128 + signal.SIGPIPE, "")
 
 
 def test_the_command_of_a_checkout_works_from_any_folder_through_a_link(checkout, home, tmp_path):
