@@ -103,6 +103,10 @@ def _execute_in_django(name: str, arguments: Sequence[str]) -> None:
     except (OperationalError, ProgrammingError, MigrationSchemaMissing) as error:  # the second: before `migrate`
         words = _without_password(error)
         end(disk_trouble.of_sqlite(words, _home()) or f"DATABASE_URL: the database cannot be used: {words}")
+    except UnicodeEncodeError:
+        if "".join(arguments).isprintable():  # a byte that is not UTF-8 is a surrogate here
+            raise
+        end("a value on the command line is not UTF-8")
 
 
 def _home() -> Path:

@@ -156,6 +156,19 @@ def test_output_that_nobody_reads_to_its_end_is_no_error(home, arguments):
     assert (result.returncode, result.stderr) == (128 + signal.SIGPIPE, "")
 
 
+def test_a_value_that_is_not_utf_8_is_refused_in_one_line(home):
+    result = subprocess.run(
+        [sys.executable, "manage.py", "explain", "--client-ip", "192.0.2.1", "--host", "a.example", "--uri", b"/\xff"],
+        cwd=BASE,
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (result.returncode, result.stderr) == (2, "gatewall: a value on the command line is not UTF-8\n")
+
+
 def test_the_command_of_a_checkout_works_from_any_folder_through_a_link(checkout, home, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

@@ -4,11 +4,11 @@ import secrets
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts import selectors, services
 from gatewall.kernel.file_io import replace_file
+from gatewall.management.refused import refusals_as_errors
 
 
 class Command(BaseCommand):
@@ -23,10 +23,8 @@ class Command(BaseCommand):
             return
         chosen = settings.GATEWALL_ADMIN_PASSWORD
         password = chosen or secrets.token_urlsafe(18)
-        try:
+        with refusals_as_errors():
             services.create_user(actor="create_admin", username=options["username"], password=password, is_admin=True)
-        except (services.UsernameTaken, ValidationError) as error:
-            raise CommandError(" ".join(getattr(error, "messages", [str(error)]))) from None
         if chosen:
             self.stdout.write(f"made the admin {options['username']!r}; the password is in GATEWALL_ADMIN_PASSWORD")
             return
