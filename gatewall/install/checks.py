@@ -134,7 +134,7 @@ def _files() -> Iterator[CheckMessage]:
     for path in in_folder:
         if path.name.endswith("-password"):
             hint = f"Sign in, change the password, and delete {path}."
-            yield Advice("The password that was made for the first admin still lies there.", hint, id="gatewall.W006")
+            yield Advice("A generated password of an administrator is still in a file.", hint, id="gatewall.W006")
 
 
 def _rows() -> Iterator[CheckMessage]:

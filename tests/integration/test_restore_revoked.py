@@ -76,15 +76,15 @@ def test_what_was_revoked_after_the_backup_stays_revoked(database, tmp_path, cre
     accepted = credentials_at(site, {**credentials, "new": later["new session"]})
     assert [name for name, is_accepted in accepted.items() if is_accepted] == ["git", "app", "app narrowed", "license"]
     for line in (
-        "2 users stay disabled: they were disabled or deleted after the backup: deleted, disabled",
-        "1 git tokens stay revoked: git revoked",
-        "1 app tokens stay revoked: app revoked",
-        "1 share links stay revoked: link revoked",
-        "1 API tokens stay revoked: api revoked",
-        "1 blocked networks are not blocked any more: they were added after the backup: 203.0.113.3",
-        "1 blocked networks are blocked again: they were removed after the backup: 203.0.113.2",
-        "1 allowlist entries let networks in again: they were removed after the backup: 192.0.2.1",
-        "1 users are gone: they were made after the backup: new",
+        "users stay disabled: they were disabled or deleted after the backup (2): deleted, disabled",
+        "git tokens stay revoked (1): git revoked",
+        "app tokens stay revoked (1): app revoked",
+        "share links stay revoked (1): link revoked",
+        "API tokens stay revoked (1): api revoked",
+        "blocked networks are not blocked any more: they were added after the backup (1): 203.0.113.3",
+        "blocked networks are blocked again: they were removed after the backup (1): 203.0.113.2",
+        "allowlist entries let networks in again: they were removed after the backup (1): 192.0.2.1",
+        "users are gone: they were made after the backup (1): new",
         "All sessions have ended",
     ):
         assert line in said, said
@@ -110,7 +110,7 @@ def test_where_nothing_is_known_sessions_end_and_the_rest_is_said(database, tmp_
         accepted = credentials_at(elsewhere, {**credentials, "new": later["new session"]})
         assert not any(accepted[name] for name in ("session", "deleted", "new"))
         assert accepted["git revoked"]
-        assert ("git tokens are valid: git kept, git revoked" in said) is not found["event"]["compared"]
+        assert ("git tokens are valid (2): git kept, git revoked" in said) is not found["event"]["compared"]
     assert found["event"]["compared"]
 
 

@@ -87,7 +87,7 @@ class Finding:
     def line(self) -> str:
         """Return the finding as a line for the operator."""
         more = ", ..." if self.count > len(self.names) else ""
-        return f"{self.count} {self.text}: {', '.join(self.names)}{more}"
+        return f"{self.text} ({self.count}): {', '.join(self.names)}{more}"
 
 
 @dataclass

@@ -81,11 +81,11 @@ class Command(BaseCommand):
                 "then run gatewall rotate-keys --finish"
             )
         if report.unopened:
-            self.stdout.write(f"{report.unopened} secrets of second factors and webhooks have no key that opens them")
+            self.stdout.write(f"secrets of second factors and webhooks that no key opens: {report.unopened}")
         if not selectors.has_active_admin():
             self.stdout.write("no admin can sign in: run gatewall create-admin NAME")
         if report.compared and report.undone:
-            self.stdout.write(f"{report.undone} policy revisions after the backup are undone")
+            self.stdout.write(f"policy revisions after the backup that are undone: {report.undone}")
         self.stdout.write(_COMPARED if report.compared else _NOT_COMPARED)
         for found in (*report.kept_out, *report.differs):
             self.stdout.write(f"- {found.line()}")
