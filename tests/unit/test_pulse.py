@@ -160,6 +160,6 @@ def test_silence_and_its_end_are_said_once(server, caplog):
         server.pulse.heard()
 
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
-        ("ERROR", "PostgreSQL at db:5432 does not answer: who waits for it is given up"),
+        ("ERROR", "PostgreSQL at db:5432 does not answer: its connections are given up"),
         ("INFO", "PostgreSQL at db:5432 answers again"),
     ]
