@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 
 from accounts.models import User
 from tests.support import command_server
@@ -49,6 +50,17 @@ def test_a_policy_that_cannot_be_published_is_exit_code_2(home, arguments):
         call_command("publish_policy", *arguments)
 
     assert (caught.value.returncode, len(str(caught.value).splitlines())) == (2, 1)
+
+
+@pytest.mark.django_db
+def test_compacting_postgresql_cannot_be_done_and_deletes_nothing(monkeypatch, capsys):
+    monkeypatch.setattr(connection, "vendor", "postgresql")
+
+    with pytest.raises(CommandError) as caught:
+        call_command("prune_logs", "--compact", "--days", "1")
+
+    assert (caught.value.returncode, len(str(caught.value).splitlines())) == (2, 1)
+    assert "deleted" not in capsys.readouterr().out
 
 
 COMMANDS = [

@@ -4,6 +4,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
 from django.utils import timezone
 
 from audit.storage import retention
@@ -30,6 +31,10 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["compact"] and connection.vendor != "sqlite":
+            raise CommandError(
+                "--compact is for SQLite; PostgreSQL does it by itself (autovacuum). Nothing was deleted", returncode=2
+            )
         days_option, settings, now = options["days"], system_settings.current(), timezone.now()
         if days_option is not None and not 1 <= days_option <= _LONGEST:
             raise CommandError(f"--days is 1 to {_LONGEST}, not {days_option}", returncode=2)
@@ -39,9 +44,6 @@ class Command(BaseCommand):
         self.stdout.write(f"deleted {pruned.rows} rows older than {days} days{partitions}")
         days = days_option or settings.event_retention_days
         self.stdout.write(f"deleted {retention.prune_events(now, days=days).rows} events older than {days} days")
-        if not options["compact"]:
-            return
-        if (sizes := compact()) is None:
-            raise CommandError("--compact is for SQLite; PostgreSQL does it by itself (autovacuum)")
-        before, after = (size / 1_000_000 for size in sizes)
-        self.stdout.write(f"rewrote the database: {before:.1f} MB to {after:.1f} MB")
+        if options["compact"] and (sizes := compact()):
+            before, after = (size / 1_000_000 for size in sizes)
+            self.stdout.write(f"rewrote the database: {before:.1f} MB to {after:.1f} MB")
