@@ -112,5 +112,9 @@ def _why(error: Exception) -> str:
         return "no answer in time"
     if isinstance(error, ssl.SSLError):
         return f"TLS failed ({error.reason or type(error).__name__})"[:_MAX_WHY]
+    if isinstance(error, http.client.RemoteDisconnected):
+        return "the connection was closed without an answer"
+    if isinstance(error, http.client.HTTPException):
+        return f"the answer is not valid HTTP ({type(error).__name__})"
     words = error.strerror if isinstance(error, OSError) else None
     return (words or type(error).__name__)[:_MAX_WHY]

@@ -100,3 +100,31 @@ def test_the_address_that_was_looked_at_is_connected_to(monkeypatch):
 @pytest.mark.parametrize("url", ["https://", "https://a..b/", f"https://{'a' * 64}.example/", "https://a:70000/", "x"])
 def test_what_is_no_url_is_a_failure_and_raises_nothing(url):
     assert post(url).failure
+
+
+@pytest.mark.parametrize(
+    ("answer", "failure"),
+    [
+        (b"", "the connection was closed without an answer"),
+        (b"\xff\xfe hello\r\n\r\n", "the answer is not valid HTTP (BadStatusLine)"),
+        (b"HTTP/1.1 200 OK\r\nX-Long: " + b"a" * 70_000 + b"\r\n\r\n", "the answer is not valid HTTP (LineTooLong)"),
+    ],
+    ids=["none", "no HTTP", "long header"],
+)
+def test_a_receiver_that_does_not_speak_http_is_a_failure_in_words(answer, failure):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve():
+            connection, _ = server.accept()
+            with connection:
+                request = b""
+                while not request.endswith(b"{}"):
+                    request += connection.recv(65536)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        posted = post(f"http://127.0.0.1:{server.getsockname()[1]}/")
+        thread.join()
+
+    assert posted.failure == failure
