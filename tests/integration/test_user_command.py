@@ -148,7 +148,9 @@ def test_a_refused_value_is_named(arguments, field):
 
 
 @pytest.mark.parametrize(
-    "line", ["", "\n", "long" * 2000, "a password \udcff\n"], ids=["nothing", "empty", "too long", "not UTF-8"]
+    "line",
+    ["", "\n", "long" * 2000, "a password \udcff\n", "a password \0\n"],
+    ids=["nothing", "empty", "too long", "not UTF-8", "null character"],
 )
 def test_a_line_that_is_no_password_is_refused(typed, line):
     a_user("ada")

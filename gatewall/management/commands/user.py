@@ -97,6 +97,8 @@ def _password(options: Mapping[str, Any]) -> tuple[str, bool]:
         raise CommandError("the password of standard input is not UTF-8", returncode=2) from None
     if not 0 < len(password) <= _MAX_PASSWORD:
         raise CommandError(f"standard input must have a password of at most {_MAX_PASSWORD} characters", returncode=2)
+    if "\0" in password:  # no sign-in takes it
+        raise CommandError("a password has no null characters", returncode=2)
     return password, True
 
 
