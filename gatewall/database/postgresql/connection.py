@@ -4,12 +4,12 @@ import os
 import time
 from collections.abc import Generator, Mapping
 from contextlib import closing
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import psycopg
 from psycopg.abc import PQGen
 from psycopg.conninfo import conninfo_attempts
-from psycopg.errors import ConnectionTimeout
+from psycopg.errors import ConnectionTimeout, ReadOnlySqlTransaction
 from psycopg.waiting import Ready, Wait
 
 from gatewall.database.postgresql.pulse import Pulse
@@ -48,16 +48,19 @@ class WatchedConnection(psycopg.Connection[Any]):
                     if ready & Ready.R:
                         pulse.heard()
                 elif not pulse.is_alive(since):
-                    self._abort(gen)
+                    self._give_up(gen, "the server does not answer")
                 wanted = gen.send(ready)
         except StopIteration as end:
             result: Result = end.value
             return result
+        except ReadOnlySqlTransaction:
+            # A standby, for example: an outage for writers. Another connection may reach the primary.
+            self._give_up(gen, "the server is read-only")
 
-    def _abort(self, gen: PQGen[Result]) -> None:
+    def _give_up(self, gen: PQGen[Result], why: str) -> NoReturn:
         gen.close()
         self.pgconn.finish()
-        raise psycopg.OperationalError("the server does not answer")
+        raise psycopg.OperationalError(why) from None
 
 
 class _Probe(psycopg.Connection[Any]):
