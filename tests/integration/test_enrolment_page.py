@@ -31,7 +31,7 @@ def test_a_site_that_asks_for_two_factors_leads_who_has_none_to_the_set_up(signe
     page = signed_in.get("/", {"rd": BACK})
 
     assert 'action="/wall/enrol"' in page.text
-    assert f"{OFFICE}:8443 lets in only who has a second factor" in re.sub(r"\s+", " ", words(page))
+    assert f"{OFFICE}:8443 requires a second factor" in re.sub(r"\s+", " ", words(page))
     assert field(page, "rd") == BACK
     assert 'name="password"' not in page.text
 
