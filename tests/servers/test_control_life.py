@@ -23,13 +23,25 @@ from tests.support.processes import (
 from tests.support.wire import Wire, a_request
 
 
-def test_the_old_worker_answers_until_its_successor_does(home, port):
-    with control_plane(home, port, GATEWALL_WORKERS="1") as process:
+def stopped_successor(process):
+    """Reload, and stop the successor before it answers; return the ids of the old worker and of the successor."""
+    for _ in range(10):
         old = workers(process)
         process.send_signal(signal.SIGHUP)
-        wait_until(lambda: workers(process) - old, what="a successor")
+        wait_until(lambda before=old: workers(process) - before, what="a successor", pause=0.001)
         (successor,) = workers(process) - old
         os.kill(successor, signal.SIGSTOP)
+        time.sleep(2)  # an old worker that was told to end has ended by then
+        if old <= workers(process):
+            return old, successor
+        os.kill(successor, signal.SIGCONT)  # it was stopped too late
+        wait_until(lambda only=successor: workers(process) == {only}, what="the successor alone")
+    raise AssertionError("every successor answered before it was stopped")
+
+
+def test_the_old_worker_answers_until_its_successor_does(home, port):
+    with control_plane(home, port, GATEWALL_WORKERS="1") as process:
+        old, successor = stopped_successor(process)
         answers = [request(port, "/wall/health/live").status for _ in range(20)]
         stayed = old <= workers(process)
         os.kill(successor, signal.SIGCONT)
