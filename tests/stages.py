@@ -228,7 +228,8 @@ def main() -> int:
             if not suite.failed:
                 suite.run(step)
     took = f"{time.monotonic() - began:.0f} s"
-    print(f"FAILED after {took}: {', '.join(suite.failed)}" if suite.failed else f"All stages passed in {took}.")
+    # By name, and last: a build server may show no more than the end.
+    print("\n".join((f"FAILED after {took}:", *suite.failed)) if suite.failed else f"All stages passed in {took}.")
     return bool(suite.failed)
 
 

@@ -47,6 +47,7 @@ class Suite:
         self._prints = threading.Lock()
         self._running: set[subprocess.Popen[bytes]] = set()
         self.failed: list[str] = []
+        """Stages that failed, each followed by its tests that did."""
 
     def run(self, step: Step) -> None:
         """Run the lanes of a step side by side."""
@@ -86,7 +87,8 @@ class Suite:
         took = f"{time.monotonic() - began:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of CPU"
         self._say(f"{said.rstrip()}\n== {'FAILED: ' if failed else ''}{stage.words}: {took}")
         if failed:
-            self.failed.append(stage.words)
+            tests = [line for line in said.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+            self.failed.append("\n".join((stage.words, *tests)))
 
     def _say(self, text: str) -> None:
         with self._prints:
