@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from gatewall.install.ports import free_port
+from tests.support.children import is_alive
 from tests.support.patterns import put_compiled
 from tests.support.processes import (
     BASE,
@@ -58,9 +59,12 @@ def descendants(pid: int) -> list[psutil.Process]:
     return psutil.Process(pid).children(recursive=True)
 
 
-def survivors(processes: list[psutil.Process]) -> list[psutil.Process]:
-    """Those that still run; a dead process that nobody has waited for does not."""
-    return [process for process in processes if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+def command_of(process):
+    """Return the words of its command; none if it has ended, as a check of nginx's configuration does."""
+    try:
+        return process.cmdline()
+    except psutil.NoSuchProcess:
+        return []
 
 
 def is_ready(process, log):
@@ -99,7 +103,7 @@ def test_up_serves_the_demo_and_a_signal_stops_all_of_it(home, ports, tmp_path, 
     assert b"<dd>admin</dd>" in page.body
     assert cookie.encode() not in page.body
     assert children
-    assert survivors(children) == []
+    assert [child for child in children if is_alive(child)] == []
 
 
 def test_what_the_first_start_prints_is_what_the_tutorial_says(ports, tmp_path):
@@ -128,8 +132,8 @@ def test_what_the_first_start_prints_is_what_the_tutorial_says(ports, tmp_path):
 
 
 def lone_workers(pid):
-    children = survivors(psutil.Process(pid).children())
-    return [child for child in children if "gatewall.server.lone" in child.cmdline()]
+    children = [child for child in psutil.Process(pid).children() if is_alive(child)]
+    return [child for child in children if "gatewall.server.lone" in command_of(child)]
 
 
 def test_with_one_worker_two_processes_beside_the_supervisor_and_a_dead_one_takes_no_other_along(home, ports, tmp_path):
@@ -138,7 +142,7 @@ def test_with_one_worker_two_processes_beside_the_supervisor_and_a_dead_one_take
     with running(UP, log=log, env=env) as process:
         wait_until(lambda: is_ready(process, log), what="the line with ready")
         control, auth = sorted(
-            lone_workers(process.pid), key=lambda each: "gatewall.wsgi:application" not in each.cmdline()
+            lone_workers(process.pid), key=lambda each: "gatewall.wsgi:application" not in command_of(each)
         )
 
         control.kill()
@@ -149,14 +153,6 @@ def test_with_one_worker_two_processes_beside_the_supervisor_and_a_dead_one_take
         alive = lone_workers(process.pid)
 
     assert (meanwhile, afterwards, len(alive)) == (200, 200, 2)
-
-
-def command_of(process):
-    """Return the words of its command; none if it has ended, as a check of nginx's configuration does."""
-    try:
-        return process.cmdline()
-    except psutil.NoSuchProcess:
-        return []
 
 
 COMMAND_OF = {"nginx": "nginx.conf", "auth": "data_plane.conf.py", "agent": "agent", "control": "gunicorn.conf.py"}
@@ -178,7 +174,7 @@ def test_child_that_dies_ends_everything_with_a_line_that_names_it(home, ports, 
 
     assert code == 1
     assert f"{name} ended" in log.read_text()
-    assert survivors(children) == []
+    assert [child for child in children if is_alive(child)] == []
 
 
 def test_up_starts_though_every_published_file_is_damaged_and_says_so_in_one_line(home, ports, tmp_path):
