@@ -88,10 +88,8 @@ TYPED = (
 )
 """They run commands and servers, unlike their neighbors."""
 CALLS = ("tests/api", "tests/gate")
-PAGES_AND_COMMANDS = (
-    *("tests/integration", "tests/admin", "tests/console", "tests/docs", "tests/architecture"),
-    *ignored((*COVERING, *TYPED)),
-)
+SERVICES = ("tests/integration", *ignored((*COVERING, *TYPED)))
+PAGES = ("tests/admin", "tests/console", "tests/docs", "tests/architecture", *ignored(TYPED))
 DISK = "tests/faults/test_trail_disk.py"
 WITH_PROCESSES = (
     *("tests/faults", "tests/servers", "tests/deploy", "tests/proxies", "tests/browser"),
@@ -171,9 +169,10 @@ def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
         tests.stage("Planes, processes, faults, packages, proxies, pages", WAITING, *BY_MODULE, *with_processes),
     ]
     then = [  # the longest first, so that the lanes end at about the same time
-        tests.stage("Pages, commands, services and documents, on SQLite", 0, *PAGES_AND_COMMANDS),
-        tests.stage("What the database decides again, on PostgreSQL", 0, *again, postgresql=True),
         tests.stage("API and gate, on SQLite", 0, *CALLS),
+        tests.stage("Services, commands and visitor pages, on SQLite", 0, *SERVICES),
+        tests.stage("What the database decides again, on PostgreSQL", 0, *again, postgresql=True),
+        tests.stage("Pages of operators and documents, on SQLite", 0, *PAGES),
         tests.stage("Every answer is as the OpenAPI document says", 0, CONTRACT),
         tests.stage("Crowds at the sign-in again, on PostgreSQL", 0, CROWDS, postgresql=True),
         tests.stage("A full disk", 0, DISK),
