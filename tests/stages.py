@@ -34,13 +34,11 @@ COVERED = Stage("Every branch of the code that decides is covered", (PYTHON, "-m
 MEASURED = ("--cov", "--cov-report=", "--cov-fail-under=0")  # judged when all is counted
 BY_MODULE = ("--dist", "loadfile", "--no-loadscope-reorder")  # what a module starts is started once
 
-LONG = (
-    Stage(
-        "The access log while everything dies at random",
-        (PYTHON, "-m", "tests.kill_test", "--minutes", "2", "--seed", "6"),
-    ),
-    Stage("Nothing grows in a soak of 20 minutes", (PYTHON, "-m", "tests.soak", "--minutes", "20")),
+KILLS = Stage(
+    "The access log while everything dies at random",
+    (PYTHON, "-m", "tests.kill_test", "--minutes", "2", "--seed", "6"),
 )
+SOAK = Stage("Nothing grows in a soak of 20 minutes", (PYTHON, "-m", "tests.soak", "--minutes", "20"))
 
 
 def files(folder: str, *names: str) -> tuple[str, ...]:
@@ -118,28 +116,34 @@ DATABASE_DECIDES = (
     *files("tests/api", "bad_input", "filters", "lists", "long_lists", "rows", "unavailable"),
     *files("tests/api", "access_log*", "security_event*"),
 )
-# All but what reads headers and no other rows.
+# All but what reads headers and no other rows, decides very many requests, or builds programs in Go.
 ALL_WITH_DATABASE = (
     *(CONTRACT, "tests/api", "tests/gate", "tests/integration"),
-    *ignored(files("tests/gate", "bytes", "planes", "planes_spoofing", "token_attacks")),
-    *ignored(files("tests/integration", "first_users")),
+    *ignored(files("tests/gate", "access_rules", "bytes", "planes", "planes_spoofing", "token_attacks")),
+    *ignored(files("tests/integration", "first_users", "provider_in_go", "peers_bench", "plans_come_true")),
 )
 
 
-class Tests:
-    """Makes stages of tests, in one form of them; ``chosen`` are further arguments for pytest."""
+def yielding(stage: Stage) -> Stage:
+    """Return a stage that computes only while nothing else does."""
+    return stage._replace(command=("nice", "-n", "19", *stage.command))
 
-    def __init__(self, form: str, chosen: Sequence[str]) -> None:
-        self._form, self.chosen = form, chosen
+
+class Tests:
+    """Makes stages of tests with these marks; ``chosen`` are further arguments for pytest."""
+
+    def __init__(self, marks: str, chosen: Sequence[str], *, full: bool = False) -> None:
+        self._marks, self._chosen = marks, chosen
+        self._runner = ("env", "TESTS_FORM=full", PYTHON) if full else (PYTHON,)
 
     def stage(self, words: str, processes: int, *arguments: str, postgresql: bool = False) -> Stage:
         """Return a stage that runs these tests in so many processes; 0 for the one that collects them."""
         at_once = ("-n", str(processes)) if processes else ()
         # The plugin of schemathesis takes a second of each process, and one folder needs it.
         unneeded = () if CONTRACT in arguments else ("-p", "no:schemathesis")
-        runner = (PYTHON, "-m", "tests.postgres", "--") if postgresql else ()
-        command = (*runner, PYTHON, "-m", "pytest", "-q", "-m", self._form, *unneeded, *at_once)
-        return Stage(words, (*command, *arguments, *self.chosen))
+        server = ("-m", "tests.postgres", "--", PYTHON) if postgresql else ()
+        command = (*self._runner, *server, "-m", "pytest", "-q", "-m", self._marks, *unneeded, *at_once)
+        return Stage(words, (*command, *arguments, *self._chosen))
 
 
 def quick(chosen: Sequence[str]) -> Sequence[Step]:
@@ -149,36 +153,46 @@ def quick(chosen: Sequence[str]) -> Sequence[Step]:
     return [Step([[*STATIC, smoke], [unit]])]
 
 
+def covering(chosen: Sequence[str]) -> Lane:
+    """Return the stages in which branches are counted, and the one that judges; a choice of tests is not judged."""
+    short = Tests("not full", chosen)
+    first = () if chosen else MEASURED
+    more = () if chosen else (*MEASURED, "--cov-append")
+    return [
+        short.stage("Unit tests", 0, *UNIT, *ignored(UNMEASURED), *first),
+        short.stage("Tests with Django that count for the coverage", 0, *COVERING, *more),
+        *([] if chosen else [COVERED]),
+    ]
+
+
 def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
     """Return all stages; ``full`` with the long forms of their tests."""
-    tests = Tests("full or not full" if full else "not full", chosen)
-    # A choice of tests covers what it covers.
-    measured = ignored(UNMEASURED) if chosen else (*ignored(UNMEASURED), *MEASURED)
-    more = () if chosen else (*MEASURED, "--cov-append")
+    tests = Tests("full or not full", chosen, full=True) if full else Tests("not full", chosen)
     again = ALL_WITH_DATABASE if full else DATABASE_DECIDES
     with_processes = WITH_PROCESSES if full else (*WITH_PROCESSES, *ignored((CROWDS,)))  # they run on PostgreSQL
     # What computes runs in one process: each of two would collect all tests, and report them to a third.
-    computing = [
-        tests.stage("Unit tests", 0, *UNIT, *measured),
-        tests.stage("Tests with Django that count for the coverage", 0, *COVERING, *more),
-        *([] if chosen else [COVERED]),
-        tests.stage("Unit tests without coverage", 0, *UNIT[:-1], *UNMEASURED),
-    ]
+    # The long forms of unit tests take twice as long where branches are counted, and reach no further one.
+    unit = tests.stage("Unit tests without coverage", 0, *(UNIT if full else (*UNIT[:-1], *UNMEASURED)))
+    services = tests.stage("Services, commands and visitor pages, on SQLite", 0, *SERVICES)
+    computing = [*covering(chosen), *([] if full else [unit])]
     waiting = [
         *STATIC,
         tests.stage("Planes, processes, faults, packages, proxies, pages", WAITING, *BY_MODULE, *with_processes),
     ]
     then = [  # the longest first, so that the lanes end at about the same time
-        tests.stage("API and gate, on SQLite", 0, *CALLS),
-        tests.stage("Services, commands and visitor pages, on SQLite", 0, *SERVICES),
         tests.stage("What the database decides again, on PostgreSQL", 0, *again, postgresql=True),
+        tests.stage("API and gate, on SQLite", 0, *CALLS),
+        *([] if full else [services]),
         tests.stage("Pages of operators and documents, on SQLite", 0, *PAGES),
         tests.stage("Every answer is as the OpenAPI document says", 0, CONTRACT),
         tests.stage("Crowds at the sign-in again, on PostgreSQL", 0, CROWDS, postgresql=True),
         tests.stage("A full disk", 0, DISK),
     ]
     # The third lane begins with the first of them: with two, a core is idle for a quarter of the time.
-    return [Step([computing, waiting, ()], then), *(Step([[stage]]) for stage in LONG if full)]
+    steps = [Step([computing, waiting, ()], then)]
+    if full:  # a row of the soak must be readable in a second, so that only what yields may run beside it
+        steps += [Step([[KILLS]]), Step([[SOAK], [yielding(services), yielding(unit)]])]
+    return steps
 
 
 @contextmanager
@@ -194,16 +208,14 @@ def temporary_folder() -> Iterator[str]:
         yield folder
 
 
-def environment(folder: str, *, full: bool) -> dict[str, str]:
-    """Return the environment of the stages of one form."""
+def environment(folder: str) -> dict[str, str]:
+    """Return the environment of the stages."""
     given = {
         **os.environ,
         "PATH": f"{Path(PYTHON).parent}{os.pathsep}{os.environ['PATH']}",
         "TMPDIR": folder,
         "DJANGO_SETTINGS_MODULE": "tests.settings",
     }
-    if full:
-        given["TESTS_FORM"] = "full"
     if os.environ.get("CI") == "true":
         # A build must not fail for an order of the tests that comes up once in a while.
         given["PYTEST_ADDOPTS"] = f"--randomly-seed=4711 {os.environ.get('PYTEST_ADDOPTS', '')}"
@@ -222,7 +234,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that the stages are ended
     began = time.monotonic()
     with temporary_folder() as folder:
-        suite = Suite(environment(folder, full=asked.full), chosen=bool(asked.pytest))
+        suite = Suite(environment(folder), chosen=bool(asked.pytest))
         for step in quick(asked.pytest) if asked.quick else everything(asked.pytest, full=asked.full):
             if not suite.failed:
                 suite.run(step)

@@ -10,6 +10,7 @@ from audit.spool.records import Kind
 from audit.spool.rows import RECORDED
 from gatewall.engine.auth_methods import AUTH_METHODS
 from tests.support.cast import NOW
+from tests.support.form import by_form
 from tests.support.logs import listed, numbers
 from tests.support.records import a_record
 
@@ -85,7 +86,7 @@ def test_a_range_without_a_moment_in_it_is_refused(admin):
 BREAKING = ("%", "_", "\\", "a%'--", "\U0001f600", "*" * 2048, "{0}", "%s", "[a-z]", "!%")
 
 
-@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("every", [by_form(full=1, default=3)])
 @pytest.mark.parametrize(("place", "name"), list(enumerate(sorted(FILTERS))))
 def test_no_text_breaks_a_filter(admin, log, place, name, every):
     """By default a third of the texts for each filter, from one filter to the next other ones."""

@@ -16,6 +16,7 @@ from gatewall.api.settings_input import SettingsInput
 from gatewall.policy import revisions
 from policies.serializers import NetworkField, RegisteredDomainField
 from tests.api.resources import KINDS, Kind, make
+from tests.support.form import by_form
 
 pytestmark = pytest.mark.django_db
 
@@ -120,7 +121,7 @@ def target(admin, kind, verb):
     return (kind.path, kind.body(1)) if verb == "POST" else (f"{kind.path}/{make(admin, kind)[0]['id']}", kind.change)
 
 
-@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("every", [by_form(full=1, default=6)])
 @WRITES
 def test_what_a_field_cannot_be_is_refused_by_its_name_and_nothing_is_written(admin, kind, verb, every):
     """By default a sixth of the values of each field, from one field to the next other ones."""
@@ -140,7 +141,7 @@ def test_what_a_field_cannot_be_is_refused_by_its_name_and_nothing_is_written(ad
     assert admin.get(path).json() == shown
 
 
-@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("every", [by_form(full=1, default=5)])
 @pytest.mark.parametrize(("kind", "verb", "name"), [case for case in TRIED if case.values[2] in FREE_TEXTS])
 def test_a_free_text_is_kept_as_it_was_sent(admin, kind, verb, name, every):
     """By default a fifth of the texts for each field, from one field to the next other ones, and the longest."""

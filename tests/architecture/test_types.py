@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.form import FULL
+
 BASE = Path(__file__).resolve().parents[2]
 CONFIG = tomllib.loads((BASE / "pyproject.toml").read_text())["tool"]["mypy"]
 SHARED = (
@@ -79,7 +81,7 @@ def one_of_each_part():
 PURE = {("gatewall", "engine"), ("gatewall", "credentials")}
 
 
-@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.full)])
+@pytest.mark.parametrize("whole", [FULL])
 def test_a_mutation_of_a_shared_value_fails_the_build(tmp_path, whole):
     """Modules are read with a mutation at their end, in one run of mypy; by default two that import no Django."""
     planted, arguments = {}, []

@@ -15,6 +15,7 @@ import pytest
 
 from tests.postgres import server
 from tests.support import command_server
+from tests.support.form import by_form
 from tests.support.policy_site import DOCUMENTS, ONE, RIGHT, TWO, UNSENT, Site, document, servers
 from tests.support.processes import agent, environment, prepare, set_up, wait_until
 from tests.support.servers import Verdict, tell
@@ -106,7 +107,7 @@ def end_of(site: Site, start: Callable[[Site, str], Attempt], kill_after: float 
 
 
 @pytest.mark.parametrize("start", [over_the_api, by_the_command])
-@pytest.mark.parametrize("kills", [2, pytest.param(25, marks=pytest.mark.full)])
+@pytest.mark.parametrize("kills", [by_form(full=25, default=2)])
 def test_a_killed_apply_leaves_the_old_policy_or_the_new_one(site, pytestconfig, start, kills):
     site.learn()
     chance = random.Random(23)  # noqa: S311 - the same moments in each run

@@ -7,6 +7,7 @@ from tests.nemesis import faults, report, run
 from tests.nemesis.checker import Bounds, Wrong
 from tests.nemesis.hosts import Means, play
 from tests.nemesis.visitors import Editor
+from tests.support.form import by_form
 from tests.support.processes import prepare
 from tests.support.servers import tell
 
@@ -39,7 +40,7 @@ def result_of(scene, config, *some, seconds):
     return result.whole
 
 
-@pytest.mark.parametrize("seconds", [20, pytest.param(40, marks=pytest.mark.full)])
+@pytest.mark.parametrize("seconds", [by_form(full=40, default=20)])
 def test_nobody_is_let_in_against_the_policy_whatever_fails(seconds, tmp_path, pytestconfig):
     prepare(tmp_path / "host-0")
     with play(tmp_path, seed=12, rate=60, means=Means(cached=True, prepared=True, clocks=False)) as scene:

@@ -7,6 +7,7 @@ import pytest
 
 from tests.nemesis import faults
 from tests.nemesis.hosts import Means, play
+from tests.support.form import by_form
 from tests.support.processes import prepare
 from tests.support.servers import tell
 
@@ -14,7 +15,7 @@ ANSWERS = 1000
 """At least, in each round."""
 
 
-@pytest.mark.parametrize("rounds", [1, pytest.param(3, marks=pytest.mark.full)])
+@pytest.mark.parametrize("rounds", [by_form(full=3, default=1)])
 def test_replacing_the_workers_and_reloading_loses_no_answer(rounds, tmp_path, pytestconfig):
     prepare(tmp_path / "host-0")
     with play(tmp_path, seed=12, rate=200, means=Means(prepared=True, clocks=False)) as scene, scene.visitors:

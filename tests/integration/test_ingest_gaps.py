@@ -16,6 +16,7 @@ from audit.spool.records import AccessRecord
 from audit.spool.segments import segment_files
 from audit.storage import ingest
 from tests.support.cast import NOW
+from tests.support.form import by_form
 from tests.support.records import a_record
 from tests.support.spool_files import losing, records
 from tests.support.spool_shipping import answers_counted, spooled
@@ -68,7 +69,7 @@ def flip_every_other(path, numbers):
     return hit
 
 
-@pytest.mark.parametrize("step", [101, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("step", [by_form(full=1, default=101)])
 def test_a_segment_torn_anywhere_in_its_last_three_records_is_told_and_its_end_set_aside(folder, step):
     spooled(folder, records(3))
     (path,) = segment_files(folder)

@@ -34,6 +34,7 @@ from gatewall.whatif.shadow.documents import try_document
 from policies import services
 from policies.groups.services import create_group
 from policies.models import AuthorizedDomain, Group
+from tests.support.form import by_form
 from tests.support.proxies import a_user
 from tests.support.servers import tell
 
@@ -204,7 +205,7 @@ def week(auth, wall, request):
     return Traffic(auth, [wall.a_token(each) for each in people], request.param)
 
 
-@pytest.mark.parametrize("week", [2_000, pytest.param(200_000, marks=pytest.mark.full)], indirect=True)
+@pytest.mark.parametrize("week", [by_form(full=200_000, default=2_000)], indirect=True)
 def test_what_ten_plans_say_of_people_and_counts_is_what_happens(admin, week, shadowed, monkeypatch, pytestconfig):
     monkeypatch.setattr(workers, "number_of_processes", lambda _: 1)  # another one cannot see this transaction
     began = timezone.now()

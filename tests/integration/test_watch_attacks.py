@@ -11,13 +11,14 @@ from policies import services
 from policies.bans import banning
 from policies.bans.banning import Offence
 from tests.support.cast import MOMENT, an_address
+from tests.support.form import by_form
 from tests.support.proxies import a_user
 from tests.support.watching import SCANNER, TOLD, VISITOR, bans, events, failed_at_once, noticed, sign_in
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.parametrize("many", [150, pytest.param(500, marks=pytest.mark.full)])
+@pytest.mark.parametrize("many", [by_form(full=500, default=150)])
 def test_a_stuffing_run_from_many_addresses_is_told_once_and_its_members_are_banned(watched, clock, many):
     """Each address tries three accounts: too few for itself, and nobody does so by mistake while an attack is on."""
     SecurityEvent.objects.all().delete()
@@ -49,7 +50,7 @@ def test_a_stuffing_run_is_told_once_by_two_agents(watched, another_agent):
     assert bans() == []
 
 
-@pytest.mark.parametrize("minutes", [20, pytest.param(40, marks=pytest.mark.full)])
+@pytest.mark.parametrize("minutes", [by_form(full=40, default=20)])
 def test_a_stuffing_run_that_goes_on_is_one_incident_until_it_ends(watched, clock, minutes):
     for minute in range(minutes):
         for account in range(3):

@@ -14,6 +14,7 @@ from gatewall.install.ports import free_port
 from tests.servers import changes, provider_changes
 from tests.servers.changes import NEW_ZEALAND, POLICY, settings
 from tests.servers.site import Site
+from tests.support.form import by_form
 from tests.support.mmdb import write_mmdb
 from tests.support.openid_provider import providing
 from tests.support.processes import agent, control_plane, data_plane, prepare, wait_until
@@ -141,9 +142,7 @@ def test_every_worker_of_the_data_plane_enforces_within_a_second(seen):
     assert seen.data < BOUND_SECONDS
 
 
-@pytest.mark.parametrize(
-    ("callers", "rounds"), [(2, 1), pytest.param(12, 15, marks=pytest.mark.full)], ids=["short", "full"]
-)
+@pytest.mark.parametrize(("callers", "rounds"), [by_form(full=(12, 15), default=(2, 1))], ids=str)
 def test_nobody_is_let_in_after_the_bound_while_requests_run(request, site, callers, rounds):
     """One of each kind is revoked while callers of both planes ask with them all the time.
 

@@ -22,6 +22,7 @@ from gatewall.install.ports import free_port
 from tests.corpora import mixed
 from tests.corpora.applications import requests as of_applications
 from tests.corpora.evasions.table import rows
+from tests.support.form import by_form
 from tests.support.patterns import scanner_of
 from tests.support.processes import PATIENCE, api, control_plane, data_plane, prepare, wait_until
 from tests.support.servers import ATTACK, OFFICE, about, ask
@@ -176,7 +177,7 @@ def planes(tmp_path_factory):
         yield home, {"control": control, "data": data}
 
 
-@pytest.mark.parametrize("each", [SAMPLED, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("each", [by_form(full=1, default=SAMPLED)])
 def test_both_planes_find_the_same_rules_as_this_process(planes, in_process, each):
     home, ports = planes
     items = list(corpora())[::each]

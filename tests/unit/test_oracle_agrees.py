@@ -9,6 +9,7 @@ from tests.access_rules.generator import pairs
 from tests.access_rules.oracle import decide
 from tests.access_rules.rule_cases import RULE_CASES
 from tests.access_rules.step_cases import STEP_CASES
+from tests.support.form import by_form
 
 CASES = [*RULE_CASES, *STEP_CASES]
 
@@ -31,7 +32,7 @@ def test_the_cases_written_by_hand():
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("count", [6_000, pytest.param(20_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("count", [by_form(full=20_000, default=6_000)])
 def test_random_cases(count):
     found, reasons = compared(pairs(seed=22, count=count))
 

@@ -20,6 +20,7 @@ from tests.support.cast import (
     a_session_token,
     a_subrequest,
 )
+from tests.support.form import by_form
 from tests.unit.test_shadow import Plane, plain
 
 LIVE = {OFFICE: "authenticated", "open.example": "public", "vault.example": "two_factor", "shut.example": "denied"}
@@ -57,7 +58,7 @@ def verdict(record):
     return {"effect": record.outcome, "reason": record.reason, "decided_by": record.decided_by}
 
 
-@pytest.mark.parametrize("count", [1_000, pytest.param(100_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("count", [by_form(full=100_000, default=1_000)])
 def test_answers_are_the_same_and_differences_those_of_both_policies(count):
     live, shadow = policies()
     alone, other, watched = Plane(live), Plane(shadow), Plane(live, shadow)
@@ -80,7 +81,7 @@ def test_answers_are_the_same_and_differences_those_of_both_policies(count):
     assert 0.1 * count < differing < 0.9 * count
 
 
-@pytest.mark.parametrize("count", [1_000, pytest.param(100_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("count", [by_form(full=100_000, default=1_000)])
 def test_evaluating_stays_within_its_share_of_cpu_time(count):
     live, shadow = policies()
     watched, dialect = Plane(live, shadow, cpu_percent=5, cpu=thread_time), Dialect(auth)

@@ -9,6 +9,7 @@ from gatewall.engine.waf.builtin import BUILTIN_RULES
 from gatewall.engine.waf.patterns import compile_pattern
 from gatewall.engine.waf.rules import Operator, Target
 from tests.support.alternatives import Pattern
+from tests.support.form import by_form
 
 TRIES = 3_000
 RULES = {rule.key: rule for rule in BUILTIN_RULES}
@@ -35,7 +36,7 @@ def dead(key, each):
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("each", [16, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("each", [by_form(full=1, default=16)])
 def test_every_alternative_of_a_built_in_pattern_has_a_text_that_only_it_matches(each):
     found = {key: texts for key in RULES if (texts := dead(key, each))}
 

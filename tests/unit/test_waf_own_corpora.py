@@ -13,6 +13,7 @@ from tests.corpora.mixed import ENCODERS, PLACES, sample
 from tests.corpora.payloads import PAYLOADS
 from tests.corpora.programs.storage import STORED, stored
 from tests.corpora.record.clean import made_up
+from tests.support.form import by_form
 
 BENIGN = Path(__file__).parents[1] / "corpora" / "benign.jsonl.gz"
 PAGE = Path(__file__).parents[2] / "docs" / "waf.md"
@@ -43,7 +44,7 @@ def test_recorded_requests_are_many_and_of_every_kind(benign):
     assert BENIGN.stat().st_size < 600 * 1024
 
 
-@pytest.mark.parametrize("each", [4, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("each", [by_form(full=1, default=4)])
 def test_no_recorded_request_is_refused(benign, each):
     chosen = benign[::each]
     refused = [(item["method"], item["uri"], names) for item in chosen if (names := refusing(item))]
@@ -67,7 +68,7 @@ def test_made_up_secret_has_the_shape_of_the_secret():
     assert [each.isalpha() for each in made] == [each.isalpha() for each in "gw_Abc-123.Zz=="]
 
 
-@pytest.mark.parametrize("count", [700, pytest.param(1500, marks=pytest.mark.full)])
+@pytest.mark.parametrize("count", [by_form(full=1500, default=700)])
 def test_mixed_attacks_are_found(count):
     items = sample(count)
     missed = [item for item in items if not refusing(item)]
@@ -86,7 +87,7 @@ def test_mixed_attacks_are_the_same_each_time_and_cover_the_table():
     assert {place for _, place in wrapped} == set(PLACES)
 
 
-@pytest.mark.parametrize("each", [20, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("each", [by_form(full=1, default=20)])
 def test_almost_no_request_of_an_application_is_refused(each):
     items = requests()[::each]
     refused = Counter(item["category"] for item in items if refusing(item))
