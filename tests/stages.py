@@ -116,7 +116,7 @@ DATABASE_DECIDES = (
     *files("tests/api", "bad_input", "filters", "lists", "long_lists", "rows", "unavailable"),
     *files("tests/api", "access_log*", "security_event*"),
 )
-# All but what reads headers and no other rows, decides very many requests, or builds programs in Go.
+# All but what reads headers and no other rows, decides thousands of requests, or builds programs in Go.
 ALL_WITH_DATABASE = (
     *(CONTRACT, "tests/api", "tests/gate", "tests/integration"),
     *ignored(files("tests/gate", "access_rules", "bytes", "planes", "planes_spoofing", "token_attacks")),
