@@ -53,6 +53,7 @@ def ignored(paths: Sequence[str]) -> tuple[str, ...]:
 
 
 CONTRACT, CROWDS = "tests/contract", "tests/servers/test_sign_in_races.py"
+DOCUMENT_IS_TRUE = "Every answer is as the OpenAPI document says"
 UNIT = ("-p", "no:django", "tests/unit")  # pure code: what needs Django's settings is in tests/integration
 COVERING = files("tests/integration", "throttling_counts", "throttling_delays", "plain_claims", "messages")
 """Those with Django that reach branches of the code that decides."""
@@ -116,10 +117,12 @@ DATABASE_DECIDES = (
     *files("tests/api", "bad_input", "filters", "lists", "long_lists", "rows", "unavailable"),
     *files("tests/api", "access_log*", "security_event*"),
 )
-# All but what reads headers and no other rows, decides thousands of requests, or builds programs in Go.
+# All but what reads headers or bodies and no other rows, decides thousands of requests, or builds programs in Go.
 ALL_WITH_DATABASE = (
-    *(CONTRACT, "tests/api", "tests/gate", "tests/integration"),
-    *ignored(files("tests/gate", "access_rules", "bytes", "planes", "planes_spoofing", "token_attacks")),
+    *("tests/api", "tests/gate", "tests/integration"),
+    *ignored(
+        files("tests/gate", "access_rules", "bytes", "planes", "planes_spoofing", "shown_bodies", "token_attacks")
+    ),
     *ignored(files("tests/integration", "first_users", "provider_in_go", "peers_bench", "plans_come_true")),
 )
 
@@ -153,28 +156,30 @@ def quick(chosen: Sequence[str]) -> Sequence[Step]:
     return [Step([[*STATIC, smoke], [unit]])]
 
 
-def covering(chosen: Sequence[str]) -> Lane:
-    """Return the stages in which branches are counted, and the one that judges; a choice of tests is not judged."""
-    short = Tests("not full", chosen)
-    first = () if chosen else MEASURED
-    more = () if chosen else (*MEASURED, "--cov-append")
+def covering(short: Tests, *, judged: bool) -> Lane:
+    """Return the stages in which branches are counted, and the one that judges, if it is to be judged."""
+    first = MEASURED if judged else ()
+    more = (*MEASURED, "--cov-append") if judged else ()
     return [
         short.stage("Unit tests", 0, *UNIT, *ignored(UNMEASURED), *first),
         short.stage("Tests with Django that count for the coverage", 0, *COVERING, *more),
-        *([] if chosen else [COVERED]),
+        *([COVERED] if judged else []),
     ]
 
 
 def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
     """Return all stages; ``full`` with the long forms of their tests."""
-    tests = Tests("full or not full", chosen, full=True) if full else Tests("not full", chosen)
-    again = ALL_WITH_DATABASE if full else DATABASE_DECIDES
+    short = Tests("not full", chosen)
+    tests = Tests("full or not full", chosen, full=True) if full else short
     with_processes = WITH_PROCESSES if full else (*WITH_PROCESSES, *ignored((CROWDS,)))  # they run on PostgreSQL
+    again = ALL_WITH_DATABASE if full else DATABASE_DECIDES
     # What computes runs in one process: each of two would collect all tests, and report them to a third.
     # The long forms of unit tests take twice as long where branches are counted, and reach no further one.
     unit = tests.stage("Unit tests without coverage", 0, *(UNIT if full else (*UNIT[:-1], *UNMEASURED)))
     services = tests.stage("Services, commands and visitor pages, on SQLite", 0, *SERVICES)
-    computing = [*covering(chosen), *([] if full else [unit])]
+    # A row of the soak must be readable in a second, so that only what yields may run beside it.
+    beside_soak = [services, unit], [tests.stage(f"{DOCUMENT_IS_TRUE}, on PostgreSQL", 0, CONTRACT, postgresql=True)]
+    computing = [*covering(short, judged=not chosen), *([] if full else [unit])]
     waiting = [
         *STATIC,
         tests.stage("Planes, processes, faults, packages, proxies, pages", WAITING, *BY_MODULE, *with_processes),
@@ -184,15 +189,14 @@ def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
         tests.stage("API and gate, on SQLite", 0, *CALLS),
         *([] if full else [services]),
         tests.stage("Pages of operators and documents, on SQLite", 0, *PAGES),
-        tests.stage("Every answer is as the OpenAPI document says", 0, CONTRACT),
+        short.stage(DOCUMENT_IS_TRUE, 0, CONTRACT),
         tests.stage("Crowds at the sign-in again, on PostgreSQL", 0, CROWDS, postgresql=True),
         tests.stage("A full disk", 0, DISK),
     ]
     # The third lane begins with the first of them: with two, a core is idle for a quarter of the time.
-    steps = [Step([computing, waiting, ()], then)]
-    if full:  # a row of the soak must be readable in a second, so that only what yields may run beside it
-        steps += [Step([[KILLS]]), Step([[SOAK], [yielding(services), yielding(unit)]])]
-    return steps
+    first = Step([computing, waiting, ()], then)
+    soak = Step([[SOAK], *([yielding(stage) for stage in lane] for lane in beside_soak)])
+    return [first, Step([[KILLS]]), soak] if full else [first]
 
 
 @contextmanager
