@@ -157,7 +157,10 @@ def quick(chosen: Sequence[str]) -> Sequence[Step]:
 
 
 def covering(short: Tests, *, judged: bool) -> Lane:
-    """Return the stages in which branches are counted, and the one that judges, if it is to be judged."""
+    """Return the stages in which branches are counted, and the one that judges, if it is to be judged.
+
+    Long forms would take twice as long there, and reach no further branch.
+    """
     first = MEASURED if judged else ()
     more = (*MEASURED, "--cov-append") if judged else ()
     return [
@@ -174,12 +177,13 @@ def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
     with_processes = WITH_PROCESSES if full else (*WITH_PROCESSES, *ignored((CROWDS,)))  # they run on PostgreSQL
     again = ALL_WITH_DATABASE if full else DATABASE_DECIDES
     # What computes runs in one process: each of two would collect all tests, and report them to a third.
-    # The long forms of unit tests take twice as long where branches are counted, and reach no further one.
-    unit = tests.stage("Unit tests without coverage", 0, *(UNIT if full else (*UNIT[:-1], *UNMEASURED)))
     services = tests.stage("Services, commands and visitor pages, on SQLite", 0, *SERVICES)
     # A row of the soak must be readable in a second, so that only what yields may run beside it.
-    beside_soak = [services, unit], [tests.stage(f"{DOCUMENT_IS_TRUE}, on PostgreSQL", 0, CONTRACT, postgresql=True)]
-    computing = [*covering(short, judged=not chosen), *([] if full else [unit])]
+    beside_soak = services, tests.stage(f"{DOCUMENT_IS_TRUE}, on PostgreSQL", 0, CONTRACT, postgresql=True)
+    computing = [
+        *covering(short, judged=not chosen),
+        tests.stage("Unit tests without coverage", 0, *(UNIT if full else (*UNIT[:-1], *UNMEASURED))),
+    ]
     waiting = [
         *STATIC,
         tests.stage("Planes, processes, faults, packages, proxies, pages", WAITING, *BY_MODULE, *with_processes),
@@ -195,7 +199,7 @@ def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
     ]
     # The third lane begins with the first of them: with two, a core is idle for a quarter of the time.
     first = Step([computing, waiting, ()], then)
-    soak = Step([[SOAK], *([yielding(stage) for stage in lane] for lane in beside_soak)])
+    soak = Step([[SOAK], *([yielding(stage)] for stage in beside_soak)])
     return [first, Step([[KILLS]]), soak] if full else [first]
 
 
