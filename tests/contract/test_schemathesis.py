@@ -232,12 +232,17 @@ def only_what_no_schema_can_say(context, response, case):
         ):
             refused -= {"name", "url", "kinds", "least_severity"}
         if case.path.startswith("/identity-providers"):
-            refused -= {"slug", "issuer", "scopes", "username_claim", "groups_claim", "group_map"}
-            refused -= {"allowed_email_domains", "domains"}
+            refused -= {
+                "slug",
+                "issuer",
+                "scopes",
+                "username_claim",
+                "groups_claim",
+                "group_map",
+                "allowed_email_domains",
+            }
         if case.path.startswith("/grants"):
-            refused -= {"methods", "path_prefix", "expires_at", "user", "group"}  # canonical, 30 days, one of two
-        if case.path.startswith("/app-profiles"):
-            refused.discard("domain")  # a registered one
+            refused -= {"user", "group"}  # one of two
         if case.path == "/waf-rules/batch":
             refused.discard("enabled")  # or action: one of the two
         body = case.body if isinstance(case.body, dict) else {}
