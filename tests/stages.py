@@ -117,13 +117,14 @@ DATABASE_DECIDES = (
     *files("tests/api", "bad_input", "filters", "lists", "long_lists", "rows", "unavailable"),
     *files("tests/api", "access_log*", "security_event*"),
 )
-# All but what reads headers or bodies and no other rows, decides thousands of requests, or builds programs in Go.
+# All but what reads headers or bodies and no other rows, decides thousands of requests, or builds programs in Go; in
+# two, because as one it would run alone for a quarter of an hour.
 ALL_WITH_DATABASE = (
-    *("tests/api", "tests/gate", "tests/integration"),
-    *ignored(
-        files("tests/gate", "access_rules", "bytes", "planes", "planes_spoofing", "shown_bodies", "token_attacks")
+    (
+        "tests/integration",
+        *ignored(files("tests/integration", "first_users", "provider_in_go", "peers_bench", "plans_come_true")),
     ),
-    *ignored(files("tests/integration", "first_users", "provider_in_go", "peers_bench", "plans_come_true")),
+    (*CALLS, *ignored(files("tests/gate", "access_rules", "bytes", "planes*", "shown_bodies", "token_attacks"))),
 )
 
 
@@ -175,7 +176,7 @@ def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
     short = Tests("not full", chosen)
     tests = Tests("full or not full", chosen, full=True) if full else short
     with_processes = WITH_PROCESSES if full else (*WITH_PROCESSES, *ignored((CROWDS,)))  # they run on PostgreSQL
-    again = ALL_WITH_DATABASE if full else DATABASE_DECIDES
+    again = ALL_WITH_DATABASE if full else (DATABASE_DECIDES,)
     # What computes runs in one process: each of two would collect all tests, and report them to a third.
     services = tests.stage("Services, commands and visitor pages, on SQLite", 0, *SERVICES)
     # A row of the soak must be readable in a second, so that only what yields may run beside it.
@@ -189,7 +190,7 @@ def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
         tests.stage("Planes, processes, faults, packages, proxies, pages", WAITING, *BY_MODULE, *with_processes),
     ]
     then = [  # the longest first, so that the lanes end at about the same time
-        tests.stage("What the database decides again, on PostgreSQL", 0, *again, postgresql=True),
+        *(tests.stage("What the database decides again, on PostgreSQL", 0, *part, postgresql=True) for part in again),
         tests.stage("API and gate, on SQLite", 0, *CALLS),
         *([] if full else [services]),
         tests.stage("Pages of operators and documents, on SQLite", 0, *PAGES),
