@@ -24,7 +24,6 @@ from gatewall.engine.waf.canaries import misread
 from gatewall.engine.waf.scanning import Scanner
 from gatewall.engine.waf.vector import AVAILABLE, LAYOUT, VERSION, DatabaseRefused, VectorScanner
 from gatewall.kernel.file_io import locked, replace_file
-from gatewall.snapshot.pattern_process import CPU_SECONDS
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +32,8 @@ _SIGNATURE_BYTES = 32
 _KEPT_IN_MEMORY = 6
 _KEPT_FILES = 16
 _MAX_BYTES = 512 * 1024 * 1024
+_LONGEST_SECONDS = 3600
+"""For a child that hangs: it limits its own CPU time, of which a busy host may give it a hundredth, as it yields."""
 _ROOT = Path(__file__).resolve().parents[2]
 NO_ENGINE = "there is no hyperscan for this machine: RE2 takes its place, and is slower"
 NOT_COMPILED = "patterns could not be compiled: RE2 takes their place"
@@ -193,7 +194,7 @@ def _compiled(patterns: tuple[bytes, ...]) -> bytes:
         input=json.dumps([pattern.decode("latin-1") for pattern in patterns]).encode(),
         capture_output=True,
         cwd=_ROOT,
-        timeout=2 * CPU_SECONDS,
+        timeout=_LONGEST_SECONDS,
         check=False,
     )
     if child.returncode != 0:

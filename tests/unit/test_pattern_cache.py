@@ -181,6 +181,20 @@ def test_child_process_that_fails_is_a_refusal(monkeypatch):
         pattern_cache._compiled(PATTERNS)
 
 
+def test_child_process_may_wait_for_a_busy_host_much_longer_than_it_computes(monkeypatch):
+    # It yields to everything else: beside nine busy processes on two cores, 240 s were too few for 10 s of CPU.
+    asked = {}
+
+    def run(command, **options):
+        asked.update(options)
+        return subprocess.CompletedProcess(command, 0, b"compiled", b"")
+
+    monkeypatch.setattr(pattern_cache.subprocess, "run", run)
+
+    assert pattern_cache._compiled(PATTERNS) == b"compiled"
+    assert asked["timeout"] >= 30 * pattern_process.CPU_SECONDS
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel of Linux ends the child")
 def test_child_process_ends_with_its_parent():
     kept_open, never_written = os.pipe()  # so that the child waits for patterns
