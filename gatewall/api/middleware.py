@@ -55,7 +55,7 @@ class BodyLimit:
         if "HTTP_TRANSFER_ENCODING" in request.META:
             return errors.length_required(request)
         length = str(request.META.get("CONTENT_LENGTH") or "0")
-        if _is_too_large(length, MAX_BODY) and _is_too_large(length, most := _largest_body(request)):
+        if _is_too_large(length, MAX_BODY) and _is_too_large(length, most := largest_body_at(request)):
             return errors.body_too_large(request, most)
         return self._get_response(request)
 
@@ -89,7 +89,8 @@ def _is_too_large(length: str, most: int) -> bool:
     return not (length.isascii() and length.isdigit() and len(length) < 10 and int(length) <= most)
 
 
-def _largest_body(request: HttpRequest) -> int:
+def largest_body_at(request: HttpRequest) -> int:
+    """Return the maximum number of bytes in the body of this request, by its path and method."""
     try:
         view = resolve(request.path_info).func
     except Resolver404:

@@ -1,4 +1,4 @@
-"""Error pages for browsers: 401, 403 and 404 as HTML instead of a problem document."""
+"""Error pages for browsers: HTML instead of a problem document."""
 
 from collections.abc import Callable
 from http import HTTPStatus
@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from gatewall.api.content_policy import content_security_policy
+from gatewall.api.middleware import largest_body_at
 from gatewall.api.problems import MEDIA_TYPE
 from gatewall.portal.pages import own_url
 
@@ -17,6 +18,9 @@ _TITLES = {
     HTTPStatus.UNAUTHORIZED: gettext_noop("Sign in first"),
     HTTPStatus.FORBIDDEN: gettext_noop("You may not open this page"),
     HTTPStatus.NOT_FOUND: gettext_noop("This page does not exist"),
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: gettext_noop("This is too large"),
+    HTTPStatus.INTERNAL_SERVER_ERROR: gettext_noop("Something went wrong on our side"),
+    HTTPStatus.SERVICE_UNAVAILABLE: gettext_noop("The database does not answer"),
 }
 _SENT_AGAIN = ("Allow", "Retry-After", "WWW-Authenticate")
 
@@ -34,10 +38,9 @@ class ErrorPages:
 
 
 def _is_navigation(request: HttpRequest) -> bool:
-    """Return whether a browser navigates to a page: by Fetch Metadata or, without it, by ``Accept``."""
-    if request.method not in {"GET", "HEAD"} or request.headers.get("Sec-Fetch-Mode", "navigate") != "navigate":
-        return False
-    return "text/html" in request.headers.get("Accept", "").lower()
+    """Return whether a browser opens a page or sends a form: by ``Accept`` and, over HTTPS, by Fetch Metadata."""
+    accepts_pages = "text/html" in request.headers.get("Accept", "").lower()
+    return accepts_pages and request.headers.get("Sec-Fetch-Mode", "navigate") == "navigate"
 
 
 def _page(request: HttpRequest, problem: HttpResponse) -> HttpResponse:
@@ -46,8 +49,14 @@ def _page(request: HttpRequest, problem: HttpResponse) -> HttpResponse:
         HTTPStatus.UNAUTHORIZED: f"{own}admin/login/?{urlencode({'next': request.get_full_path()})}",
         HTTPStatus.FORBIDDEN: f"{own}administration",  # the caller may be an admin with a session of the guard page
     }
+    errors = {
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE: _("At most %(size)s MiB can be sent to this page.")
+        % {"size": largest_body_at(request) // 1024**2},
+        HTTPStatus.SERVICE_UNAVAILABLE: _("Please try again in a moment."),
+    }
     words = {
         "title": _(_TITLES[status]),
+        "error": errors.get(status, ""),
         "guard": own,
         "sign_in": sign_in.get(status, ""),
     }

@@ -49,6 +49,17 @@ def test_the_page_that_asks_before_it_deletes_is_for_everybody(wall, visit):
     assert checked(page, "delete") == []
 
 
+def test_a_list_that_is_too_large_to_upload_is_told_on_a_page(wall, visit):
+    page = visit(color_scheme="dark", viewport={"width": 320, "height": 700})
+    enter(wall, page, "/import/")
+    page.fill("#list-name", "drop")
+    page.set_input_files("#file", {"name": "drop.txt", "mimeType": "text/plain", "buffer": b"192.0.2.1\n" * 300_000})
+    page.click("text=Show what it would do")
+    page.wait_for_selector("text=At most 1 MiB can be sent to this page.")
+
+    assert checked(page, "too large") == []
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("look", LOOKS)
 def test_the_reference_of_the_api_and_its_pages_are_for_everybody(wall, visit, look):

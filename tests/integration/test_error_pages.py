@@ -4,9 +4,13 @@ from contextlib import closing
 from http import HTTPStatus
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import OperationalError
 from django.test import Client
 
 from accounts.tokens import GATE
+from gatewall.kernel.request_bodies import MAX_BODY
+from gatewall.portal import guard_views
 from tests.support.proxies import a_token
 
 pytestmark = pytest.mark.django_db
@@ -16,6 +20,13 @@ BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 @pytest.fixture
 def browser():
     return Client(headers={"Host": "wall.example", **BROWSER})
+
+
+def fails_with(error):
+    def fail(*_):
+        raise error
+
+    return fail
 
 
 def kind(response):
@@ -87,8 +98,44 @@ def test_programs_get_problem_documents(headers, path, status):
     assert answer.json()["status"] == status
 
 
-def test_a_form_that_is_sent_to_nowhere_gets_a_problem_document(browser):
-    assert kind(browser.post("/wall/nothing")) == "application/problem+json"
+def test_a_form_that_a_browser_sends_to_nowhere_gets_a_page(browser):
+    page = browser.post("/wall/nothing")
+
+    assert (page.status_code, kind(page)) == (404, "text/html")
+    assert kind(Client().post("/wall/nothing")) == "application/problem+json"
+
+
+@pytest.mark.parametrize("path", ["/wall/login", "/wall/admin/import/", "/wall/nothing"])
+def test_an_upload_that_is_too_large_is_a_page_that_says_how_large_it_may_be(browser, path):
+    page = browser.post(path, {"file": SimpleUploadedFile("list.txt", b"\n" * MAX_BODY)})
+
+    assert (page.status_code, kind(page)) == (413, "text/html")
+    assert "This is too large" in page.text
+    assert "At most 1 MiB" in page.text
+    assert page.headers["Content-Language"] == "en"
+    sent = Client().post(path, b" " * (MAX_BODY + 1), "application/json")
+    assert kind(sent) == "application/problem+json"
+
+
+def test_a_browser_is_told_in_its_language_to_come_again_while_the_database_is_away(browser, monkeypatch):
+    browser.raise_request_exception = False
+    monkeypatch.setattr(guard_views.Guard, "get", fails_with(OperationalError("gone")))
+    page = browser.get("/wall/", headers={**BROWSER, "Accept-Language": "zh-CN"})
+
+    assert (page.status_code, kind(page), page.headers["Retry-After"]) == (503, "text/html", "5")
+    assert "数据库没有响应" in page.text
+    assert "gone" not in page.text
+    assert kind(browser.get("/wall/", headers={"Accept": "*/*"})) == "application/problem+json"
+
+
+def test_a_browser_that_meets_a_bug_gets_a_page_without_its_details(browser, monkeypatch):
+    browser.raise_request_exception = False
+    monkeypatch.setattr(guard_views.Guard, "get", fails_with(ZeroDivisionError("secret")))
+    page = browser.get("/wall/")
+
+    assert (page.status_code, kind(page)) == (500, "text/html")
+    assert "Something went wrong" in page.text
+    assert "secret" not in page.text
 
 
 def test_the_root_of_the_origin_leads_to_the_guard_page(browser):
