@@ -64,12 +64,12 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "gatewall.api.middleware.ResponseHeaders",
-    "gatewall.api.middleware.Language",
+    "django.middleware.security.SecurityMiddleware",
     "gatewall.portal.error_pages.ErrorPages",
     "gatewall.api.middleware.BodyLimit",
-    "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "gatewall.api.middleware.Language",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",

@@ -6,6 +6,8 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import translation
+from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
@@ -26,7 +28,10 @@ _SENT_AGAIN = ("Allow", "Retry-After", "WWW-Authenticate")
 
 
 class ErrorPages:
-    """Middleware: replace a problem document by a page when a browser navigates. Reads no database."""
+    """Middleware: replace a problem document by a page when a browser navigates. Reads no database.
+
+    Others refuse requests before their language is known: it is asked for here.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
@@ -34,7 +39,13 @@ class ErrorPages:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self._get_response(request)
         is_problem = response.status_code in _TITLES and response.headers.get("Content-Type") == MEDIA_TYPE
-        return _page(request, response) if is_problem and _is_navigation(request) else response
+        if not (is_problem and _is_navigation(request)):
+            return response
+        with translation.override(language := translation.get_language_from_request(request)):
+            page = _page(request, response)
+        page["Content-Language"] = language
+        patch_vary_headers(page, ("Accept-Language",))
+        return page
 
 
 def _is_navigation(request: HttpRequest) -> bool:

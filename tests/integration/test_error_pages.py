@@ -42,6 +42,7 @@ def test_an_unknown_path_is_a_page_that_leads_to_the_guard_page(browser, path):
     assert "nothing" not in page.text
     assert page.headers["Cache-Control"] == "no-store"
     assert "default-src 'none'" in page.headers["Content-Security-Policy"]
+    assert page.headers["Referrer-Policy"] == "same-origin"
 
 
 def test_an_admin_page_of_the_api_leads_to_the_sign_in(browser):
@@ -50,6 +51,13 @@ def test_an_admin_page_of_the_api_leads_to_the_sign_in(browser):
     assert (page.status_code, kind(page)) == (401, "text/html")
     assert 'href="/wall/admin/login/?next=%2Fwall%2Fdocs%3Fa%3Db"' in page.text
     assert page.headers["WWW-Authenticate"]
+
+
+def test_a_page_of_the_api_is_refused_in_the_language_of_the_browser(browser):
+    page = browser.get("/wall/docs", headers={**BROWSER, "Accept-Language": "zh-CN"})
+
+    assert "请先登录" in page.text
+    assert (page.headers["Content-Language"], page.headers["Vary"]) == ("zh-hans", "Accept-Language")
 
 
 def test_a_session_of_the_guard_page_is_led_to_the_administration(browser, alice):
