@@ -60,14 +60,16 @@ def _policy() -> str:
 
 
 def _hosts() -> str:
-    """Check that every host's policy was recently confirmed; ``/metrics`` names the hosts."""
+    """Check that every host's policy was recently confirmed and is in force there; ``/metrics`` names the hosts."""
     try:
-        now = nodes.database_now()
-        ages = [nodes.unconfirmed_seconds(node, now) for node in Node.objects.all()]
+        now, hosts = nodes.database_now(), list(Node.objects.all())
+        late = sum(nodes.unconfirmed_seconds(host, now) > ALARM_SECONDS for host in hosts)
     except Error:
         return "not known without the database"
-    late = sum(age > ALARM_SECONDS for age in ages)
-    return f"policy not confirmed on {late} of {len(ages)}" if late else "ok"
+    if late:
+        return f"policy not confirmed on {late} of {len(hosts)}"
+    troubled = sum(bool(host.problem or any(each.get("rejected") for each in host.workers)) for host in hosts)
+    return f"problem reported by {troubled} of {len(hosts)}" if troubled else "ok"
 
 
 def _spool() -> str:

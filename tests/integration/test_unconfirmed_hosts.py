@@ -74,6 +74,20 @@ def test_of_its_own_host_a_control_plane_tells_what_its_files_say(host, monkeypa
     assert asked("/health").json()["checks"]["hosts"] == "policy not confirmed on 1 of 2"
 
 
+@pytest.mark.parametrize(
+    "reported",
+    [{"problem": "policy.rejected: ..."}, {"workers": [{"pid": 7, "revision": 1, "rejected": "not signed by us"}]}],
+)
+def test_a_host_that_reports_a_problem_is_counted(host, reported):
+    host.turns()
+    assert asked("/health").json()["checks"]["hosts"] == "ok"
+
+    Node.objects.create(name="elsewhere", revision=0, seen_at=timezone.now(), unconfirmed_seconds=0, **reported)
+
+    answer = asked("/health")
+    assert (answer.status_code, answer.json()["checks"]["hosts"]) == (200, "problem reported by 1 of 2")
+
+
 def test_the_moment_of_the_database_is_now():
     assert abs(database_now() - timezone.now()) < timedelta(hours=1)
     assert database_now().utcoffset() == timedelta()
