@@ -117,17 +117,12 @@ DATABASE_DECIDES = (
     *files("tests/api", "bad_input", "filters", "lists", "long_lists", "rows", "unavailable"),
     *files("tests/api", "access_log*", "security_event*"),
 )
-MADE_UP_DOCUMENTS = (
-    "tests/integration/test_policy_document_round_trip.py::test_many_made_up_documents_follow_each_other"
-)
-"""Eight minutes on PostgreSQL, which decides there what it decides in the short form."""
 # All but what reads headers or bodies and no other rows, decides thousands of requests, or builds programs in Go; in
 # two, because as one it would run alone for a quarter of an hour.
 ALL_WITH_DATABASE = (
     (
         "tests/integration",
         *ignored(files("tests/integration", "first_users", "provider_in_go", "peers_bench", "plans_come_true")),
-        f"--deselect={MADE_UP_DOCUMENTS}",
     ),
     (*CALLS, *ignored(files("tests/gate", "access_rules", "bytes", "planes*", "shown_bodies", "token_attacks"))),
 )
@@ -193,7 +188,7 @@ def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
         tests.stage("Planes, processes, faults, packages, proxies, pages", WAITING, *BY_MODULE, *with_processes),
     ]
     then = [  # the longest first, so that the lanes end at about the same time
-        *(tests.stage("What the database decides again, on PostgreSQL", 0, *part, postgresql=True) for part in again),
+        *(short.stage("What the database decides again, on PostgreSQL", 0, *part, postgresql=True) for part in again),
         tests.stage("API and gate, on SQLite", 0, *CALLS),
         *([] if full else [services]),
         tests.stage("Pages of operators and documents, on SQLite", 0, *PAGES),

@@ -55,7 +55,7 @@ def takes_values(path, verb):
 LONG_FORM = [
     (mode, *each) for mode in (POSITIVE, NEGATIVE) for each in OPERATIONS if mode is POSITIVE or takes_values(*each)
 ]
-SHORT, LONG = 3, 60
+SHORT, LONG = 3, 24
 """Random cases of an operation."""
 ONE_IN = by_form(full=3, default=6)
 
