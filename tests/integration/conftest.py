@@ -6,7 +6,11 @@ import pytest
 import time_machine
 from django.conf import settings
 
+from gatewall.engine.waf import vector
 from tests.support.cast import OFFICE
+from tests.support.patterns import scanner_of
+
+vector._compiled = scanner_of  # type: ignore[assignment] # as in tests/unit: `waf rates` would compile for 5 s
 
 
 @pytest.fixture

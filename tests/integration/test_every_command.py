@@ -27,7 +27,6 @@ from tests.support.cast import CLIENT
 from tests.support.key_files import START
 from tests.support.mail_server import accept_all
 from tests.support.mmdb import write_mmdb
-from tests.support.patterns import scanner_of
 from tests.support.processes import PASSWORD, environment, is_listening, manager, prepare, running, wait_until
 
 COMMANDS = {name for name, app in get_commands().items() if app == "gatewall"}
@@ -135,7 +134,6 @@ def no_password_to_read(world):
 def requests(world):
     item = {"id": "1", "label": "benign", "visible": "uri", "method": "GET", "uri": "/", "headers": {}}
     world.file("x.jsonl", json.dumps(item).encode() + b"\n")
-    world.patch.setattr("gatewall.engine.waf.vector._compiled", scanner_of)
     return ["rates", str(world.folder)]
 
 
