@@ -105,8 +105,11 @@ class DataPlane:
 
     def calls(self, kind):
         """How many calls one more request costs, after some of the same: the memos know it."""
-        counts = [self._counted(self.credentials[kind]) for _ in range(4)]
-        return min(counts[1:])
+        return min(self.calls_of_each(kind)[1:])
+
+    def calls_of_each(self, kind):
+        """How many calls each of eight requests alike costs."""
+        return [self._counted(self.credentials[kind]) for _ in range(8)]
 
     def calls_when_new(self):
         """How many calls a request costs that has a session, address, browser and target that no other had."""
@@ -164,9 +167,9 @@ def data_plane(tmp_path_factory):
 def test_an_answer_takes_no_more_calls_than_it_did(data_plane):
     everything = data_plane(blocked=10_000, people=1000, builtin=True)
 
-    taken = {kind: everything.calls(kind) for kind in MOST_CALLS}
+    taken = {kind: everything.calls_of_each(kind) for kind in MOST_CALLS}
 
-    assert all(0 < taken[kind] <= most for kind, most in MOST_CALLS.items()), taken
+    assert all(0 < min(taken[kind][1:]) <= most for kind, most in MOST_CALLS.items()), taken
 
 
 @needs_hyperscan
