@@ -18,7 +18,7 @@ _BASE = Path(__file__).resolve().parent.parent
 _START_SECONDS = 60
 _STOP_SECONDS = 20
 DATA_PLANE = "gatewall.data_plane:application()"
-_COMPILE_SECONDS = 900
+_COMPILE_SECONDS = 900  # what compiles yields to everything else on the machine
 _ASKED_IN_A_ROW = 20
 """New connections to send, so that each of two workers probably gets one."""
 

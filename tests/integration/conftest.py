@@ -10,7 +10,8 @@ from gatewall.engine.waf import vector
 from tests.support.cast import OFFICE
 from tests.support.patterns import scanner_of
 
-vector._compiled = scanner_of  # type: ignore[assignment] # as in tests/unit: `waf rates` would compile for 5 s
+# Exclusions of app profiles and `waf rates` need the built-in patterns, which take 5 to 20 s of CPU to compile.
+vector._compiled = scanner_of  # type: ignore[assignment] # patterns from a file stand in for a cache of compiled ones
 
 
 @pytest.fixture
