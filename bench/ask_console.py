@@ -31,7 +31,7 @@ from accounts import admin_session, services  # noqa: E402 - needs Django
 from accounts.visitor import Visitor  # noqa: E402 - needs Django
 
 _LINKS, _ENTRIES = r'<a href="[^"]*/log/', r'<tbody class="entry'
-_OVERVIEWS = {"1h": "1 hour", "24h": "24 hours", "7d": "7 days", "30d": "30 days"}
+_WINDOWS = {"1h": "1 hour", "24h": "24 hours", "7d": "7 days", "30d": "30 days"}
 # As filled by bench.fill_log: 1 is the most frequent value, 999 and these others have a few rows in total.
 _LOGS: dict[str, dict[str, str]] = {
     "no filter": {},
@@ -70,9 +70,9 @@ class _Reader:
         self._backend = psutil.Process(pid)
 
     def pages(self) -> Iterator[dict[str, Any]]:
-        """Yield the times of the overview, and of the first page of the live log with its count and histogram."""
-        for window, words in _OVERVIEWS.items():
-            yield self._page(f"overview, {words}", "/admin/", {"window": window}, _LINKS)
+        """Yield the times of the dashboard, and of the first page of the live log with its count and histogram."""
+        for window, words in _WINDOWS.items():
+            yield self._page(f"dashboard, {words}", "/admin/", {"window": window}, _LINKS)
         for words, filters in _LOGS.items():
             yield self._page(f"live log: {words}", "/admin/log/", filters, _ENTRIES)
         month = {"start_time": f"{datetime.now(UTC) - timedelta(days=30):%Y-%m-%dT%H:%M:%SZ}"}

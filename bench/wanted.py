@@ -136,11 +136,11 @@ def _log_pages(result: dict[str, Any]) -> Iterator[Row]:
 
 def _console_pages(result: dict[str, Any]) -> Iterator[Row]:
     log_rows = f"{result['log_rows']:,} rows"
-    overview, log = (
-        [row["cpu_ms"] for row in result["rows"] if row["name"].startswith(kind)] for kind in ("overview", "live log")
+    dashboard, log = (
+        [row["cpu_ms"] for row in result["rows"] if row["name"].startswith(kind)] for kind in ("dashboard", "live log")
     )
-    measurement, most = f"console, {log_rows}: the overview, most CPU", max(overview)
-    yield Row(measurement, f"{most} ms", "<= 150", most <= 150, f"{min(overview)} to {most}")
+    measurement, most = f"console, {log_rows}: the dashboard, most CPU", max(dashboard)
+    yield Row(measurement, f"{most} ms", "<= 150", most <= 150, f"{min(dashboard)} to {most}")
     measurement = f"console, {log_rows}: the first page of the live log, most CPU"
     yield Row(measurement, f"{max(log)} ms", _REPORTED, None, f"{min(log)} to {max(log)}")
 

@@ -48,7 +48,7 @@ def host_is_public(facts: Facts) -> Verdict | None:
 def subject_is_denied(facts: Facts) -> Verdict | None:
     """The access rule that decides has the access `denied`, is about this subject, and no grant is against it.
 
-    After the scope, which says more: who may not enter the host has no use for its rules.
+    After the scope check, whose reason says more: a subject that may not enter the host is not told of its rules.
     """
     access = facts.access
     if access.level is not Access.DENIED or not access.rule or not access.rule.is_about_subjects:

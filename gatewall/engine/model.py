@@ -30,9 +30,9 @@ _STATUS = {Effect.ALLOW: 200, Effect.CHALLENGE: 401, Effect.DENY: 403, Effect.ER
 
 
 _FROM_HERE = "This site cannot be reached from your network or country."
-_SIGN_IN = "The visitor has to sign in; no exception can replace that."
+_SIGN_IN = "The visitor has to sign in; no exemption can replace that."
 _PROXY = "Change the proxy's configuration; the proxy doctor says how."
-_REGISTER = "The host is not registered and would be refused anyway, so no exception helps. Register the host first."
+_REGISTER = "The host is not registered and would be refused anyway, so no exemption helps. Register the host first."
 _HARMFUL = "The request was refused because it looks harmful or cannot be read."
 
 
@@ -71,7 +71,7 @@ class Reason(StrEnum):
         Effect.DENY,
         "WAF rules found an attack.",
         _HARMFUL,
-        "The recorded request matches no rule that can have an exclusion. Have them try again, or register the host.",
+        "The recorded request matches no rule that can have an exclusion. Ask the visitor to try again, or register the host.",
     )
     CLIENT_RATE_LIMITED = (
         "client-rate-limited",
@@ -109,14 +109,14 @@ class Reason(StrEnum):
         Effect.CHALLENGE,
         "The host or an access rule requires a second factor, and the session has none.",
         "",
-        "The visitor has to set up or enter a second factor; no exception can replace that.",
+        "The visitor has to set up or enter a second factor; no exemption can replace that.",
     )
     PHISHING_RESISTANT_REQUIRED = (
         "phishing-resistant-required",
         Effect.CHALLENGE,
         "The host or an access rule requires a phishing-resistant sign-in, and the session has none.",
         "",
-        "The visitor has to sign in with a passkey; no exception can replace that.",
+        "The visitor has to sign in with a passkey; no exemption can replace that.",
     )
     SESSION_VALID = "session-valid", Effect.ALLOW, "A user was signed in."
     GIT_TOKEN_VALID = "git-token-valid", Effect.ALLOW, "A git token was valid."

@@ -116,8 +116,9 @@ def inspected_client_is_allowed(facts: Facts) -> Verdict | None:
 def client_is_over_rate(facts: Facts) -> Verdict | None:
     """The client is over `request_rate_per_minute` of the settings or a deciding access rule (0 is off).
 
-    After the allowlist, whose clients have no rate limit, and after all refusals, so that a request refused anyway is
-    not counted; before public hosts and credentials, so that it slows down crawling and guessing.
+    After the allowlist, whose clients have no rate limit, and after the checks of address, host, country and WAF, so
+    that requests that these refuse are not counted; before public hosts and credentials, so that it slows down
+    crawling and guessing.
     """
     if over := facts.over_rate:
         decided_by = by_rule(over.rule) if over.rule else None
@@ -146,7 +147,7 @@ def credential_is_invalid(facts: Facts) -> Verdict | None:
 
 
 def host_is_not_in_scope(facts: Facts) -> Verdict | None:
-    """The scope of the subject does not cover the domain, or that of an app token or link the path, and no grant does.
+    """The subject's scope lacks the domain, or its app token or share link lacks the path, and no grant covers it.
 
     Once the subject is known: 403, because signing in again would not help.
     """
@@ -171,7 +172,7 @@ _VALID = {
 
 
 def subject_is_valid(facts: Facts) -> Verdict | None:
-    """A credential proved a subject, with a grant where scope or an access rule would have refused them.
+    """A credential authenticated a subject, with a grant where scope or an access rule would have refused them.
 
     Last: every check has passed, and no later step admits a request.
     """

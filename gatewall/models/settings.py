@@ -105,8 +105,8 @@ class SettingsColumns(models.Model):
         0,
         0,
         365,
-        "How long a browser may be remembered, in which its user is not asked for the second factor after the "
-        "password; 0 is off. Sites that ask for two factors ask for it all the same.",
+        "For how many days a remembered browser skips the second factor at sign-in; 0 turns this off. Sites that "
+        "require two factors still ask for it.",
         db_default=0,
     )
     login_failures_per_account_and_network = number(
@@ -116,10 +116,12 @@ class SettingsColumns(models.Model):
         100,
         1,
         100_000,
-        "The same for all accounts from one network: an IPv4 address or an IPv6 /64, /56 or /48; four times "
-        "as many from an IPv4 /24.",
+        "Failed sign-ins to all accounts from one network (an IPv4 address, or an IPv6 /64, /56 or /48; four times as "
+        "many from an IPv4 /24) before further attempts must wait.",
     )
-    login_failures_per_account = number(1000, 1, 100_000, "The same for one account from all networks.")
+    login_failures_per_account = number(
+        1000, 1, 100_000, "Failed sign-ins to one account from all networks before further attempts must wait."
+    )
     login_failure_window_minutes = small(
         15, 1, 1440, "How long failures are counted together, and how long after a delay they are forgotten."
     )

@@ -76,7 +76,7 @@ def apply(
     until = lifetime.end(timezone.now())
     if offer is None or (until is None and not offer.may_be_endless):
         raise NotOffered(_("what refused this request has changed; look at it again"))
-    remark = f"exception for {record.decision_id}"
+    remark = f"exemption for {record.decision_id}"
     match offer.kind:
         case Kind.EXCLUSION | Kind.EXCLUSIONS:
             for each in offer.together or (offer,):

@@ -56,7 +56,7 @@ def give(offer: Offer, record: AccessRecord, until: datetime, *, actor: str, rea
         domain=domain,
         path_prefix=offer.path,
         expires_at=until,
-        reason=reason or f"exception for {record.decision_id}",
+        reason=reason or f"exemption for {record.decision_id}",
         decision_id=record.decision_id,
     )
 

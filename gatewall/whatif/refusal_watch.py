@@ -31,7 +31,7 @@ _AGAIN_AFTER = timedelta(minutes=1)
 
 
 def start(before: int, *, people: int, minutes: int) -> None:
-    """Revert the revisions after ``before`` if they refuse more than so many people within so many minutes.
+    """Revert the revisions after ``before`` if they refuse more people than permitted within some minutes.
 
     For a service that holds the policy lock. Inside ``as_one_revision()``, this waits for its revision; there is
     nothing to watch if there is none. Raises TooLargeToRevert.

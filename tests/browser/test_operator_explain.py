@@ -26,7 +26,7 @@ def test_a_refused_visitors_number_leads_to_an_exception_and_through(wall, visit
 
     receipt(wall, admin, number)
     assert "WAF rules found an attack." in admin.locator("main").inner_text()
-    for _ in range(10):  # one exception for each rule that refuses
+    for _ in range(10):  # one exemption for each rule that refuses
         offers = admin.locator(".offer")
         if offers.count() == 0:
             break

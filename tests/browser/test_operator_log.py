@@ -61,7 +61,7 @@ def test_from_the_dashboard_to_a_ban_without_a_script(wall, visit):
         return page.locator(".entry").count() == 2
 
     wait_until(shipped, what="two rows")
-    page.click("#sidebar >> text=Overview")
+    page.click("#sidebar >> text=Dashboard")
     assert number_in(page) >= 2
     page.click(".tiles >> text=Requests")
     assert "start_time=" in page.url

@@ -1,4 +1,4 @@
-"""The overview reads only roll-ups, so its cost is that of the largest roll-ups, however many rows the log has."""
+"""The dashboard reads only roll-ups, so its cost is that of the largest roll-ups, however many rows the log has."""
 
 import json
 import time

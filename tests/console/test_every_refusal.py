@@ -18,7 +18,7 @@ ROWS = {
     Reason.ACCESS_DENIED: {"kind": "access-rules", "id": 1},
     Reason.HOST_NOT_AUTHORIZED: {"kind": "authorized-domains", "id": 1},
 }
-USELESS = "No exception is needed."
+USELESS = "No exemption is needed."
 
 
 def end_of(page):

@@ -132,7 +132,7 @@ def test_the_overview_is_named_once(pages):
         html = pages.get(path).content.decode()
         crumbs = re.search(r'<ol class="breadcrumbs">.*?</ol>', html, re.DOTALL)[0]
 
-        assert re.findall(r">([^<>\n]+)<", crumbs) == ["Home", "Overview"], path
+        assert re.findall(r">([^<>\n]+)<", crumbs) == ["Home", "Dashboard"], path
 
 
 def test_somebody_who_is_not_signed_in_sees_no_sidebar(client):

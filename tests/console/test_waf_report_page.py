@@ -55,7 +55,7 @@ def test_a_week_of_monitoring_then_a_report_an_exception_and_block(pages, visits
     press(pages, path, "except", lifetime="endless", **offer_in(page))
     expected = {"domain": "office.example", "path_prefix": "/wiki", "argument": "q"}
     assert WafRule.objects.get(pk=rule.pk).exclusions == [expected]
-    assert "The newest of them needs no exception" in text_of(pages.get(path))
+    assert "The newest of them needs no exemption" in text_of(pages.get(path))
     press(pages, path, "block")
     assert auth(x_forwarded_uri="/wiki?q=attack").verdict != REFUSED
     assert auth(x_forwarded_uri="/other?q=attack").verdict == REFUSED

@@ -123,7 +123,7 @@ def _invitation(facts: _Facts) -> Letter:
     return Letter(
         _("Your invitation to %(host)s") % {"host": facts.host},
         (
-            _("An administrator has made an account for you at %(host)s.") % {"host": facts.host},
+            _("An administrator created an account for you at %(host)s.") % {"host": facts.host},
             name % {"user": facts.user},
         ),
         _("Choose a password"),
@@ -239,7 +239,7 @@ def _access_refused(facts: _Facts) -> Letter:
     values = {"site": facts.site}
     return Letter(
         _("Your request for %(site)s was refused") % values,
-        (_("An administrator refused you the access to %(site)s that you asked for.") % values,),
+        (_("An administrator declined your request for access to %(site)s.") % values,),
         _("Open your request"),
         (_("The page has the answer of the administrator, if they wrote one."),),
         f"/ask/{facts.decision}",

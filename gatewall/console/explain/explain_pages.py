@@ -122,7 +122,7 @@ class Receipt(OperatorPage):
         try:
             lifetime = Lifetime(request.POST.get("lifetime", Lifetime.HOUR))
         except ValueError:
-            messages.error(request, _("An exception lasts an hour, a day, 30 days, or has no end."))
+            messages.error(request, _("An exemption lasts an hour, a day, 30 days, or has no end."))
             return self._page(request, record, again=True, status=HTTPStatus.BAD_REQUEST)
         try:
             key, caller = request.POST.get("offer", ""), caller_of(request)
@@ -131,7 +131,7 @@ class Receipt(OperatorPage):
         except (Refusal, ValidationError) as error:
             messages.error(request, " ".join(messages_of(error)))
             return self._page(request, record, again=True, status=HTTPStatus.CONFLICT)
-        messages.success(request, _("The exception is added. Below is what the gate answers now."))
+        messages.success(request, _("The exemption is added. Below is what the gate answers now."))
         return redirect(reverse("console:explain-receipt", args=[decision_id]) + "?again=1")
 
     def _page(

@@ -7,7 +7,7 @@ from gatewall.publication.resources import RESOURCES
 START = "README.md"
 TOPICS: Mapping[str, str] = {
     "": START,
-    "overview": "operator.md#overview",
+    "overview": "operator.md#dashboard",
     "log": "operator.md#log",
     "app-profiles": "app-profiles.md",
     "suggested-rules": "operator.md#suggested-rules",

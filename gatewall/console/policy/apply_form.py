@@ -22,16 +22,16 @@ class ApplyForm(forms.Form):
         help_text=_("It is reverted unless somebody confirms it in time. 0: no confirmation is needed."),
     )
     undo_people = forms.IntegerField(
-        label=_("Undo it if it refuses more people than"),
+        label=_("Revert it if it refuses more people than"),
         min_value=0,
         max_value=MAX_WATCHED_PEOPLE,
         required=False,
         help_text=_(
-            "People who were let in during the last 7 days. Leave both fields empty to never undo it automatically."
+            "People who were let in during the last 7 days. Leave both fields empty to never revert it automatically."
         ),
     )
     undo_minutes = forms.IntegerField(
-        label=_("within so many minutes"), min_value=1, max_value=MAX_WATCH_MINUTES, required=False
+        label=_("Minutes to watch it"), min_value=1, max_value=MAX_WATCH_MINUTES, required=False
     )
     force = forms.BooleanField(label=_("Do it anyway"), required=False)
 
@@ -39,7 +39,7 @@ class ApplyForm(forms.Form):
         """Refuse a number of people without a time, and a time without a number."""
         values = super().clean() or {}
         if not self.errors and (values["undo_people"] is None) != (values["undo_minutes"] is None):
-            raise ValidationError(_("To undo it automatically, give both a number of people and the minutes."))
+            raise ValidationError(_("To revert it automatically, give both a number of people and the minutes."))
         return values
 
     def conditions(self) -> Conditions:

@@ -83,7 +83,7 @@ class WafReportPage(OperatorPage):
         exemptions.apply(
             record, decide_again(record), key, lifetime, actor=str(request.user), caller=caller_of(request)
         )
-        messages.success(request, gettext("The exception is added."))
+        messages.success(request, gettext("The exemption is added."))
 
     def _page(
         self, request: HttpRequest, domain: AuthorizedDomain, days: str, status: HTTPStatus = HTTPStatus.OK

@@ -69,7 +69,7 @@ class Section:
 
 
 ALONE = (
-    Page("overview", _("Overview"), ("dashboard",)),
+    Page("overview", _("Dashboard"), ("dashboard",)),
     Page("log", _("Live log"), ("find", "keep-view", "change-view", "ban", "allow", "explain-receipt")),
     "audit.securityevent",
 )

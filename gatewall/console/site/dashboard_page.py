@@ -38,7 +38,7 @@ class Dashboard(OperatorPage):
     """The figures of one window, linked to the rows behind them."""
 
     template = "console/dashboard.html"
-    title = gettext_lazy("Overview")
+    title = gettext_lazy("Dashboard")
 
     def get(self, request: HttpRequest) -> HttpResponse:
         wrong = _wrong(request)

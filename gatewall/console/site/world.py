@@ -1,4 +1,4 @@
-"""World map of the overview: the outline of each country, shaded by its number of requests.
+"""World map of the dashboard: the outline of each country, shaded by its number of requests.
 
 ``world.tsv`` has a path of SVG for each ISO 3166-1 code, made from the countries of Natural Earth (1:110m, public
 domain, naturalearthdata.com) as packed in world-atlas 2.0.2, in the Equal Earth projection, without Antarctica.

@@ -1,4 +1,4 @@
-"""The first part of the overview: what is wrong, new people and devices, and the map of countries."""
+"""The first part of the dashboard: what is wrong, new people and devices, and the map of countries."""
 
 import re
 import uuid
