@@ -21,7 +21,7 @@ class _EmailField(TextField, serializers.EmailField):
 
 
 class UserInput(StrictInput):
-    """Input of a user. Who gives a password or rights proves who they are, unless their sign-in is fresh."""
+    """Input of a user. To set a password or rights, callers re-authenticate unless their sign-in is fresh."""
 
     username = TextField(max_length=64)
     password = password_field(required=False)

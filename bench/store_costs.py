@@ -50,7 +50,7 @@ class Watched:
             self._since = time.perf_counter()
         return result
 
-    def saw(self, _: AccessRecord) -> None:
+    def on_stored(self, _: AccessRecord) -> None:
         """Record the end of the lock at the first committed record of a batch."""
         if self._since is not None:
             self.held.append(time.perf_counter() - self._since)
@@ -84,7 +84,7 @@ def _shipped(spool: Path, batch_bytes: int) -> dict[str, float]:
     watched, began, wal, store = Watched(), time.perf_counter(), _wal(), _store_seconds()
     own = time.process_time()
     with connection.execute_wrapper(watched):
-        rows = ingest.ship(spool, saw=watched.saw)
+        rows = ingest.ship(spool, on_stored=watched.on_stored)
     return {
         "rows": rows,
         "batches": len(watched.held),

@@ -48,7 +48,7 @@ class GatewallConfig(AppConfig):
 
         revisions.call_after_commit(announce)
         revisions.call_in_transaction(revision_events.record)
-        recording.call_in_transaction(incidents.witness, account_events.witness)
+        recording.call_in_transaction(incidents.create_notices, account_events.create_mails)
         register_check(fresh_sign_in)
         caller.find_amr_with(authentication.amr_of)
         geo.look_up_with(lambda: sources_of(settings.CONFIG)[1])

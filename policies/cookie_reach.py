@@ -72,7 +72,7 @@ def unreached_domains() -> Iterator[tuple[AuthorizedDomain, Unreached]]:
 
 
 def warning_about(domain: AuthorizedDomain) -> Message | None:
-    """Return a warning for who registers a domain that the cookie does not reach, None if there is nothing to say."""
+    """Return a warning that the session cookie does not reach a registered domain; None if it does."""
     reason = unreached(domain.name) if domain.access in _WITH_SIGN_IN else None
     if reason is None:
         return None

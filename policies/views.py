@@ -210,7 +210,7 @@ class AccessRules(_PolicyView, UsedResource):
 
 
 class Grants(_PolicyView, UsedResource):
-    """What users and groups may enter for a while, besides their scope."""
+    """Temporary access for users and groups, besides their scope and access rules."""
 
     nouns = ("a grant", "grants")
     resource, use_kind = resources.GRANTS, resources.GRANTS.logged_as
@@ -221,7 +221,7 @@ class Grants(_PolicyView, UsedResource):
 
 
 class ShareLinks(_PolicyView, UsedResource):
-    """Links for guests, which let whoever opens one first into a domain for a while. A link is shown once."""
+    """Links that give guests temporary access to a domain, in the browser that opens them first. Shown once."""
 
     nouns = ("a share link", "share links")
     resource, use_kind = resources.SHARE_LINKS, resources.SHARE_LINKS.logged_as

@@ -14,7 +14,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from audit.event_kinds import EventKind
-from audit.events.recording import Event, Tally
+from audit.events.recording import Event, EventCount
 from audit.models import SecurityEvent
 from gatewall.database.prepared import Prepared
 from gatewall.database.sqlite.changes import count_this_change
@@ -95,16 +95,20 @@ class _Occurrences:
         self.ban = None
 
 
-def witness(tallies: Sequence[Tally]) -> None:
+def create_notices(event_counts: Sequence[EventCount]) -> None:
     """Create notices of security events for the webhooks that want them, in the caller's transaction."""
     webhooks = list(_ENABLED())
-    wanted = [tally for tally in tallies if any(selectors.wants(each, tally.event.kind) for each in webhooks)]
+    wanted = [
+        event_count
+        for event_count in event_counts
+        if any(selectors.wants(each, event_count.event.kind) for each in webhooks)
+    ]
     if not wanted:
         return
     count_this_change()  # a thread of the agent sends the notices
-    outbox.put(_beginning(_seen(tally), webhooks) for tally in wanted if tally.event.kind in SINGLE)
+    outbox.put(_beginning(_seen(event_count), webhooks) for event_count in wanted if event_count.event.kind in SINGLE)
     window = timedelta(minutes=system_settings.current().webhook_incident_minutes)
-    found = _grouped((tally for tally in wanted if tally.event.kind not in SINGLE), window)
+    found = _grouped((event_count for event_count in wanted if event_count.event.kind not in SINGLE), window)
     ordered = sorted(found)  # sorted, so that concurrent writers lock incidents in the same order
     for start in range(0, len(ordered), _AT_ONCE):
         part = _limit_open({key: found[key] for key in ordered[start : start + _AT_ONCE]})
@@ -152,9 +156,9 @@ def _is_over(at: datetime) -> Q:
     return Q(open_key__isnull=False) & (Q(ends_at__lte=at) | is_lifted | is_lost)
 
 
-def _seen(tally: Tally) -> _Occurrences:
-    at, (until, ban) = tally.moment, _ban_of(tally.event)
-    return _Occurrences(tally.event, tally.count, at, tally.last_at or at, until, ban)
+def _seen(event_count: EventCount) -> _Occurrences:
+    at, (until, ban) = event_count.moment, _ban_of(event_count.event)
+    return _Occurrences(event_count.event, event_count.count, at, event_count.last_at or at, until, ban)
 
 
 def _beginning(seen: _Occurrences, webhooks: Iterable[Webhook], incident: Incident | None = None) -> Draft:
@@ -175,14 +179,14 @@ def _beginning(seen: _Occurrences, webhooks: Iterable[Webhook], incident: Incide
     )
 
 
-def _grouped(tallies: Iterable[Tally], window: timedelta) -> dict[str, _Occurrences]:
+def _grouped(event_counts: Iterable[EventCount], window: timedelta) -> dict[str, _Occurrences]:
     found: dict[str, _Occurrences] = {}
     is_attack: bool | None = None
-    for tally in tallies:
-        event, seen = tally.event, _seen(tally)
+    for event_count in event_counts:
+        event, seen = event_count.event, _seen(event_count)
         group = _group_of(event)
         if event.kind in _OF_ATTACKS and event.detail.get("detector") in _SIGN_INS:
-            is_attack = _is_attack(tally.moment - window) if is_attack is None else is_attack
+            is_attack = _is_attack(event_count.moment - window) if is_attack is None else is_attack
             if is_attack:
                 group, seen.ban = "attack", None
         key = f"{event.kind} {group}"[:120]

@@ -131,7 +131,7 @@ class IdentityProviderAdmin(ServiceAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> Any:
-        """Re-authenticate for a change too: who controls a provider can sign in as its users."""
+        """Re-authenticate for a change too: whoever controls a provider can sign in as its users."""
         if request.method == "POST" and object_id is not None:
             password, code = (request.POST.get(name) or None for name in CREDENTIALS)
             try:  # before the page's transaction, whose rollback would undo the failure count

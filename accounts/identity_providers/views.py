@@ -43,7 +43,7 @@ class IdentityProviders(Resource):
         services.delete_provider(row, actor=self.actor)
 
     def _allowed(self, values: Mapping[str, Any], row: IdentityProvider | None = None) -> dict[str, Any]:
-        """Return the columns to write, after re-authentication: who controls a provider can sign in as its users.
+        """Return the columns to write, after re-authentication: whoever controls a provider can sign in as its users.
 
         Raises a Refusal, SessionRequired.
         """

@@ -103,7 +103,7 @@ def begin_passkey(link: AccountLink, page: PasskeyPage, *, username: str, at: da
 def accept_with_passkey(
     link: AccountLink, answer: object, *, name: str, username: str, page: PasskeyPage, visitor: Visitor, at: datetime
 ) -> Accepted:
-    """Register a passkey instead of a password, which the user has none of then; end every session and the link.
+    """Accept an invitation with a passkey; the user then has no password. Ends every session and the link.
 
     A refusal leaves the link as it was. Raises InvalidCode for a user with a second factor, PasskeyRefused, LastAdmin,
     ValidationError, LinkOver, UsernameTaken, Gone.

@@ -12,7 +12,7 @@ from accounts.models import LinkPurpose, User
 from accounts.sign_in import events
 from accounts.visitor import Visitor
 from audit.event_kinds import EventKind
-from audit.events.recording import Event, Tally, count_events, mark_of, record_event
+from audit.events.recording import Event, EventCount, count_events, mark_of, record_event
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.refusals import Conflict
 
@@ -96,9 +96,9 @@ def ask_reset(account: str, *, visitor: Visitor, at: datetime) -> None:
     count_events(_requested(user, number, text, visitor, at) for number, user in enumerate(users or [None]))
 
 
-def _requested(user: User | None, number: int, text: str, visitor: Visitor, at: datetime) -> Tally:
+def _requested(user: User | None, number: int, text: str, visitor: Visitor, at: datetime) -> EventCount:
     """Return the event, counted by what was typed, so that rows are inserted for unknown accounts as for known ones."""
     detail = {"account": "known" if user else events.UNKNOWN}
     event = Event(EventKind.PASSWORD_RESET_REQUESTED, at, visitor.client_ip, user, detail=detail)
     mark = mark_of(text.casefold())
-    return Tally(event, f"{mark} {number}", mark=mark)
+    return EventCount(event, f"{mark} {number}", mark=mark)

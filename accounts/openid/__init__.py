@@ -1,1 +1,1 @@
-"""Client of OpenID Connect providers: discovery, keys, code flow and tokens. Knows no rows and no pages."""
+"""Client of OpenID Connect providers: discovery, keys, code flow and tokens. Uses no models and no views."""

@@ -1,4 +1,4 @@
-"""The authorization code flow with PKCE (RFC 6749, RFC 7636): lead to a provider, redeem its code, ask who it is.
+"""The authorization code flow with PKCE (RFC 6749, RFC 7636): redirect to a provider, redeem its code, get its claims.
 
 Verifier and nonce are derived from the random ``state``, so that no secret is stored while the visitor is away.
 """

@@ -1,4 +1,4 @@
-"""What the client needs to know of a provider, as plain values."""
+"""Settings of a provider for the client, as plain values."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,7 @@ from gatewall.kernel.downloads import PUBLIC, Reach
 
 @dataclass(frozen=True, slots=True)
 class ProviderSettings:
-    """A provider: its issuer, and what it knows this installation as. Without a secret this is a public client."""
+    """A provider: its issuer, and this installation's client id and secret there. Without a secret: a public client."""
 
     key: int
     issuer: str

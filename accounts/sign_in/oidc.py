@@ -1,4 +1,4 @@
-"""Sign-in method: OpenID Connect. Lead to a provider, and take its answer back in the browser that left.
+"""Sign-in method: OpenID Connect. Redirect to a provider, and handle its callback in the same browser.
 
 A sign-in is a row that is used once within ten minutes. It is bound to the browser by a cookie whose digest the row
 holds, and to the provider that was asked.
@@ -53,7 +53,7 @@ class ProviderDenied(Forbidden):
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """Where to lead the visitor, and what their browser keeps until they come back."""
+    """The redirect to the provider, and the secret that the visitor's browser keeps until the callback."""
 
     url: str = field(repr=False)
     browser_secret: str = field(repr=False)
@@ -79,7 +79,7 @@ class Outcome:
 
 
 @contextmanager
-def _told(provider: IdentityProvider, client_ip: str, at: datetime) -> Iterator[None]:
+def _failures_reported(provider: IdentityProvider, client_ip: str, at: datetime) -> Iterator[None]:
     """Record what goes wrong with a provider as an event, and refuse with a sentence for the visitor.
 
     Raises ProviderUnavailable, ProviderDenied, IdentityRefused, IdentityTaken.
@@ -114,7 +114,7 @@ def begin(
 ) -> Begun:
     """Begin a sign-in; with a user, one that links an identity to them. Raises ProviderUnavailable."""
     state, browser_secret = code_flow.new_state(), secrets.token_urlsafe(32)
-    with _told(provider, client_ip, at):
+    with _failures_reported(provider, client_ip, at):
         url = code_flow.authorization_url(selectors.settings_of(provider), state=state, redirect_uri=redirect_uri)
     ProviderSignIn.objects.create(
         state_digest=_digest(state),
@@ -138,7 +138,7 @@ def finish(
     """
     row = _spent(provider, returned, user=user, visitor=visitor, at=at)
     where = visitor.client_ip
-    with _told(provider, where, at):
+    with _failures_reported(provider, where, at):
         token = _redeemed(provider, row, returned, where, at)
         if row.user is not None:
             identity = linking.link(provider, row.user, token, client_ip=where, at=at)
@@ -161,7 +161,7 @@ def prune(at: datetime) -> int:
 
 def read_logout_token(provider: IdentityProvider, text: str, *, client_ip: str, at: datetime) -> tokens.LogoutToken:
     """Verify a logout token. Raises ProviderUnavailable, ProviderDenied."""
-    with _told(provider, client_ip, at):
+    with _failures_reported(provider, client_ip, at):
         return tokens.read_logout_token(selectors.settings_of(provider), text, at=at)
 
 

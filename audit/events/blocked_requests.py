@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from audit.counting.counts import MINUTE, start_of
 from audit.event_kinds import EventKind
-from audit.events.recording import Event, Tally, count_events
+from audit.events.recording import Event, EventCount, count_events
 from audit.spool.records import AccessRecord, storable
 from gatewall.engine.model import Effect
 
@@ -23,10 +23,10 @@ def count_blocked(records: Iterable[AccessRecord]) -> None:
         first, count, last_at = counted.get(key, (record, 0, record.at))
         counted[key] = min(first, record, key=lambda each: each.at), count + 1, max(last_at, record.at)
     if counted:
-        count_events(_tally(*each) for each in counted.values())
+        count_events(_event_count(*each) for each in counted.values())
 
 
-def _tally(first: AccessRecord, count: int, last_at: float) -> Tally:
+def _event_count(first: AccessRecord, count: int, last_at: float) -> EventCount:
     detail = {
         "reason": first.reason,
         "host": None if first.host is None else storable(first.host, 255),
@@ -41,4 +41,4 @@ def _tally(first: AccessRecord, count: int, last_at: float) -> Tally:
         detail=detail,
         decision_id=uuid.UUID(first.decision_id),
     )
-    return Tally(event, first.reason, count, datetime.fromtimestamp(last_at, UTC))
+    return EventCount(event, first.reason, count, datetime.fromtimestamp(last_at, UTC))

@@ -18,7 +18,7 @@ from django.utils.crypto import salted_hmac
 
 from audit.counting.counts import MINUTE
 from audit.event_kinds import EventKind
-from audit.figures.tallies import add_each, of_events
+from audit.figures.counters import add_each, of_events
 from audit.models import SecurityEvent
 from audit.spool.records import storable
 from audit.spool.rows import client_key
@@ -54,7 +54,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class EventCount:
     """A number of equal events; those with the same client, ``key`` and period (in seconds) share a row."""
 
     event: Event
@@ -76,7 +76,7 @@ class Tally:
         return f"{self.event.kind} {period} {_key_of(self.event.client_ip) or ''} {self.key}"[:200]
 
 
-Listener = Callable[[Sequence[Tally]], None]
+Listener = Callable[[Sequence[EventCount]], None]
 _listeners: list[Listener] = []
 
 
@@ -94,22 +94,22 @@ def record_event(event: Event) -> None:
 def record_events(events: Iterable[Event]) -> None:
     """Insert events, in the transaction of the change they describe."""
     now = timezone.now()
-    tallies = [Tally(replace(event, at=event.at or now), "") for event in events]
-    SecurityEvent.objects.bulk_create([_row(tally.event, tally.moment) for tally in tallies])
-    _notify(tallies)
+    event_counts = [EventCount(replace(event, at=event.at or now), "") for event in events]
+    SecurityEvent.objects.bulk_create([_row(event_count.event, event_count.moment) for event_count in event_counts])
+    _notify(event_counts)
 
 
 def count_event(event: Event, key: str, *, mark: str = "", period: int = MINUTE) -> None:
     """Count an event in the row of its client, key and period; the first one inserts the row."""
-    count_events([Tally(replace(event, at=event.at or timezone.now()), key, mark=mark, period=period)])
+    count_events([EventCount(replace(event, at=event.at or timezone.now()), key, mark=mark, period=period)])
 
 
 @transaction.atomic
-def count_events(tallies: Iterable[Tally]) -> None:
+def count_events(event_counts: Iterable[EventCount]) -> None:
     """Count events in the rows of their clients, keys and periods."""
-    chosen: dict[str, Tally] = {}
-    for tally in tallies:
-        chosen[tally.rollup] = _merge(chosen.get(tally.rollup), tally)
+    chosen: dict[str, EventCount] = {}
+    for event_count in event_counts:
+        chosen[event_count.rollup] = _merge(chosen.get(event_count.rollup), event_count)
     ordered = sorted(chosen)  # a fixed order of locks prevents deadlocks
     for start in range(0, len(ordered), _BATCH):
         _count_up({rollup: chosen[rollup] for rollup in ordered[start : start + _BATCH]})
@@ -121,48 +121,53 @@ def mark_of(text: str) -> str:
     return salted_hmac("gatewall.events", text, algorithm="sha256").hexdigest()[:_MARK_LENGTH]
 
 
-def _notify(tallies: Sequence[Tally]) -> None:
+def _notify(event_counts: Sequence[EventCount]) -> None:
     numbers: Counter[str] = Counter()
-    for tally in tallies:
-        numbers[of_events(tally.event.kind)] += tally.count
+    for event_count in event_counts:
+        numbers[of_events(event_count.event.kind)] += event_count.count
     add_each(numbers)
-    for listener in _listeners if tallies else ():
-        listener(tallies)
+    for listener in _listeners if event_counts else ():
+        listener(event_counts)
 
 
-def _count_up(tallies: dict[str, Tally]) -> None:
-    existing = set(SecurityEvent.objects.filter(rollup__in=tallies).values_list("rollup", flat=True))
-    counted = _limit_rows({rollup: tally for rollup, tally in tallies.items() if rollup not in existing})
-    SecurityEvent.objects.bulk_create(
-        (_row(tally.event, tally.moment, rollup) for rollup, tally in counted.items()), ignore_conflicts=True
+def _count_up(event_counts: dict[str, EventCount]) -> None:
+    existing = set(SecurityEvent.objects.filter(rollup__in=event_counts).values_list("rollup", flat=True))
+    counted = _limit_rows(
+        {rollup: event_count for rollup, event_count in event_counts.items() if rollup not in existing}
     )
-    counted |= {rollup: tally for rollup, tally in tallies.items() if rollup in existing}
+    SecurityEvent.objects.bulk_create(
+        (_row(event_count.event, event_count.moment, rollup) for rollup, event_count in counted.items()),
+        ignore_conflicts=True,
+    )
+    counted |= {rollup: event_count for rollup, event_count in event_counts.items() if rollup in existing}
     moment = connection.ops.adapt_datetimefield_value
     with connection.cursor() as cursor:
         cursor.executemany(
             _COUNT_UP,
             [
-                (tally.count, *[moment(tally.last_at or tally.moment)] * 2, rollup)
-                for rollup, tally in sorted(counted.items())
+                (event_count.count, *[moment(event_count.last_at or event_count.moment)] * 2, rollup)
+                for rollup, event_count in sorted(counted.items())
             ],
         )
-    _add_marks({rollup: tally.mark for rollup, tally in counted.items() if tally.mark})
+    _add_marks({rollup: event_count.mark for rollup, event_count in counted.items() if event_count.mark})
 
 
-def _limit_rows(new: dict[str, Tally]) -> dict[str, Tally]:
+def _limit_rows(new: dict[str, EventCount]) -> dict[str, EventCount]:
     """Return the new rows; those over the limit of their minute are merged into one row without a client."""
     room: dict[tuple[EventKind, int], int] = {}
-    counted: dict[str, Tally] = {}
-    for rollup, tally in new.items():
-        slot = tally.event.kind, _minute(tally.moment)
+    counted: dict[str, EventCount] = {}
+    for rollup, event_count in new.items():
+        slot = event_count.event.kind, _minute(event_count.moment)
         if slot not in room:
             rows = SecurityEvent.objects.filter(kind=slot[0], minute=slot[1])
             room[slot] = MAX_ROWS_A_MINUTE - rows.count()
         if room[slot] > 0:
             room[slot] -= 1
-            counted[rollup] = tally
+            counted[rollup] = event_count
             continue
-        others = Tally(Event(tally.event.kind, tally.moment, detail={"clients": "others"}), "others", tally.count)
+        others = EventCount(
+            Event(event_count.event.kind, event_count.moment, detail={"clients": "others"}), "others", event_count.count
+        )
         counted[others.rollup] = _merge(counted.get(others.rollup), others)
     return counted
 
@@ -209,10 +214,10 @@ def _minute(at: datetime) -> int:
     return int(at.timestamp()) // MINUTE
 
 
-def _merge(one: Tally | None, other: Tally) -> Tally:
-    """Return both tallies of one row as one."""
+def _merge(one: EventCount | None, other: EventCount) -> EventCount:
+    """Return both event_counts of one row as one."""
     if one is None:
         return other
-    last_at = max(tally.last_at or tally.moment for tally in (one, other))
-    first = min(one, other, key=lambda tally: tally.moment)
+    last_at = max(event_count.last_at or event_count.moment for event_count in (one, other))
+    first = min(one, other, key=lambda event_count: event_count.moment)
     return replace(first, count=one.count + other.count, last_at=last_at)

@@ -17,8 +17,8 @@ from django.utils import timezone
 from audit.counting.counts import counted
 from audit.event_kinds import EventKind
 from audit.events.blocked_requests import count_blocked
-from audit.events.recording import Event, Tally, count_events
-from audit.figures import tallies
+from audit.events.recording import Event, EventCount, count_events
+from audit.figures import counters
 from audit.figures.rollups import add_counts
 from audit.models import GapKind, LogGap, SpoolSegment
 from audit.spool.amendments import Amendment
@@ -47,21 +47,21 @@ BATCH_BYTES = 1024 * 1024
 SHORT_BATCH_BYTES = 128 * 1024
 """The same on SQLite, where all other writers wait for the transaction: about 200 rows."""
 Stop = Callable[[], bool]
-Witness = Callable[[AccessRecord], None]
+OnStored = Callable[[AccessRecord], None]
 
 
 def ship(
     folder: Path,
     looked: Looked | None = None,
     should_stop: Stop = lambda: False,
-    saw: Witness | None = None,
+    on_stored: OnStored | None = None,
 ) -> int:
     """Ship the spool to the database until stopped; return the number of records. Raises django.db.Error.
 
-    Calls ``saw`` with each stored record; it must not raise. ``looked`` caches file sizes between passes, so that
+    Calls ``on_stored`` with each stored record; it must not raise. ``looked`` caches file sizes between passes, so that
     unchanged files cost no query. Raises OSError for the first unreadable file, after all others are shipped.
     """
-    one_pass = _Pass({} if looked is None else looked, should_stop, saw)
+    one_pass = _Pass({} if looked is None else looked, should_stop, on_stored)
     for path in (*loss_files(folder), *segment_files(folder)):
         if should_stop():
             break
@@ -102,7 +102,7 @@ class _Pass:
 
     looked: Looked
     should_stop: Stop
-    saw: Witness | None
+    on_stored: OnStored | None
     shipped: int = 0
     failed: list[OSError] = field(default_factory=list)
     _batches: list[Batch] = field(default_factory=list)
@@ -130,9 +130,9 @@ class _Pass:
                 self.looked.pop(batch.path, None)  # the next pass starts at the other process's position
                 continue
             self.shipped += len(rows)
-            if self.saw is not None:
+            if self.on_stored is not None:
                 for row in rows:
-                    self.saw(row.record)
+                    self.on_stored(row.record)
             self.looked[batch.path] = batch.end, 0
         for each in read:
             if each.path not in self._overtaken:
@@ -159,8 +159,8 @@ class _Pass:
     def _position_of(self, path: Path, segment: Segment, *, finished: bool) -> int:
         """Return where to read on.
 
-        Of a file that is being written the last pass knows it, and ``positions.claim()`` checks that. A finished one
-        may be removed next, so the database is asked: it may have been restored.
+        For a file that is being written this is the position of the last pass, which ``positions.claim()`` verifies. A
+        finished file may be deleted next, so the position comes from the database, which may have been restored.
         """
         if path in self.looked and not finished:
             size, waiting = self.looked[path]
@@ -256,8 +256,8 @@ def _commit_for_sure() -> None:
 def _record_gap(node: str, kind: GapKind, count: int, at: datetime | None = None) -> None:
     LogGap.objects.create(node=node, at=at or timezone.now(), kind=kind, count=count)
     gap = Event(EventKind.LOG_GAP, timezone.now(), detail={"node": node, "gap": kind.value})
-    count_events([Tally(gap, f"{node} {kind.value}", count)])
-    tallies.add(tallies.lost(kind), count)
+    count_events([EventCount(gap, f"{node} {kind.value}", count)])
+    counters.add(counters.lost(kind), count)
 
 
 def _quarantine(path: Path) -> None:

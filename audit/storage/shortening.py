@@ -16,7 +16,7 @@ from django.db.models import Q, Subquery
 
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
-from audit.figures import tallies
+from audit.figures import counters
 from audit.models import AccessLog, AccessLogRule
 from audit.storage import partitions
 from gatewall.engine.model import Effect, Reason
@@ -137,7 +137,7 @@ class Budget:
         if not self.is_due():
             return done
         size = self._meter.measure()
-        tallies.note(tallies.LOG_BYTES, size.used, at)
+        counters.note(counters.LOG_BYTES, size.used, at)
         if size.on_disk > _DISK * max_bytes:
             _drop_a_day(done, at, size, max_bytes)
         self._is_over = size.used > max_bytes * (_GOAL if self._is_over else 1)
@@ -150,16 +150,16 @@ class Budget:
 
     def _take(self, done: Shortened, at: datetime, size: LogSize, max_bytes: int) -> None:
         for _ in range(_PORTIONS):
-            rows, tally = _oldest_refused(at - YOUNG), tallies.LOG_FOLDED
+            rows, counter = _oldest_refused(at - YOUNG), counters.LOG_FOLDED
             if not rows:
-                rows, tally = _rows(Q()), tallies.LOG_DELETED
+                rows, counter = _rows(Q()), counters.LOG_DELETED
             if not rows:
                 return
             with transaction.atomic():
                 _record_event(at, size, max_bytes)
                 number = _delete(rows)
-                tallies.add(tally, number)
-            if tally == tallies.LOG_FOLDED:
+                counters.add(counter, number)
+            if counter == counters.LOG_FOLDED:
                 done.folded += number
             else:
                 done.deleted += number
@@ -172,7 +172,7 @@ def _drop_a_day(done: Shortened, at: datetime, size: LogSize, max_bytes: int) ->
         rows = partitions.drop_oldest(partitions.day_of(at))
         if rows is not None:
             _record_event(at, size, max_bytes)
-            tallies.add(tallies.LOG_DELETED, rows)
+            counters.add(counters.LOG_DELETED, rows)
             done.days = 1
     if done.days:  # after the transaction: dropping a partition locks the log until the commit
         first = AccessLog.objects.order_by("at").values("at")[:1]
@@ -209,7 +209,7 @@ def _delete(rows: Sequence[Row]) -> int:
 
 def _record_event(at: datetime, size: LogSize, max_bytes: int) -> None:
     """Record the event, unless one of this episode exists."""
-    last = tallies.last_at(tallies.LOG_FOLDED, tallies.LOG_DELETED)
+    last = counters.last_at(counters.LOG_FOLDED, counters.LOG_DELETED)
     if last is None or abs(at - last) > EPISODE:
         detail = {"max_bytes": max_bytes, "used_bytes": size.used}
         record_event(Event(EventKind.LOG_SHORTENED, at, detail=detail))

@@ -24,7 +24,7 @@ from gatewall.kernel.detectors import Detectors, FailedSignIn, Limits, Probe, Ve
 from gatewall.models import SystemSettings
 from gatewall.policy import revisions, system_settings
 from policies.bans import banning
-from policies.bans.banning import Offence, Spared
+from policies.bans.banning import NotBanned, Offense
 
 logger = logging.getLogger(__name__)
 
@@ -41,9 +41,11 @@ _VERDICTS_AT_ONCE = 1_000
 """A ban locks the policy head while it checks earlier bans."""
 _SIGNALS = frozenset({Reason.WAF_RULE.value, Reason.REQUEST_MALFORMED.value, Reason.HOST_NOT_AUTHORIZED.value})
 """Reasons of the requests that detectors count."""
+_Judged = tuple[Verdict, NotBanned | None]
+"""A verdict, and why it leads to no ban if that is known already."""
 
 
-class Watch:
+class AttackDetection:
     """Attack detection of one agent. ``observe()`` never raises; ``turn()`` raises django.db.Error."""
 
     def __init__(self, trusted: TrustedProxies) -> None:
@@ -53,7 +55,7 @@ class Watch:
         """Requests that web pages made browsers send: reported, but never a reason for a ban."""
         self._signed_in_detectors = Detectors(Limits())
         """Requests with a valid credential that WAF rules refused: the same."""
-        self._verdicts: list[tuple[Verdict, Spared | None]] = []
+        self._verdicts: list[_Judged] = []
         self._counted: dict[int, tuple[int, int]] = {}
         """By failed sign-in, how many of its count and of its marks the detectors have."""
         self._settled = 0
@@ -67,9 +69,9 @@ class Watch:
         if probe is None:
             return
         if record.made_by_page:
-            self._keep(self._page_detectors.probe(probe), Spared.MADE_BY_PAGE)
+            self._keep(self._page_detectors.probe(probe), NotBanned.MADE_BY_PAGE)
         elif record.reason == Reason.WAF_RULE and record.subject is not None:
-            self._keep(self._signed_in_detectors.probe(probe), Spared.SIGNED_IN)
+            self._keep(self._signed_in_detectors.probe(probe), NotBanned.SIGNED_IN)
         else:
             self._keep(self._detectors.probe(probe))
 
@@ -81,7 +83,7 @@ class Watch:
     def turn(self, at: datetime, *, has_news: bool = True) -> None:
         """Once a second: feed recent failed sign-ins to the detectors, and ban the detected clients.
 
-        Without ``has_news``, the database has no sign-ins and settings that earlier turns were not called for.
+        ``has_news``: whether sign-ins or settings in the database may have changed since the last turn.
         """
         self._has_news |= has_news
         is_due = self._has_news or bool(self._verdicts)
@@ -127,26 +129,26 @@ class Watch:
             account = str(row.user_id or (marks[min(number, len(marks) - 1)] if marks else ""))
             self._keep(self._detectors.failed_sign_in(FailedSignIn(row.last_at.timestamp(), client, account)))
 
-    def _act(self, verdicts: Sequence[tuple[Verdict, Spared | None]], at: datetime, settings: SystemSettings) -> None:
+    def _act(self, verdicts: Sequence[_Judged], at: datetime, settings: SystemSettings) -> None:
         if not verdicts:
             return
         protection = banning.Protection(self._trusted, at)
-        offences = []
-        for verdict, spared in verdicts:
-            offence = _offence(verdict)
-            if offence is None:
+        offenses = []
+        for verdict, known in verdicts:
+            offense = _offense(verdict)
+            if offense is None:
                 _record_attack(verdict)
-            elif (why := spared or protection.of(offence) or _spared(offence, at, settings)) is not None:
-                banning.suspect(offence, why)
+            elif (why := known or protection.of(offense) or _why_not_banned(offense, at, settings)) is not None:
+                banning.suspect(offense, why)
             else:
-                offences.append(offence)
-        if offences:
-            banned = banning.ban(offences, until=at + timedelta(minutes=settings.auto_ban_minutes))
+                offenses.append(offense)
+        if offenses:
+            banned = banning.ban(offenses, until=at + timedelta(minutes=settings.auto_ban_minutes))
             logger.info("agent: %d networks are banned", len(banned))
 
-    def _keep(self, verdicts: list[Verdict], spared: Spared | None = None) -> None:
+    def _keep(self, verdicts: list[Verdict], why: NotBanned | None = None) -> None:
         if verdicts:
-            self._verdicts = [*self._verdicts, *((verdict, spared) for verdict in verdicts)][-_MOST_VERDICTS:]
+            self._verdicts = [*self._verdicts, *((verdict, why) for verdict in verdicts)][-_MOST_VERDICTS:]
 
 
 def probe_of(record: AccessRecord) -> Probe | None:
@@ -174,11 +176,11 @@ def _is_signal(row: SecurityEvent) -> bool:
     return row.detail.get("why") != "admin-required" and not is_foreign_work
 
 
-def _offence(verdict: Verdict) -> Offence | None:
+def _offense(verdict: Verdict) -> Offense | None:
     if verdict.network is None or verdict.client is None:
         return None
     first, last = (datetime.fromtimestamp(at, UTC) for at in (verdict.first_at, verdict.at))
-    return Offence(verdict.network, verdict.client, verdict.detector, first, last, verdict.figures)
+    return Offense(verdict.network, verdict.client, verdict.detector, first, last, verdict.figures)
 
 
 @revisions.one_at_a_time
@@ -193,10 +195,10 @@ def _record_attack(verdict: Verdict) -> None:
     count_event(event, verdict.detector.value, period=_EVENT_SECONDS)
 
 
-def _spared(offence: Offence, at: datetime, settings: SystemSettings) -> Spared | None:
-    if at - offence.at > _TOO_LATE:
-        return Spared.TOO_LATE  # shipped after a long outage: the address may have a new user by now
-    return Spared.MONITOR if settings.auto_ban_mode == EnforcementMode.MONITOR else None
+def _why_not_banned(offense: Offense, at: datetime, settings: SystemSettings) -> NotBanned | None:
+    if at - offense.at > _TOO_LATE:
+        return NotBanned.TOO_LATE  # shipped after a long outage: the address may have a new user by now
+    return NotBanned.MONITOR if settings.auto_ban_mode == EnforcementMode.MONITOR else None
 
 
 def _limits(settings: SystemSettings) -> Limits:

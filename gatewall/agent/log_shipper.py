@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from audit.spool.segments import Looked, waiting_bytes
 from audit.storage import ingest, partitions, retention, shortening
-from gatewall.agent.detection import Watch
+from gatewall.agent.detection import AttackDetection
 from gatewall.agent.loop import Loop
 from gatewall.database.sqlite.changes import LONGEST_SECONDS, DatabaseChanges
 from gatewall.database.sqlite.upkeep import Upkeep
@@ -78,7 +78,7 @@ class LogShipper(Loop):
         self._upkept_at = float("-inf")
         self._rows_since_upkeep = 0
         self._budget = shortening.Budget()
-        self._watch = Watch(settings.GATEWALL_TRUSTED_PROXIES)
+        self._detection = AttackDetection(settings.GATEWALL_TRUSTED_PROXIES)
 
     def state(self) -> LogState:
         """Return the age of the last complete pass and the bytes waiting."""
@@ -106,7 +106,7 @@ class LogShipper(Loop):
 
     def _has_nothing_to_do(self) -> bool:
         began = time.monotonic()
-        is_due = self.problem or self._has_more or self._news.is_set() or self._watch.is_behind
+        is_due = self.problem or self._has_more or self._news.is_set() or self._detection.is_behind
         if is_due or began - self._turned_at >= LONGEST_SECONDS or _files_of(self._spool) != self._before:
             return False
         self._complete_until = began
@@ -118,9 +118,9 @@ class LogShipper(Loop):
         self._is_unwatched |= self._has_news
         self.failing = "the access log is not shipped"
         with self.changes.uncounted():
-            shipped = ingest.ship(self._spool, self._looked, self._stop.is_set, self._watch.observe)
+            shipped = ingest.ship(self._spool, self._looked, self._stop.is_set, self._detection.observe)
         self.failing = "the access log is not looked through"
-        self._watch.turn(timezone.now(), has_news=self._is_unwatched)
+        self._detection.turn(timezone.now(), has_news=self._is_unwatched)
         self._is_unwatched = False
         if self._stop.is_set():
             return

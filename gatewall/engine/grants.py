@@ -1,4 +1,4 @@
-"""Grants: what users and groups may enter for a while, besides scope and access rules. No I/O.
+"""Grants: temporary access for users and groups, besides their scope and access rules. No I/O.
 
 Whether a grant has ended is judged with the time of the request, so that it ends without any process.
 """

@@ -71,7 +71,7 @@ class Reason(StrEnum):
         Effect.DENY,
         "WAF rules found an attack.",
         _HARMFUL,
-        "The recorded request matches no rule that can have an exclusion. Ask the visitor to try again, or register the host.",
+        "The recorded request matches no rule that can have an exclusion. Ask for a new attempt, or register the host.",
     )
     CLIENT_RATE_LIMITED = (
         "client-rate-limited",

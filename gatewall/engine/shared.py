@@ -1,13 +1,14 @@
-"""What was found out about the lines that requests of one head share. No I/O (docs/adr/0116-what-is-kept-of-a-head.md).
+"""Cached results for the header lines that several requests share. No I/O (docs/adr/0116-what-is-kept-of-a-head.md).
 
-It is kept with a head and dropped with it. Each part says what it holds for; under anything else it is found out anew.
+They are kept with a head and dropped with it. Each part names the policy or scanner that it is valid for; under another
+it is computed again.
 """
 
 from typing import Any
 
 
 class Shared:
-    """Kept for the requests of one head."""
+    """Cached results for the requests of one head."""
 
     __slots__ = ("answers", "quiet_for", "quiet_room", "record", "varying")
 
@@ -17,7 +18,7 @@ class Shared:
         self.quiet_for: object = None
         """The scanner of the built-in WAF rules that found nothing in the headers and cookies that are shared."""
         self.quiet_room = 0
-        """How much of what all rules inspect these headers and cookies need, so that nothing of them is cut."""
+        """The share of the WAF's inspection limit that these headers and cookies use."""
         self.answers: tuple[Any, ...] = ()
         """Answers that are given again while their decisions are settled (gatewall/gate/settled_answer.py)."""
         self.record: Any = None

@@ -165,7 +165,7 @@ def is_navigation(request: AccessRequest) -> bool:
 
 
 def _understands_basic(request: AccessRequest) -> bool:
-    """True for git, for WebDAV and CalDAV clients that are no page's scripts, and for who has sent Basic."""
+    """True for git, for WebDAV and CalDAV clients other than scripts of pages, and for clients that sent Basic."""
     path, _, query = request.uri.partition("?")
     return (
         request.header("user-agent").startswith("git/")

@@ -1,4 +1,4 @@
-"""Figures of the dashboard for its page (``board``) and the API (``figures``). Read-only.
+"""Figures of the dashboard for its page (``dashboard_data``) and the API (``figures``). Read-only.
 
 Of the access log they read only the roll-ups, never the rows.
 """
@@ -68,7 +68,7 @@ class Client:
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class DashboardData:
     """All figures of a window. ``error``: maximum undercount of clients, hosts and paths, by kind.
 
     ``world``: requests of every known country; ``countries``: the most frequent ones.
@@ -95,14 +95,14 @@ class Board:
     attacks: int
 
 
-def board(at: datetime, name: str) -> Board:
+def dashboard_data(at: datetime, name: str) -> DashboardData:
     """Return the figures of the named window up to ``at``. Raises KeyError."""
     length, interval = SPANS[name]
     window = Window.until(at, length)
     earlier = Window(window.start - length, window.start)
     found = statistics.summaries(window, _KINDS)
     events = dict(event_statistics.counts_by(window, "kind"))
-    return Board(
+    return DashboardData(
         window=window,
         interval=interval,
         now=_totals(found, events),

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from django.db.models import Sum
 
-from audit.figures import tallies
+from audit.figures import counters
 from audit.figures.statistics import Window
 from audit.models import GapKind, LogGap
 from gatewall.models import Node
@@ -139,7 +139,7 @@ class Indicators:
         return Level.BAD if self.failed_mails else Level.LOOK if self.waiting_mails else Level.GOOD
 
 
-def signs(at: datetime, window: Window) -> Indicators:
+def indicators_at(at: datetime, window: Window) -> Indicators:
     """Return the indicators at ``at``; counts are over the window."""
     rows, head = list(Node.objects.all()), revisions.head()
     now = nodes.database_now()
@@ -200,13 +200,13 @@ def _node(node: Node, revision: int, at: datetime) -> NodeIndicator:
 
 
 def _log() -> LogIndicator:
-    totals = tallies.totals()
+    totals = counters.totals()
     return LogIndicator(
-        used_bytes=tallies.noted(tallies.LOG_BYTES),
+        used_bytes=counters.noted(counters.LOG_BYTES),
         max_bytes=system_settings.current().access_log_max_bytes,
-        folded=totals[tallies.LOG_FOLDED],
-        deleted=totals[tallies.LOG_DELETED],
-        last_at=tallies.last_at(tallies.LOG_FOLDED, tallies.LOG_DELETED),
+        folded=totals[counters.LOG_FOLDED],
+        deleted=totals[counters.LOG_DELETED],
+        last_at=counters.last_at(counters.LOG_FOLDED, counters.LOG_DELETED),
     )
 
 

@@ -14,7 +14,7 @@ from prometheus_client.registry import Collector
 from accounts import selectors as accounts
 from audit.counting.summaries import Summary
 from audit.event_kinds import EventKind
-from audit.figures import statistics, tallies
+from audit.figures import counters, statistics
 from audit.models import GapKind
 from gatewall.engine.addresses import parse_hop
 from gatewall.engine.model import Reason
@@ -94,30 +94,30 @@ def _answers() -> Iterator[Metric]:
 
 
 def _happened() -> Iterator[Metric]:
-    totals = tallies.totals()
+    totals = counters.totals()
     lost = family("gatewall_log_lost_records")
     for gap in GapKind:
-        lost.add_metric([gap.value], totals[tallies.lost(gap)])
+        lost.add_metric([gap.value], totals[counters.lost(gap)])
     yield lost
     gone = family("gatewall_log_shortened_rows")
-    gone.add_metric(["folded"], totals[tallies.LOG_FOLDED])
-    gone.add_metric(["deleted"], totals[tallies.LOG_DELETED])
+    gone.add_metric(["folded"], totals[counters.LOG_FOLDED])
+    gone.add_metric(["deleted"], totals[counters.LOG_DELETED])
     yield gone
     size = family("gatewall_log_bytes")
-    if (used := tallies.noted(tallies.LOG_BYTES)) is not None:
+    if (used := counters.noted(counters.LOG_BYTES)) is not None:
         size.add_metric([], used)
     yield size
     events = family("gatewall_security_events")
     for kind in EventKind:
-        events.add_metric([kind.value, kind.severity.value], totals[tallies.of_events(kind)])
+        events.add_metric([kind.value, kind.severity.value], totals[counters.of_events(kind)])
     yield events
     logins = family("gatewall_logins")
     for result, kinds in LOGINS.items():
-        logins.add_metric([result], sum(totals[tallies.of_events(kind)] for kind in kinds))
+        logins.add_metric([result], sum(totals[counters.of_events(kind)] for kind in kinds))
     yield logins
     banned = family("gatewall_networks_banned")
     for detector in Detector:
-        banned.add_metric([detector.value], totals[tallies.banned_by(detector)])
+        banned.add_metric([detector.value], totals[counters.banned_by(detector)])
     yield banned
 
 

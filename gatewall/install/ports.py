@@ -115,7 +115,7 @@ def non_ephemeral_ports(lowest: int) -> range:
 
 
 # Ports reserved by a caller that does not listen on them yet.
-_told: set[int] = set()
+_given: set[int] = set()
 
 
 def _is_ours(number: int) -> bool:
@@ -140,11 +140,11 @@ def free_port() -> int:
 
     No two calls return the same port while their processes run. Raises PortTakenError when there is none.
     """
-    left = [number for number in non_ephemeral_ports(_lowest_ephemeral_port()) if number not in _told]
+    left = [number for number in non_ephemeral_ports(_lowest_ephemeral_port()) if number not in _given]
     for number in random.sample(left, min(len(left), 1_000)):
         with suppress(PortTakenError):
             require_free(Port("127.0.0.1", number, ""))
             if _is_ours(number):
-                _told.add(number)
+                _given.add(number)
                 return number
     raise PortTakenError("No loopback port is free.")

@@ -123,7 +123,7 @@ class SignOut(Form):
 
 @method_decorator(csrf_exempt, name="dispatch")
 class ToTheSlash(View):
-    """Lead to the guard page, with the way back: from its path without the slash, and from the root of its origin."""
+    """Redirect to the guard page from its path without the slash and from its origin's root; keeps the return URL."""
 
     http_method_names = ["get", "head"]
     status = HTTPStatus.PERMANENT_REDIRECT

@@ -60,7 +60,7 @@ class _ProviderPage(View):
 
 
 class Start(_ProviderPage):
-    """Lead a visitor to a provider, with the way back."""
+    """Redirect a visitor to a provider, and remember the page to return to."""
 
     def answer(self, request: HttpRequest, provider: IdentityProvider) -> HttpResponse:
         return_url = pages.return_url_of(request)

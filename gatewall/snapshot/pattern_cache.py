@@ -102,7 +102,7 @@ class PatternCache:
         else:
             with suppress(ValueError):
                 self._failed.remove(name)
-            with _Engine.lock:  # who wants a scanner tries it on the canaries
+            with _Engine.lock:  # a thread that wants a scanner tries it on the canaries
                 ready(scanner)
 
     def scanner(self, name: str, patterns: tuple[bytes, ...]) -> Scanner:

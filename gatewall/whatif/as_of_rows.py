@@ -83,11 +83,11 @@ class _Rows:
                 self.new[id_] = row
 
     def _is_unknown(self, row: Any) -> bool:
-        """Return whether the row is of a source whose entries of then are not known: it stays as it is."""
+        """Return whether the row is of an imported list whose earlier entries were not recorded; it stays unchanged."""
         return isinstance(row, BlocklistEntry) and row.source in self._past.unknown
 
     def _is_of_unknown(self, fields: Mapping[str, Any], *, is_whole: bool) -> bool:
-        """Return whether a row that is gone was, or may have been, of such a source."""
+        """Return whether a deleted row was, or may have been, of such a list."""
         is_entry = self._model is BlocklistEntry and bool(self._past.unknown)
         return is_entry and (not is_whole or fields["source"] in self._past.unknown)
 

@@ -1,7 +1,7 @@
 """WAF and IP exemptions and grants for a refused request, from narrowest to broadest: propose them, and create one.
 
-docs/operator.md has what is offered for which refusal. An allowlist entry at a host that is not registered can only
-hold everywhere: where such hosts are refused anyhow, none is offered, nor for a host that was not recorded as it was.
+docs/operator.md has what is offered for which refusal. An allowlist entry for an unregistered host would
+apply to all hosts: none is offered if such hosts are refused anyway, or if the record lacks the host's exact name.
 """
 
 from collections.abc import Iterator, Mapping
@@ -74,7 +74,7 @@ def apply(
     """Create a proposed exemption. Raises NotOffered and the errors of the services."""
     offer = next((each for each in offers(record, today) if each.key == key), None)
     until = lifetime.end(timezone.now())
-    if offer is None or (until is None and not offer.may_be_endless):
+    if offer is None or (until is None and not offer.may_be_permanent):
         raise NotOffered(_("what refused this request has changed; look at it again"))
     remark = f"exemption for {record.decision_id}"
     match offer.kind:

@@ -24,12 +24,12 @@ from gatewall.whatif.change_histories import changes_between
 SPAN = timedelta(days=7)
 """How long before the change people count as let in."""
 _OVERLAP = timedelta(seconds=60)
-"""Records arrive late: so much of what was read is read again."""
+"""How far reads overlap, because records arrive late."""
 _MAX_KNOWN = 200_000
 _MAX_JUDGED = 100_000
 _MAX_PEOPLE = 1_000
 _NOT_REACHED = frozenset({Missing.WAF_RULES, Missing.REQUEST_RATE, Missing.CREDENTIAL})
-"""What the record of a refusal lacks if an earlier step refused, as of a blocked network."""
+"""Facts that a record lacks if an earlier step refused the request, such as the blocklist."""
 _TRIES = 20
 """Refusals of one person at one host that are decided again, of each reason and deciding row."""
 
@@ -138,7 +138,7 @@ class NewlyRefused:
 
 
 def _passes(replay: Replay, record: AccessRecord) -> bool:
-    """True if a request of somebody who was let in passes; a step that was not reached then refuses nobody."""
+    """True if the replay lets the request in; a step that the recorded request did not reach counts as passed."""
     for verdict, missing in replay.results():
         if verdict is not None:
             return verdict.effect is Effect.ALLOW

@@ -67,8 +67,8 @@ class Offer:
         return f"{name}-{hashlib.sha256(repr(self).encode()).hexdigest()[:16]}"
 
     @property
-    def may_be_endless(self) -> bool:
-        """True for what a site needs as long as it is the same program."""
+    def may_be_permanent(self) -> bool:
+        """True if it may be permanent: a site needs WAF exclusions for as long as it runs the same program."""
         return self.kind in {Kind.EXCLUSION, Kind.EXCLUSIONS}
 
     @property

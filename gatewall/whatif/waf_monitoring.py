@@ -1,6 +1,6 @@
 """What the WAF would have refused at a domain while it only monitored: by rule and host, each with an exemption.
 
-The end of ``waf_monitor_until`` needs nothing of this: it is part of the policy. The agent only reports it.
+Monitoring ends without this module, because ``waf_monitor_until`` is part of the policy. The agent only reports it.
 """
 
 from collections import Counter

@@ -15,7 +15,7 @@ from django.utils import timezone
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, count_event, record_events
 from audit.events.selectors import events_of_network, was_let_in
-from audit.figures import tallies
+from audit.figures import counters
 from gatewall.engine.addresses import IPAddress, IPNetwork, canonical_text, networks_of, parse_network
 from gatewall.engine.segments import blocked_networks_of
 from gatewall.kernel.changes import Change, describe, difference
@@ -36,7 +36,7 @@ _CLOCK_TOLERANCE = timedelta(hours=1)
 """Timestamps further in the future than this were written before the clock was set back."""
 
 
-class Spared(StrEnum):
+class NotBanned(StrEnum):
     """Reasons not to ban a network."""
 
     LOOPBACK = "loopback"
@@ -51,7 +51,7 @@ class Spared(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Offence:
+class Offense:
     """Detector signals of a network from ``since`` to ``at``; ``client`` sent the last one."""
 
     network: IPNetwork
@@ -76,55 +76,55 @@ class Protection:
         self._allowed = [parse_network(text) for text in live.iterator()]
         self._trusted = trusted.networks
 
-    def of(self, offence: Offence) -> Spared | None:
+    def of(self, offense: Offense) -> NotBanned | None:
         """Return the reason not to ban this network, None if it may be banned.
 
         An allowlist entry protects for every host, even if it is limited to one domain.
         """
-        network = offence.network
+        network = offense.network
         if _overlaps_any(network, _NEVER_BANNED):
-            return Spared.LOOPBACK
+            return NotBanned.LOOPBACK
         if _overlaps_any(network, self._trusted):
-            return Spared.TRUSTED_PROXY
+            return NotBanned.TRUSTED_PROXY
         if _overlaps_any(network, self._allowed):
-            return Spared.ALLOWLISTED
-        if was_let_in(network, offence.at - GOOD_FOR):
-            return Spared.GOOD_SESSION
+            return NotBanned.ALLOWLISTED
+        if was_let_in(network, offense.at - GOOD_FOR):
+            return NotBanned.GOOD_SESSION
         return None
 
 
-def suspect(offence: Offence, why: Spared) -> None:
-    """Record a security event for an offence that is not banned, at most once an hour."""
-    event = Event(EventKind.CLIENT_SUSPECTED, offence.at, str(offence.client), detail=_detail(offence) | {"why": why})
-    count_event(event, f"{offence.detector.value} {why}", period=_SUSPECT_EVENT_SECONDS)
+def suspect(offense: Offense, why: NotBanned) -> None:
+    """Record a security event for an offense that is not banned, at most once an hour."""
+    event = Event(EventKind.CLIENT_SUSPECTED, offense.at, str(offense.client), detail=_detail(offense) | {"why": why})
+    count_event(event, f"{offense.detector.value} {why}", period=_SUSPECT_EVENT_SECONDS)
 
 
 @revisions.one_at_a_time
-def ban(offences: Iterable[Offence], *, until: datetime) -> list[BlocklistEntry]:
+def ban(offenses: Iterable[Offense], *, until: datetime) -> list[BlocklistEntry]:
     """Ban networks in one revision; return the entries created.
 
-    Skips banned networks, and offences that already led to a ban: by another host's agent, or before a restart.
+    Skips banned networks, and offenses that already led to a ban: by another host's agent, or before a restart.
     """
-    chosen, now = {canonical_text(offence.network): offence for offence in offences}, timezone.now()
+    chosen, now = {canonical_text(offense.network): offense for offense in offenses}, timezone.now()
     bans = list_rows.entries_of(AUTO_BAN, chosen)
     banned = {entry.network for entry in bans if entry.expires_at is None or entry.expires_at > now}
-    new = [offence for text, offence in chosen.items() if text not in banned and not _led_to_ban(offence)]
+    new = [offense for text, offense in chosen.items() if text not in banned and not _led_to_ban(offense)]
     room = MAX_BANS - BlocklistEntry.objects.filter(source=AUTO_BAN).count()
     gone = _delete_bans(Q(expires_at__lte=now), len(new) - room)
     room = max(0, room + len(gone))
-    for offence in new[room:]:
-        suspect(offence, Spared.TOO_MANY_BANS)
+    for offense in new[room:]:
+        suspect(offense, NotBanned.TOO_MANY_BANS)
     if not (new := new[:room]):
         return []
-    texts = [canonical_text(offence.network) for offence in new]
+    texts = [canonical_text(offense.network) for offense in new]
     gone += rows.replace_expired(BlocklistEntry.objects.filter(network__in=texts, source=AUTO_BAN))
     values = {"source": AUTO_BAN, "created_by": AUTO_BAN, "expires_at": until}
     entries = [
-        BlocklistEntry(network=text, remark=offence.remark, **values) for text, offence in zip(texts, new, strict=True)
+        BlocklistEntry(network=text, remark=offense.remark, **values) for text, offense in zip(texts, new, strict=True)
     ]
     BlocklistEntry.objects.bulk_create(entries)
-    record_events(_event(offence, entry, until) for offence, entry in zip(new, entries, strict=True))
-    tallies.add_each(Counter(tallies.banned_by(offence.detector) for offence in new))
+    record_events(_event(offense, entry, until) for offense, entry in zip(new, entries, strict=True))
+    counters.add_each(Counter(counters.banned_by(offense.detector) for offense in new))
     made = [difference(None, describe(entry)) for entry in entries]
     revisions.advance(blocked_networks_of(AUTO_BAN), actor=AUTO_BAN, changes=[*gone, *made])
     return entries
@@ -182,13 +182,13 @@ def _delete_bans(which: Q, at_most: int) -> list[Change | None]:
     return [rows.deletion(entry) for entry in entries]
 
 
-def _event(offence: Offence, entry: BlocklistEntry, until: datetime) -> Event:
-    detail = _detail(offence) | {"expires_at": _moment(until), "entry": entry.pk}
-    return Event(EventKind.CLIENT_BANNED, offence.at, str(offence.client), detail=detail)
+def _event(offense: Offense, entry: BlocklistEntry, until: datetime) -> Event:
+    detail = _detail(offense) | {"expires_at": _moment(until), "entry": entry.pk}
+    return Event(EventKind.CLIENT_BANNED, offense.at, str(offense.client), detail=detail)
 
 
-def _led_to_ban(offence: Offence) -> bool:
-    earlier = events_of_network(EventKind.CLIENT_BANNED, offence.network, offence.since)
+def _led_to_ban(offense: Offense) -> bool:
+    earlier = events_of_network(EventKind.CLIENT_BANNED, offense.network, offense.since)
     return earlier.filter(at__lte=timezone.now() + _CLOCK_TOLERANCE).exists()
 
 
@@ -196,12 +196,12 @@ def _overlaps_any(network: IPNetwork, others: Iterable[IPNetwork]) -> bool:
     return any(network.version == other.version and network.overlaps(other) for other in others)
 
 
-def _detail(offence: Offence) -> dict[str, Any]:
+def _detail(offense: Offense) -> dict[str, Any]:
     return {
-        "detector": offence.detector.value,
-        "network": canonical_text(offence.network),
-        "since": _moment(offence.since),
-        **offence.figures,
+        "detector": offense.detector.value,
+        "network": canonical_text(offense.network),
+        "since": _moment(offense.since),
+        **offense.figures,
     }
 
 

@@ -133,7 +133,7 @@ class _Application:
             _RESOURCES[section.name].write(Write.DELETE, row, actor=self._actor, caller=None, force=True)
 
     def _delete_unused_groups(self) -> None:
-        """Delete the groups that no access rule names: others get their room, if there are as many as there may be."""
+        """Delete the groups that no access rule names first, so that new ones fit within the maximum number."""
         named = set(AccessRule.objects.values_list("groups__name", flat=True))
         gone = self._differences.pop((GROUPS.name, Action.DELETED), [])
         self._differences[GROUPS.name, Action.DELETED] = [each for each in gone if each.key[0] not in named]

@@ -1,1 +1,1 @@
-"""Grants: what users and groups may enter for a while, besides scope and access rules."""
+"""Grants: temporary access for users and groups, besides their scope and access rules."""

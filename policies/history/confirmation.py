@@ -1,4 +1,4 @@
-"""Confirm or revert changes, like a commit-confirm on a router: lock-outs of the own address, and those that ask."""
+"""Confirm or revert changes (commit-confirm): those that lock out their author, and those applied with a deadline."""
 
 from datetime import datetime, timedelta
 from functools import partial

@@ -24,7 +24,7 @@ from policies.history.rollback import take_back
 _MAX_PENDING = 100
 Answer = TypeVar("Answer")
 _LOOPBACK = (IPv4Network("127.0.0.0/8"), IPv6Network("::1/128"))
-_told: ContextVar[list[str] | None] = ContextVar("_told", default=None)
+_reported: ContextVar[list[str] | None] = ContextVar("_reported", default=None)
 
 
 class WouldLockYouOut(Overridable):
@@ -59,21 +59,21 @@ def refuse_blocking_loopback(caller: Caller | None, network: str, *, force: bool
         return
     parsed = parse_network(network)
     if any(each.version == parsed.version and each.subnet_of(parsed) for each in _LOOPBACK):  # type: ignore[arg-type]  # of one version
-        told = _told.get()
-        if told is None:
+        reported = _reported.get()
+        if reported is None:
             raise WouldLockYouOut(_("every visitor on this machine would be refused"))
-        told.append(network)
+        reported.append(network)
 
 
 @contextmanager
 def tell_blocking_loopback() -> Iterator[list[str]]:
     """In the block, list the networks that ``refuse_blocking_loopback`` would refuse, for a dry run."""
-    told: list[str] = []
-    token = _told.set(told)
+    reported: list[str] = []
+    token = _reported.set(reported)
     try:
-        yield told
+        yield reported
     finally:
-        _told.reset(token)
+        _reported.reset(token)
 
 
 def stays_refused(caller: Caller) -> bool:

@@ -1,4 +1,4 @@
-"""Lockout guard of access rules: warn operators before a rule refuses themselves at a registered host.
+"""Lockout guard of access rules: warn operators before a rule refuses their own requests at a registered host.
 
 The engine itself decides, with the rows of the transaction: one request for ``/`` of every registered host, from the
 caller's address and with the caller's session.

@@ -164,7 +164,7 @@ class Named(Table):
 
 
 class Groups(Named):
-    """Groups: the members of one stay, lose one that is removed, and get none back."""
+    """Groups: a kept group keeps its members, a removed one loses them, and a restored one has none."""
 
     def remove(self) -> None:
         """Delete the removed groups; disable the access rules that name no other."""
@@ -217,7 +217,7 @@ class AccessRules(Table):
 
 
 class Grants(Table):
-    """Grants: one of a user or group that is gone does not come back, and goes with a removed domain or group."""
+    """Grants: those of deleted users and groups are not restored; removing a domain or group deletes its grants."""
 
     def __init__(self, model: type[Any], past: Past) -> None:
         super().__init__(model, past)

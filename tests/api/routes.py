@@ -29,7 +29,7 @@ PASSKEY, LINKS = ("passkey-begin", "passkey-finish"), ("invitation", "user-passw
 OWN = ("git-tokens", "app-tokens", "device-passes", "passkeys", "remembered-devices", "totp-devices")
 TOTP = ("totp-setup", "totp-confirm", "totp-disable")
 
-WHO = {
+PERMISSIONS = {
     **dict.fromkeys(HEALTH, PUBLIC),
     **{(name, "POST"): PUBLIC for name in DOORS},
     ("password-reset", "POST"): PUBLIC,

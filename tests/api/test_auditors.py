@@ -4,7 +4,7 @@ import pytest
 
 from accounts import services
 from accounts.sign_in import login
-from tests.api.routes import PUBLIC, ROUTES, SELF, SIGNED_IN, WHO, path_of
+from tests.api.routes import PERMISSIONS, PUBLIC, ROUTES, SELF, SIGNED_IN, path_of
 from tests.api.test_scopes import SCOPES, SESSION_ONLY
 from tests.api.test_who_may import routes, status
 from tests.support.proxies import PASSWORD, Api, a_token, a_user, code_of
@@ -26,7 +26,7 @@ def auditor(db):
 
 def test_an_auditor_may_read_every_route_and_write_none(auditor, bob):
     client = Api(a_token(auditor))
-    asked = [route for route in ROUTES if WHO[route] not in {PUBLIC, SIGNED_IN}]
+    asked = [route for route in ROUTES if PERMISSIONS[route] not in {PUBLIC, SIGNED_IN}]
     answers = {route: status(client, route, bob.pk) for route in asked}
 
     assert {route for route, answer in answers.items() if answer not in {401, 403}} == READABLE - {("session", "GET")}
@@ -47,7 +47,7 @@ def test_the_own_account_does_not_include_the_own_rights(auditor):
 
 def test_a_guard_session_of_an_auditor_reads_nothing(auditor, bob):
     guard = Api(a_token(auditor, audiences=["gate"]))
-    asked = [route for route in READABLE if WHO[route] != SIGNED_IN]
+    asked = [route for route in READABLE if PERMISSIONS[route] != SIGNED_IN]
 
     assert {route: status(guard, route, bob.pk) for route in asked} == dict.fromkeys(asked, 403)
 

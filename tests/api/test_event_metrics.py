@@ -8,12 +8,12 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from audit.event_kinds import EventKind
-from audit.events.recording import Event, Tally, count_events, record_event, record_events
-from audit.figures import tallies
+from audit.events.recording import Event, EventCount, count_events, record_event, record_events
+from audit.figures import counters
 from audit.models import SecurityEvent
 from gatewall.engine.addresses import parse_address, parse_network
 from gatewall.kernel.detectors import Detector
-from policies.bans.banning import Offence, ban
+from policies.bans.banning import Offense, ban
 from tests.support.proxies import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -41,7 +41,7 @@ def test_sign_ins_are_counted(scrape, anonymous, bob, django_capture_on_commit_c
 
 def test_security_events_are_counted_by_kind_and_severity(scrape, django_capture_on_commit_callbacks):
     blocked = [
-        Tally(Event(EventKind.REQUEST_BLOCKED, timezone.now(), f"203.0.113.{n}"), "waf-rule", 4) for n in range(3)
+        EventCount(Event(EventKind.REQUEST_BLOCKED, timezone.now(), f"203.0.113.{n}"), "waf-rule", 4) for n in range(3)
     ]
     with django_capture_on_commit_callbacks(execute=True):
         record_events([Event(EventKind.USER_CHANGED), Event(EventKind.USER_CHANGED), Event(EventKind.LOG_GAP)])
@@ -71,7 +71,7 @@ def test_an_event_that_cannot_be_counted_is_told_all_the_same(monkeypatch, caplo
     def refuse(tally, number):
         raise OperationalError("the disk is full")
 
-    monkeypatch.setattr(tallies, "add", refuse)
+    monkeypatch.setattr(counters, "add", refuse)
     with django_capture_on_commit_callbacks(execute=True):
         record_event(Event(EventKind.USER_CHANGED))
 
@@ -94,13 +94,13 @@ def test_on_sqlite_an_event_waits_for_the_disk_once():
 
 def test_bans_are_counted_by_detector_when_they_are_made(scrape, django_capture_on_commit_callbacks):
     now = timezone.now()
-    offences = [
-        Offence(parse_network(f"203.0.113.{n}"), parse_address(f"203.0.113.{n}"), Detector.RULE_PROBING, now, now, {})
+    offenses = [
+        Offense(parse_network(f"203.0.113.{n}"), parse_address(f"203.0.113.{n}"), Detector.RULE_PROBING, now, now, {})
         for n in range(2)
     ]
     with django_capture_on_commit_callbacks(execute=True):
-        ban(offences, until=now + timedelta(hours=1))
-        ban(offences, until=now + timedelta(hours=1))
+        ban(offenses, until=now + timedelta(hours=1))
+        ban(offenses, until=now + timedelta(hours=1))
 
     found = scrape()
 

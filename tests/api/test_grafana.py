@@ -10,7 +10,7 @@ import yaml
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
-from audit.figures import tallies
+from audit.figures import counters
 from gatewall.health import metrics
 from gatewall.models import Node
 from policies import geo
@@ -46,7 +46,7 @@ def samples(settings, tmp_path):
     """Every sample that there can be: its name, and by label the values that it was seen with."""
     workers = [{"pid": 1, "revision": 1, "rejected": ""}]
     Node.objects.create(name="gate-1", seen_at=timezone.now(), revision=1, workers=workers, log_lag_seconds=0.1)
-    tallies.note(tallies.LOG_BYTES, 1, timezone.now())
+    counters.note(counters.LOG_BYTES, 1, timezone.now())
     subscriptions.subscribe(actor="a", name="drop", url="https://lists.example/a")
     path = geo.geo_file.installed(settings.GATEWALL_HOME)
     path.parent.mkdir()

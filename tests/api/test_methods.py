@@ -4,11 +4,11 @@ import pytest
 from django.test import Client
 
 from gatewall.kernel.request_bodies import MAX_BODY, MAX_LARGE_BODY
-from tests.api.routes import ROUTES, WHO, path_of
+from tests.api.routes import PERMISSIONS, ROUTES, path_of
 
 pytestmark = pytest.mark.django_db
 NAMES = sorted({name for name, _ in ROUTES})
-OPEN = sorted({name for (name, _), who in WHO.items() if who == "public"})
+OPEN = sorted({name for (name, _), who in PERMISSIONS.items() if who == "public"})
 PAGES = {
     "/": "GET, HEAD, POST",
     "/sign-out": "POST",

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
-from audit.figures import tallies
+from audit.figures import counters
 from audit.models import GapKind, SpanCount
 from audit.storage import ingest
 from audit.storage.ingest import ship
@@ -92,8 +92,8 @@ def test_lost_records_are_counted_by_why(scrape):
 
 def test_the_size_of_the_log_and_the_rows_that_went_for_it_are_told(scrape):
     assert "gatewall_log_bytes" not in {name for name, *_ in scrape()}
-    tallies.note(tallies.LOG_BYTES, 4096, timezone.now())
-    tallies.add(tallies.LOG_FOLDED, 3)
+    counters.note(counters.LOG_BYTES, 4096, timezone.now())
+    counters.add(counters.LOG_FOLDED, 3)
 
     found = scrape()
 

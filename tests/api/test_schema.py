@@ -15,7 +15,7 @@ from gatewall.api.codes import PROBLEM_CODES
 from gatewall.api.resources import Resource
 from gatewall.api.views import ApiView
 from tests.api.resources import CHANGEABLE, KINDS, make
-from tests.api.routes import PAGES, WHO, patterns, verbs
+from tests.api.routes import PAGES, PERMISSIONS, patterns, verbs
 from tests.api.test_scopes import SCOPES
 from tests.support.proxies import PASSWORD, Api, a_token
 
@@ -142,7 +142,7 @@ def test_every_operation_has_a_name_of_its_own_and_one_line_of_words():
 def test_who_may_call_is_in_the_document():
     public = {each["operationId"] for _, _, each in operations() if "security" not in each}
 
-    assert len(public) == len([1 for who in WHO.values() if who == "public"])
+    assert len(public) == len([1 for who in PERMISSIONS.values() if who == "public"])
     assert all("401" in each["responses"] for _, _, each in operations() if "security" in each)
     schemes = document()["components"]["securitySchemes"]
     assert {(each.get("in", "header"), each.get("name", "Authorization")) for each in schemes.values()} == {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.api.routes import LINKS, MANAGED, NO_PUT, PUBLIC, ROUTES, TOTP, WHO, path_of
+from tests.api.routes import LINKS, MANAGED, NO_PUT, PERMISSIONS, PUBLIC, ROUTES, TOTP, path_of
 from tests.support.proxies import an_api_token, with_api_token
 
 NO_PUT_OF = {(name, "PUT") for name in NO_PUT}
@@ -72,14 +72,16 @@ SESSION_ONLY = {
 def test_every_operation_has_exactly_one_scope_or_is_for_sessions():
     named = [*(route for routes in SCOPES.values() for route in routes), *SESSION_ONLY]
 
-    assert sorted(named) == sorted(route for route, who in WHO.items() if who != PUBLIC)
+    assert sorted(named) == sorted(route for route, who in PERMISSIONS.items() if who != PUBLIC)
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("scope", SCOPES)
 def test_an_api_token_permits_what_its_scope_names_and_nothing_else(alice, bob, scope):
     token = with_api_token(an_api_token(alice, scope))
-    answers = {route: token.send(route[1], path_of(route[0], bob.pk), b"") for route in ROUTES if WHO[route] != PUBLIC}
+    answers = {
+        route: token.send(route[1], path_of(route[0], bob.pk), b"") for route in ROUTES if PERMISSIONS[route] != PUBLIC
+    }
     refused = {route: answer for route, answer in answers.items() if answer.status_code in {401, 403}}
 
     assert set(answers) - set(refused) == SCOPES[scope]

@@ -6,7 +6,7 @@ import pytest
 
 from audit.event_kinds import EventKind
 from audit.events import selectors
-from audit.events.recording import Event, Tally, count_events, record_event
+from audit.events.recording import Event, EventCount, count_events, record_event
 from audit.models import SecurityEvent
 from tests.support.cast import CLIENT, MOMENT
 
@@ -150,7 +150,7 @@ def test_the_export_has_every_event(admin, bob, clock):
 
 def test_statistics_count_events_and_not_rows(admin, bob, clock):
     some_events(clock, bob)
-    count_events([Tally(Event(EventKind.REQUEST_BLOCKED, MOMENT, "192.0.2.1"), "waf-rule", 5)])
+    count_events([EventCount(Event(EventKind.REQUEST_BLOCKED, MOMENT, "192.0.2.1"), "waf-rule", 5)])
 
     figures = admin.get("/security-events/stats", {"interval": 1800}).json()
 

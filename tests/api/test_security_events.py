@@ -8,7 +8,7 @@ from django.test import Client
 from accounts.sign_in import second_factor
 from audit.event_kinds import EventKind, EventSeverity
 from audit.events import recording
-from audit.events.recording import Event, Tally, count_event, count_events
+from audit.events.recording import Event, EventCount, count_event, count_events
 from audit.models import SecurityEvent
 from tests.support.cast import CLIENT, MOMENT
 from tests.support.proxies import PASSWORD, Api, a_token
@@ -230,23 +230,23 @@ def test_no_row_has_more_marks_than_it_may(monkeypatch):
 
 
 def test_many_at_once_are_counted_as_one_by_one():
-    tallies = [
-        Tally(Event(EventKind.REQUEST_BLOCKED, MOMENT, f"2001:db8::{n:x}"), "waf-rule", n) for n in range(1, 700)
+    event_counts = [
+        EventCount(Event(EventKind.REQUEST_BLOCKED, MOMENT, f"2001:db8::{n:x}"), "waf-rule", n) for n in range(1, 700)
     ]
-    count_events(tallies)
-    count_events(tallies[:1])
+    count_events(event_counts)
+    count_events(event_counts[:1])
 
     assert SecurityEvent.objects.count() == 699
     assert SecurityEvent.objects.get(client_ip="2001:db8::1").count == 2
     assert SecurityEvent.objects.get(client_ip="2001:db8::2bb").count == 699
 
 
-def test_what_two_tallies_say_of_one_row_is_added_up():
+def test_two_counts_of_one_row_are_added_up():
     first, second = (MOMENT.replace(second=number) for number in (1, 9))
     count_events(
         [
-            Tally(Event(EventKind.REQUEST_BLOCKED, second, CLIENT), "waf-rule", 2),
-            Tally(Event(EventKind.REQUEST_BLOCKED, first, CLIENT), "waf-rule", 3),
+            EventCount(Event(EventKind.REQUEST_BLOCKED, second, CLIENT), "waf-rule", 2),
+            EventCount(Event(EventKind.REQUEST_BLOCKED, first, CLIENT), "waf-rule", 3),
         ]
     )
 

@@ -11,12 +11,12 @@ from django.utils import timezone
 from accounts import services
 from accounts.models import Session
 from accounts.sign_in import challenges
-from tests.api.routes import ADMIN, PUBLIC, ROUTES, SELF, SIGNED_IN, WHO, path_of
+from tests.api.routes import ADMIN, PERMISSIONS, PUBLIC, ROUTES, SELF, SIGNED_IN, path_of
 from tests.support.proxies import Api, a_license, a_token, enter_admin_site
 
 
 def test_the_table_names_every_route_and_no_other():
-    assert set(ROUTES) == set(WHO)
+    assert set(ROUTES) == set(PERMISSIONS)
 
 
 def revoked(user):
@@ -42,14 +42,14 @@ def status(client, route, user_id):
 
 
 def routes(*who):
-    chosen = [route for route in ROUTES if WHO.get(route) in who]
+    chosen = [route for route in ROUTES if PERMISSIONS.get(route) in who]
     return pytest.mark.parametrize("route", chosen, ids=[f"{verb}-{name}" for name, verb in chosen])
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("caller", NOBODY)
 def test_who_is_nobody_must_sign_in(alice, caller):
-    closed = [route for route in ROUTES if WHO.get(route) in {ADMIN, SELF, SIGNED_IN}]
+    closed = [route for route in ROUTES if PERMISSIONS.get(route) in {ADMIN, SELF, SIGNED_IN}]
     nobody = Api(NOBODY[caller](alice))
 
     assert {route: status(nobody, route, alice.pk) for route in closed} == dict.fromkeys(closed, 401)
@@ -57,14 +57,17 @@ def test_who_is_nobody_must_sign_in(alice, caller):
 
 @pytest.mark.django_db
 def test_a_user_may_not_do_what_admins_do(user, bob):
-    closed = [route for route in ROUTES if WHO.get(route) == ADMIN]
+    closed = [route for route in ROUTES if PERMISSIONS.get(route) == ADMIN]
 
     assert {route: status(user, route, bob.pk) for route in closed} == dict.fromkeys(closed, 403)
 
 
 @pytest.mark.django_db
 def test_a_guard_session_of_an_admin_administrates_nothing(alice):
-    closed, guard = [route for route in ROUTES if WHO.get(route) == ADMIN], Api(a_token(alice, audiences=["gate"]))
+    closed, guard = (
+        [route for route in ROUTES if PERMISSIONS.get(route) == ADMIN],
+        Api(a_token(alice, audiences=["gate"])),
+    )
 
     assert {route: status(guard, route, alice.pk) for route in closed} == dict.fromkeys(closed, 403)
 
@@ -115,7 +118,7 @@ def test_what_is_public_asks_for_nothing(anonymous, alice, route):
 
 @pytest.mark.django_db
 def test_methods_beside_those_of_the_table_are_not_a_way_around(user, anonymous, bob):
-    for name in sorted({name for (name, _), who in WHO.items() if who == ADMIN}):
+    for name in sorted({name for (name, _), who in PERMISSIONS.items() if who == ADMIN}):
         for verb in ("HEAD", "OPTIONS", "PATCH", "TRACE"):
             assert status(anonymous, (name, verb), 999_999) == 401, (name, verb)
             assert status(user, (name, verb), 999_999) in {403, 405}, (name, verb)

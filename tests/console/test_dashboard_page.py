@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
-from audit.figures import tallies
+from audit.figures import counters
 from audit.models import GapKind, LogGap, SecurityEvent
 from gatewall.kernel.smtp import Sent
 from gatewall.models import Node
@@ -75,18 +75,18 @@ def test_the_figures_are_those_of_the_api(pages, alice, log):
     page = pages.get(PAGE)
     window = query_of(next(href for href, text in links_of(page) if text.startswith("Requests ")))
     stats = Api(a_token(alice)).get("/access-logs/stats", window).json()
-    board = page.context["board"]
+    data = page.context["data"]
 
     assert stats["total"] > 30
-    counts = board.now.outcomes.counts
-    assert (board.now.outcomes.total, counts["allow"], counts["challenge"], counts["deny"]) == tuple(
+    counts = data.now.outcomes.counts
+    assert (data.now.outcomes.total, counts["allow"], counts["challenge"], counts["deny"]) == tuple(
         stats[name] for name in ("total", "allowed", "challenged", "denied")
     )
-    assert [{"reason": key, "count": number} for key, number in board.reasons] == stats["by_reason"]
-    assert [{"client_ip": each.address, "count": each.count} for each in board.clients] == stats["top_clients"]
-    assert [{"host": key, "count": number} for key, number in board.hosts] == stats["top_hosts"]
-    assert board.rules == stats["top_rules"]
-    assert [{"country_code": key or None, "count": number} for key, number in board.countries] == stats["by_country"]
+    assert [{"reason": key, "count": number} for key, number in data.reasons] == stats["by_reason"]
+    assert [{"client_ip": each.address, "count": each.count} for each in data.clients] == stats["top_clients"]
+    assert [{"host": key, "count": number} for key, number in data.hosts] == stats["top_hosts"]
+    assert data.rules == stats["top_rules"]
+    assert [{"country_code": key or None, "count": number} for key, number in data.countries] == stats["by_country"]
 
 
 def test_every_number_leads_to_as_many_rows(pages, log):
@@ -109,7 +109,7 @@ def test_every_bar_leads_to_its_rows(pages, log):
     rows = [row for row in pages.get(PAGE).context["rows"] if row["total"]]
 
     assert len(rows) > 20
-    assert sum(row["total"] for row in rows) == pages.get(PAGE).context["board"].now.outcomes.total
+    assert sum(row["total"] for row in rows) == pages.get(PAGE).context["data"].now.outcomes.total
     for row in rows[:5]:
         assert pages.client.get(row["url"]).context["number"] == row["total"]
 
@@ -128,8 +128,8 @@ def test_a_window_holds_what_is_in_it_and_knows_the_one_before(pages, log, name,
 
     page = pages.get(f"{PAGE}?window={name}")
 
-    assert page.context["board"].now.outcomes.total == total
-    assert page.context["board"].before.outcomes.total == {"1h": 1, "24h": 0, "7d": 0, "30d": 1}[name]
+    assert page.context["data"].now.outcomes.total == total
+    assert page.context["data"].before.outcomes.total == {"1h": 1, "24h": 0, "7d": 0, "30d": 1}[name]
     bars = page.context["rows"]
     assert sum(row["total"] for row in bars) == total
     assert 30 <= len(bars) <= 61
@@ -158,7 +158,7 @@ def test_events_and_bans_are_counted_and_linked(pages, noon):
     tiles = {tile["label"]: tile for tile in page.context["tiles"]}
 
     assert tiles["Failed sign-ins"]["value"] == "3"
-    assert page.context["board"].untrusted == 1
+    assert page.context["data"].untrusted == 1
     shown = pages.client.get(tiles["Failed sign-ins"]["url"])
     assert shown.status_code == 200
     assert sum(event.count for event in shown.context["cl"].queryset) == 3
@@ -171,18 +171,18 @@ def test_events_and_bans_are_counted_and_linked(pages, noon):
 
 def test_the_size_of_the_log_and_what_went_for_it_are_shown(pages, noon):
     before = pages.get(PAGE)
-    tallies.note(tallies.LOG_BYTES, 3 * 2**30, noon)
-    tallies.add(tallies.LOG_FOLDED, 1200)
-    tallies.add(tallies.LOG_DELETED, 34)
+    counters.note(counters.LOG_BYTES, 3 * 2**30, noon)
+    counters.add(counters.LOG_FOLDED, 1200)
+    counters.add(counters.LOG_DELETED, 34)
     record_event(Event(EventKind.LOG_SHORTENED, noon, detail={"max_bytes": 5 * 2**30}))
     after = pages.get(PAGE)
 
     assert "Not measured yet" in before.content.decode()
-    assert before.context["signs"].size_level == "good"
+    assert before.context["indicators"].size_level == "good"
     text = after.content.decode().replace("\xa0", " ")
     assert "3.0 GB of 5.0 GB" in text
     assert "1200 refused rows folded and 34 rows deleted to make room" in text
-    assert after.context["signs"].size_level == "look"
+    assert after.context["indicators"].size_level == "look"
     assert [event.kind for event in pages.client.get(after.context["shortened_link"]).context["cl"].queryset] == [
         "log.shortened"
     ]
@@ -190,11 +190,11 @@ def test_the_size_of_the_log_and_what_went_for_it_are_shown(pages, noon):
 
 def test_signs_of_health(pages, noon):
     Node.objects.create(name="gate-1", seen_at=noon, revision=0, log_lag_seconds=0.5, log_spooled_bytes=10)
-    good = pages.get(PAGE).context["signs"]
+    good = pages.get(PAGE).context["indicators"]
     Node.objects.update(revision=99, workers=[{"pid": 7, "revision": 98, "rejected": "no memory"}], log_lag_seconds=90)
     LogGap.objects.create(node="gate-1", at=noon, kind=GapKind.DROPPED, count=12)
     page = pages.get(PAGE)
-    bad = page.context["signs"]
+    bad = page.context["indicators"]
 
     assert (good.lag_level, good.gap_level, good.webhook_level) == ("good", "good", "good")
     assert (bad.policy_level, bad.lag_level, bad.gap_level, bad.gaps["dropped"]) == ("bad", "bad", "bad", 12)
@@ -203,14 +203,14 @@ def test_signs_of_health(pages, noon):
 
 
 def test_mails_that_fail_are_shown_with_their_events(pages, noon, alice):
-    good = pages.get(PAGE).context["signs"]
+    good = pages.get(PAGE).context["indicators"]
     mail = Mail.objects.create(kind="wrong-codes", user=alice, at=noon, created_at=noon, next_at=noon, failure="421")
     waits = pages.get(PAGE)
     queue.settle(mail, Sent(failure="550", is_final=True), noon)
     page = pages.get(PAGE)
     events = pages.client.get(page.context["mail_link"]).context["cl"].queryset
 
-    levels = [good.mail_level, waits.context["signs"].mail_level, page.context["signs"].mail_level]
+    levels = [good.mail_level, waits.context["indicators"].mail_level, page.context["indicators"].mail_level]
     assert levels == ["good", "look", "bad"]
     assert "1 waits after a failed attempt" in waits.content.decode()
     assert "1 mail given up" in page.content.decode()
@@ -254,5 +254,5 @@ def test_the_landing_page_is_the_overview(pages, log):
     log(ago(1, 1))
     page = pages.get("/?window=7d")
 
-    assert page.context["board"].now.outcomes.total == 1
+    assert page.context["data"].now.outcomes.total == 1
     assert 'href="/wall/admin/" aria-current="page"' in page.content.decode()

@@ -9,7 +9,7 @@ import pytest
 
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
-from audit.figures import tallies
+from audit.figures import counters
 from audit.models import GapKind, LogGap
 from gatewall.console.site import verdict
 from gatewall.console.site.world import OUTLINES
@@ -63,7 +63,7 @@ def test_every_problem_has_a_sentence_and_a_fix_that_opens(pages, noon, alice):
     Node.objects.create(name="old", seen_at=noon, revision=99, workers=[worker], log_lag_seconds=90)
     Node.objects.create(name="late", seen_at=noon, revision=98, log_lag_seconds=90)
     LogGap.objects.create(node="ill", at=noon, kind=GapKind.DROPPED, count=12)
-    tallies.add(tallies.LOG_DELETED, 34)
+    counters.add(counters.LOG_DELETED, 34)
     for kind in (EventKind.PROXY_UNTRUSTED, EventKind.ATTACK_DETECTED):
         record_event(Event(kind, noon, "203.0.113.7"))
     Mail.objects.create(kind="wrong-codes", user=alice, at=noon, created_at=noon, next_at=noon, failure="421")

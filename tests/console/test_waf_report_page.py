@@ -8,7 +8,7 @@ from django.db import connection
 from django.utils import timezone
 
 from audit.models import SecurityEvent
-from gatewall.agent.detection import Watch
+from gatewall.agent.detection import AttackDetection
 from gatewall.kernel.clientip import TrustedProxies
 from gatewall.urls import urlpatterns
 from gatewall.whatif.waf_monitoring import report_ended
@@ -119,7 +119,7 @@ def test_it_can_be_extended_before_and_after_its_end(pages, path, office):
 
 
 def test_nobody_is_banned_for_what_monitoring_let_in():
-    watch = Watch(TrustedProxies.parse([]))
+    watch = AttackDetection(TrustedProxies.parse([]))
     monitored = [{"id": number, "name": f"rule{number}", "action": "monitor"} for number in range(5)]
     now = timezone.now()
     for number in range(100):

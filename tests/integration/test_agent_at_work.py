@@ -76,7 +76,7 @@ def test_a_row_of_which_a_webhook_wants_a_notice_wakes_the_threads(agent):
 
 
 def test_the_detectors_read_the_database_only_after_a_change(agent, django_assert_num_queries):
-    watch = agent._shipper._watch
+    watch = agent._shipper._detection
     now = timezone.now() + timedelta(minutes=1)
     with django_assert_num_queries(0):
         watch.turn(now, has_news=False)

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from audit.event_kinds import EventKind
-from audit.events.recording import Event, Tally, count_event, count_events, record_event, record_events
+from audit.events.recording import Event, EventCount, count_event, count_events, record_event, record_events
 from audit.models import SecurityEvent
 from gatewall.models import PolicyRevision
 from gatewall.policy import system_settings
@@ -222,7 +222,8 @@ def test_a_flood_from_many_clients_opens_a_bounded_number(hook, monkeypatch, clo
     monkeypatch.setattr(incidents, "MAX_OPEN", 3)
     services.change_webhook(hook, actor="alice", least_severity="low", kinds=["request.blocked"])
     count_events(
-        Tally(Event(EventKind.REQUEST_BLOCKED, MOMENT, f"203.0.113.{number}"), "waf-rule", 2) for number in range(10)
+        EventCount(Event(EventKind.REQUEST_BLOCKED, MOMENT, f"203.0.113.{number}"), "waf-rule", 2)
+        for number in range(10)
     )
     count_event(Event(EventKind.REQUEST_BLOCKED, MOMENT, "198.51.100.1"), "waf-rule")
 

@@ -168,7 +168,9 @@ def begun(work):
 def test_what_several_processes_wrote_is_one_transaction(folder):
     writers = [spooled(folder, records(10)[number : number + 2], close=False) for number in range(0, 8, 2)]
 
-    counts_of_events = 0 if connection.vendor == "sqlite" else 1  # right after the commit: see audit/figures/tallies.py
+    counts_of_events = (
+        0 if connection.vendor == "sqlite" else 1
+    )  # right after the commit: see audit/figures/counters.py
     assert begun(lambda: ingest.ship(folder)) == 1 + counts_of_events
     assert AccessLog.objects.count() == 8
     assert answers_counted() == 8
@@ -180,7 +182,7 @@ def test_a_pass_ends_where_the_files_ended_when_it_looked(folder):
     """Otherwise it goes on for as long as records come, a few in each transaction."""
     writer, more = spooled(folder, records(3), close=False), iter(range(100, 150))
 
-    assert ingest.ship(folder, saw=lambda _: writer.write(a_record(next(more)))) == 3
+    assert ingest.ship(folder, on_stored=lambda _: writer.write(a_record(next(more)))) == 3
     assert ingest.ship(folder) == 3
     writer.close()
 

@@ -7,7 +7,7 @@ import time_machine
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from audit.figures import tallies
+from audit.figures import counters
 from audit.models import AccessLog, AccessLogRule, SecurityEvent, SpanCount
 from audit.spool.writer import SpoolWriter
 from audit.storage import ingest, partitions, shortening
@@ -60,7 +60,7 @@ def test_a_log_under_its_limit_is_left_alone(keep):
     done = Budget().turn(NOW, 2**40)
 
     assert (done.folded, done.deleted, len(left())) == (0, 0, 3)
-    assert tallies.noted(tallies.LOG_BYTES) > 0
+    assert counters.noted(counters.LOG_BYTES) > 0
     assert not SecurityEvent.objects.filter(kind="log.shortened").exists()
 
 
@@ -148,7 +148,7 @@ def test_one_event_tells_of_everything_that_goes_in_a_row(keep):
     (event,) = SecurityEvent.objects.filter(kind="log.shortened")
     assert event.detail["max_bytes"] == TINY
     assert event.detail["used_bytes"] > TINY
-    assert tallies.totals()[tallies.LOG_DELETED] == 2
+    assert counters.totals()[counters.LOG_DELETED] == 2
 
     keep(80)
     budget.turn(NOW + EPISODE + timedelta(minutes=10), TINY)
@@ -233,7 +233,7 @@ def test_the_oldest_day_goes_whole_where_deleted_rows_leave_the_disk_full(keep):
     assert first == ([("allow", 24 * 60), ("allow", 0)] if has_days else [])
     assert left() == ([("allow", 0)] if has_days else [])
     assert SecurityEvent.objects.filter(kind="log.shortened").count() == 1
-    assert tallies.totals()[tallies.LOG_DELETED] == (2 if has_days else 3)
+    assert counters.totals()[counters.LOG_DELETED] == (2 if has_days else 3)
 
 
 def test_marks_of_rules_go_with_their_day(keep, monkeypatch):

@@ -55,7 +55,7 @@ SEED = os.getpid()  # not that of another run of the tests
 @pytest.fixture
 def pick_here(monkeypatch):
     """Return a function that picks a port with the seed of ``pick_elsewhere``."""
-    monkeypatch.setattr(ports, "_told", set())
+    monkeypatch.setattr(ports, "_given", set())
 
     def pick():
         random.seed(SEED)

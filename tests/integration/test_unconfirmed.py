@@ -291,10 +291,10 @@ def test_a_host_that_is_cut_off_is_a_bad_sign(host):
     host.turns()
     report_node("here", host.files, host.run)
     window = indicators.Window.until(timezone.now(), timedelta(hours=1))
-    assert [each.level for each in indicators.signs(timezone.now(), window).nodes] == [Level.GOOD]
+    assert [each.level for each in indicators.indicators_at(timezone.now(), window).nodes] == [Level.GOOD]
     host.passes(20)
     report_node("here", host.files, host.run)
 
-    (node,) = indicators.signs(timezone.now(), window).nodes
+    (node,) = indicators.indicators_at(timezone.now(), window).nodes
 
     assert (node.is_unconfirmed, node.is_silent, node.level) == (True, False, Level.BAD)

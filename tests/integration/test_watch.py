@@ -173,7 +173,7 @@ def test_a_whitelisted_monitor_that_is_let_in_is_not_even_told(auth, watched, wa
 def test_loopback_trusted_proxies_and_nobody_are_never_banned(watched, client, why):
     for number in range(20):
         path, rule = f"/{number}", {"id": number % 3, "name": "rule", "action": "block"}
-        watched.watch.observe(a_record(number, client_ip=client, path=path, rules=[rule], subject=None))
+        watched.detection.observe(a_record(number, client_ip=client, path=path, rules=[rule], subject=None))
     watched.look()
 
     assert bans() == []
@@ -208,7 +208,7 @@ def test_no_other_answer_is_a_signal(reason):
 def test_a_cookie_that_trips_many_rules_at_every_image_bans_nobody(watched):
     for number in range(41):
         rules = [{"id": rule, "name": "rule", "action": "block"} for rule in range(8)]
-        watched.watch.observe(a_record(number, client_ip=VISITOR, path=f"/{number}.png", rules=rules))
+        watched.detection.observe(a_record(number, client_ip=VISITOR, path=f"/{number}.png", rules=rules))
     watched.look()
 
     assert (bans(), events(*TOLD), noticed()) == ([], [], [])

@@ -170,7 +170,7 @@ def test_a_clock_that_is_set_back_counts_no_failure_twice(watched, clock):
         watched.look()
         clock.shift(2)
 
-    assert (bans(), watched.watch._verdicts) == ([], [])
+    assert (bans(), watched.detection._verdicts) == ([], [])
 
 
 def test_of_failed_sign_ins_no_more_are_read_than_fit(watched, monkeypatch):
@@ -181,7 +181,7 @@ def test_of_failed_sign_ins_no_more_are_read_than_fit(watched, monkeypatch):
     assert len(selectors.failed_sign_ins(MOMENT - timedelta(days=1))) == 5
     for _ in range(3):
         watched.look()
-    assert len(watched.watch._counted) == 5
+    assert len(watched.detection._counted) == 5
 
 
 def test_of_many_verdicts_some_wait_for_the_next_turn(watched, clock, monkeypatch):

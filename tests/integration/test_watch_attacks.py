@@ -9,7 +9,7 @@ from gatewall.kernel.detectors import Detector, network_of
 from gatewall.policy import system_settings
 from policies import services
 from policies.bans import banning
-from policies.bans.banning import Offence
+from policies.bans.banning import Offense
 from tests.support.cast import MOMENT, an_address
 from tests.support.form import by_form
 from tests.support.proxies import a_user
@@ -74,8 +74,8 @@ def test_bans_that_are_over_make_room_for_new_ones(watched, clock, monkeypatch):
 
     def ban(*clients):
         addresses = map(an_address, clients)
-        offences = [Offence(network_of(each), each, Detector.STUFFING, MOMENT, MOMENT, {}) for each in addresses]
-        return len(banning.ban(offences, until=MOMENT + timedelta(hours=1)))
+        offenses = [Offense(network_of(each), each, Detector.STUFFING, MOMENT, MOMENT, {}) for each in addresses]
+        return len(banning.ban(offenses, until=MOMENT + timedelta(hours=1)))
 
     assert (ban(SCANNER), bans()) == (1, ["192.0.2.2", SCANNER])
     assert (ban(VISITOR, "192.0.2.9"), bans()) == (1, [VISITOR, SCANNER])

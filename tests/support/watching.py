@@ -8,10 +8,10 @@ import pytest
 from django.utils import timezone
 
 from accounts.sign_in import events as sign_in_events
-from audit.events.recording import Tally, count_events
+from audit.events.recording import EventCount, count_events
 from audit.models import SecurityEvent
 from audit.storage import ingest
-from gatewall.agent.detection import Watch
+from gatewall.agent.detection import AttackDetection
 from gatewall.kernel.clientip import TrustedProxies
 from policies.models import BlocklistEntry
 from tests.support.proxies import Api, AuthEndpoint
@@ -35,12 +35,12 @@ class Watched:
 
     def __init__(self, spool: Path) -> None:
         self.spool = spool
-        self.watch = Watch(TRUSTED)
+        self.detection = AttackDetection(TRUSTED)
 
     def look(self) -> None:
         """Ship all records, and run the detectors once."""
-        ingest.ship(self.spool, saw=self.watch.observe)
-        self.watch.turn(timezone.now())
+        ingest.ship(self.spool, on_stored=self.detection.observe)
+        self.detection.turn(timezone.now())
 
 
 def bans() -> list[str]:
@@ -77,11 +77,13 @@ def scan(auth: AuthEndpoint, client: str, times: int = 4, **headers: str) -> lis
 
 def failed_at_once(attempts: Iterable[tuple[str, str]]) -> None:
     """Record failed sign-ins of (address, name) like ``sign_in_events.failed()``, with fewer statements."""
-    tallies: list[Tally] = []
+    event_counts: list[EventCount] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            sign_in_events, "count_event", lambda event, key, mark: tallies.append(Tally(event, key, mark=mark))
+            sign_in_events,
+            "count_event",
+            lambda event, key, mark: event_counts.append(EventCount(event, key, mark=mark)),
         )
         for address, name in attempts:
             sign_in_events.failed(name, address, timezone.now(), flow="login")
-    count_events(tallies)
+    count_events(event_counts)

@@ -11,7 +11,7 @@ from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
 
 from audit.event_kinds import EventKind
-from audit.events.recording import Event, Tally
+from audit.events.recording import Event, EventCount
 from gatewall.policy import system_settings
 from webhooks.mail import queue
 from webhooks.models import Mail, MailKind
@@ -66,27 +66,27 @@ KINDS: Mapping[EventKind, Callable[[Event], MailKind | None]] = {
 """The mail of each kind of event, by a function of the event; None for no mail."""
 
 
-def witness(tallies: Sequence[Tally]) -> None:
+def create_mails(event_counts: Sequence[EventCount]) -> None:
     """Add the mails of security events to the queue; without a mail server there is none."""
     if settings.GATEWALL_MAIL_SERVER is None:
         return
-    if mails := [mail for tally in tallies for mail in _mails(tally)]:
+    if mails := [mail for event_count in event_counts for mail in _mails(event_count)]:
         queue.put(mails)
 
 
-def _mails(tally: Tally) -> list[Mail]:
-    event = tally.event
+def _mails(event_count: EventCount) -> list[Mail]:
+    event = event_count.event
     kind = KINDS[event.kind](event) if event.kind in KINDS else None
     if kind is None:
         return []
     detail = {name: value for name, value in event.detail.items() if name in _TOLD} | {"client_ip": event.client_ip}
     if event.decision_id is not None:
         detail |= {"decision_id": str(event.decision_id), "asker": str(event.user or "")}
-    return [Mail(kind=kind, user_id=reader, at=tally.moment, detail=detail) for reader in _readers(kind, event)]
+    return [Mail(kind=kind, user_id=reader, at=event_count.moment, detail=detail) for reader in _readers(kind, event)]
 
 
 def _readers(kind: MailKind, event: Event) -> list[int | None]:
-    """Return the ids of the users who get the mail; None for one to nobody, which takes the same time."""
+    """Return the ids of the users who get the mail; None for a mail to nobody, so that the time tells nothing."""
     if kind == MailKind.ACCESS_REQUESTED:
         return list(_approvers()[:MAX_APPROVERS])
     if kind in _LINKS:

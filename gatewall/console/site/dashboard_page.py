@@ -21,9 +21,9 @@ from gatewall.console.site.pages import REFRESH_CHOICES, OperatorPage, refresh_l
 from gatewall.console.site.verdict import verdict
 from gatewall.console.site.world import world
 from gatewall.health import dashboard as figures
-from gatewall.health.dashboard import SPANS, Board, Client
+from gatewall.health.dashboard import SPANS, Client, DashboardData
 from gatewall.health.health import checks
-from gatewall.health.indicators import signs
+from gatewall.health.indicators import indicators_at
 from policies.countries import COUNTRY_NAMES
 from policies.models import pending
 from policies.selectors import domains_warning
@@ -46,27 +46,27 @@ class Dashboard(OperatorPage):
             return self.render(request, HTTPStatus.BAD_REQUEST, wrong=wrong, choices=_choices("24h", "0"))
         name, seconds = request.GET.get("window", "24h"), request.GET.get("refresh", REFRESH_CHOICES[0])
         at = timezone.now()
-        board = figures.board(at, name)
-        health = signs(at, board.window)
+        data = figures.dashboard_data(at, name)
+        indicators = indicators_at(at, data.window)
         context = {
             "at": at,
             "window_name": name,
             "choices": _choices(name, seconds),
             "refresh": seconds,
-            "board": board,
-            "tiles": _tiles(board, at),
-            "chart": _chart(board),
-            "rows": _rows(board),
-            "lists": _lists(board),
-            "clients": _clients(board),
-            "world": world(board.world),
-            "people": _people(board),
-            "signs": health,
-            "verdict": verdict(board, health, checks(), domains_warning()),
-            "untrusted_link": links.events(board.window, [EventKind.PROXY_UNTRUSTED]),
-            "shortened_link": links.events(board.window, [EventKind.LOG_SHORTENED]),
-            "mail_link": links.events(board.window, [EventKind.MAIL_FAILED]),
-            "gap_link": links.events(board.window, [EventKind.LOG_GAP]),
+            "data": data,
+            "tiles": _tiles(data, at),
+            "chart": _chart(data),
+            "rows": _rows(data),
+            "lists": _lists(data),
+            "clients": _clients(data),
+            "world": world(data.world),
+            "people": _people(data),
+            "indicators": indicators,
+            "verdict": verdict(data, indicators, checks(), domains_warning()),
+            "untrusted_link": links.events(data.window, [EventKind.PROXY_UNTRUSTED]),
+            "shortened_link": links.events(data.window, [EventKind.LOG_SHORTENED]),
+            "mail_link": links.events(data.window, [EventKind.MAIL_FAILED]),
+            "gap_link": links.events(data.window, [EventKind.LOG_GAP]),
         }
         return refreshed(self.render(request, **context), seconds)
 
@@ -95,8 +95,8 @@ def _query(window: str, seconds: str) -> str:
     return "?" + urlencode({"window": window, **({"refresh": seconds} if seconds != REFRESH_CHOICES[0] else {})})
 
 
-def _tiles(board: Board, at: datetime) -> list[dict[str, Any]]:
-    now, before, window = board.now, board.before, board.window
+def _tiles(data: DashboardData, at: datetime) -> list[dict[str, Any]]:
+    now, before, window = data.now, data.before, data.window
     counts, earlier = now.outcomes.counts, before.outcomes.counts
     slowest, slowest_before = now.latency_us["p99"], before.latency_us["p99"]
     slow = {"latency_us_min": slowest} if slowest else {}
@@ -107,7 +107,7 @@ def _tiles(board: Board, at: datetime) -> list[dict[str, Any]]:
         _tile(_("Challenged"), counts["challenge"], earlier["challenge"], links.log(window, outcome="challenge")),
         _tile(_("Block rate"), f"{now.block_rate:.1%}", f"{before.block_rate:.1%}", links.log(window, outcome="deny")),
         _tile(_("Failed sign-ins"), now.failed_sign_ins, before.failed_sign_ins, failed),
-        {"label": _("Active bans"), "value": f"{board.bans:,}", "url": links.bans(at), "kind": "", "note": _("now")},
+        {"label": _("Active bans"), "value": f"{data.bans:,}", "url": links.bans(at), "kind": "", "note": _("now")},
         _tile(_("p99 of /auth"), _time(slowest), _time(slowest_before), links.log(window, **slow)),
     ]
 
@@ -127,18 +127,18 @@ def _time(microseconds: int | None) -> str:
     return f"{microseconds / 1000:,.1f} ms" if microseconds >= 1000 else f"{microseconds} µs"
 
 
-def _chart(board: Board) -> Chart:
-    format_ = "%H:%M" if board.interval < timedelta(hours=1) else "%m-%d %H:%M"
-    labels = [bar.at.strftime(format_) for bar in board.bars]
-    series = [Series(kind, [bar.outcomes.counts[kind] for bar in board.bars]) for kind in _OUTCOMES]
-    moments = [links.moment(bar.at) for bar in board.bars]
-    return charts.trend(labels, series, [bar.outcomes.total for bar in board.bars_before], moments)
+def _chart(data: DashboardData) -> Chart:
+    format_ = "%H:%M" if data.interval < timedelta(hours=1) else "%m-%d %H:%M"
+    labels = [bar.at.strftime(format_) for bar in data.bars]
+    series = [Series(kind, [bar.outcomes.counts[kind] for bar in data.bars]) for kind in _OUTCOMES]
+    moments = [links.moment(bar.at) for bar in data.bars]
+    return charts.trend(labels, series, [bar.outcomes.total for bar in data.bars_before], moments)
 
 
-def _rows(board: Board) -> list[dict[str, Any]]:
+def _rows(data: DashboardData) -> list[dict[str, Any]]:
     """Return the table of the chart: a row per bar, with a link to its requests."""
-    ends = [bar.at for bar in board.bars[1:]] + [board.window.end]
-    before: Sequence[Bar | None] = [*board.bars_before, *[None] * len(board.bars)]
+    ends = [bar.at for bar in data.bars[1:]] + [data.window.end]
+    before: Sequence[Bar | None] = [*data.bars_before, *[None] * len(data.bars)]
     return [
         {
             "at": bar.at,
@@ -147,25 +147,25 @@ def _rows(board: Board) -> list[dict[str, Any]]:
             "counts": [bar.outcomes.counts[kind] for kind in _OUTCOMES],
             "before": earlier.outcomes.total if earlier else 0,
         }
-        for bar, end, earlier in zip(board.bars, ends, before, strict=False)
+        for bar, end, earlier in zip(data.bars, ends, before, strict=False)
     ]
 
 
-def _lists(board: Board) -> dict[str, dict[str, Any]]:
+def _lists(data: DashboardData) -> dict[str, dict[str, Any]]:
     """Return the lists by name: title, items with their links, and by how much counts may be too low."""
-    window = board.window
-    rules = [(each["name"], each["count"], links.log(window, rule_id=each["id"])) for each in board.rules]
-    refusals = [(key, number, links.log(window, outcome="deny", reason=key)) for key, number in board.refusals]
-    reasons = [(key, number, links.log(window, reason=key)) for key, number in board.reasons]
-    hosts = [(key, number, links.log(window, host=key)) for key, number in board.hosts]
-    paths = [(key, number, links.log(window, path=_all_of(key))) for key, number in board.paths]
-    countries = [(_country(key), number, links.log(window, country_code=key)) for key, number in board.countries]
+    window = data.window
+    rules = [(each["name"], each["count"], links.log(window, rule_id=each["id"])) for each in data.rules]
+    refusals = [(key, number, links.log(window, outcome="deny", reason=key)) for key, number in data.refusals]
+    reasons = [(key, number, links.log(window, reason=key)) for key, number in data.reasons]
+    hosts = [(key, number, links.log(window, host=key)) for key, number in data.hosts]
+    paths = [(key, number, links.log(window, path=_all_of(key))) for key, number in data.paths]
+    countries = [(_country(key), number, links.log(window, country_code=key)) for key, number in data.countries]
     return {
         "refusals": _list(_("Why they were refused"), refusals),
         "rules": _list(_("WAF rules that matched"), rules),
         "reasons": _list(_("Decisions by reason"), reasons),
-        "hosts": _list(_("Top sites"), hosts, board.error["host"]),
-        "paths": _list(_("Top paths"), paths, board.error["path"]),
+        "hosts": _list(_("Top sites"), hosts, data.error["host"]),
+        "paths": _list(_("Top paths"), paths, data.error["path"]),
         "countries": _list(_("Countries"), countries),
     }
 
@@ -183,9 +183,9 @@ def _country(code: str) -> str:
     return f"{_(COUNTRY_NAMES[code])} ({code})" if code in COUNTRY_NAMES else code or _("unknown")
 
 
-def _people(board: Board) -> dict[str, Any]:
+def _people(data: DashboardData) -> dict[str, Any]:
     """Return what is new of people: access requests that wait, and devices that were added in the window."""
-    window, waiting = board.window, pending()
+    window, waiting = data.window, pending()
     return {
         "waiting": waiting[:_NEWEST],
         "number": waiting.count(),
@@ -202,9 +202,9 @@ def _items(items: list[tuple[str, int, str]]) -> list[dict[str, Any]]:
     ]
 
 
-def _clients(board: Board) -> dict[str, dict[str, Any]]:
-    window, error = board.window, board.error
-    refused, everyone = _client_rows(window, board.refused_clients, outcome="deny"), _client_rows(window, board.clients)
+def _clients(data: DashboardData) -> dict[str, dict[str, Any]]:
+    window, error = data.window, data.error
+    refused, everyone = _client_rows(window, data.refused_clients, outcome="deny"), _client_rows(window, data.clients)
     return {
         "refused": {"title": _("Who was refused"), "rows": refused, "error": error["denied-client"]},
         "everyone": {"title": _("All clients"), "rows": everyone, "error": error["client"]},

@@ -12,7 +12,7 @@ from audit.event_kinds import EventKind
 from gatewall.api.translation import translated
 from gatewall.console.site import links
 from gatewall.engine.waf.matcher import WAITING
-from gatewall.health.dashboard import Board
+from gatewall.health.dashboard import DashboardData
 from gatewall.health.indicators import Indicators, Level, NodeIndicator
 from policies.selectors import NONE_REGISTERED
 
@@ -56,10 +56,10 @@ class Verdict:
         return _("Nothing is wrong.")
 
 
-def verdict(board: Board, signs: Indicators, checks: Mapping[str, str], warning: str) -> Verdict:
+def verdict(data: DashboardData, indicators: Indicators, checks: Mapping[str, str], warning: str) -> Verdict:
     """Return the problems of these figures, indicators and health checks; ``warning`` is that of the domains."""
-    found = [*_domains(warning), *_hosts(signs), *_checks(checks), *_attacks(board), *_log(board, signs)]
-    found += [*_surroundings(board, signs), *_notices(board, signs)]
+    found = [*_domains(warning), *_hosts(indicators), *_checks(checks), *_attacks(data), *_log(data, indicators)]
+    found += [*_surroundings(data, indicators), *_notices(data, indicators)]
     return Verdict(sorted(found, key=lambda problem: problem.level is not Level.BAD))
 
 
@@ -70,10 +70,10 @@ def _domains(warning: str) -> Iterator[Problem]:
         yield Problem(level, what, _("Review the domains"), _list("policies_authorizeddomain"))
 
 
-def _hosts(signs: Indicators) -> Iterator[Problem]:
-    if not signs.nodes:
+def _hosts(indicators: Indicators) -> Iterator[Problem]:
+    if not indicators.nodes:
         yield Problem(Level.BAD, _("No host has reported yet."), _("Start the agent: gatewall up"))
-    for each in signs.nodes:
+    for each in indicators.nodes:
         if each.level is not Level.GOOD:
             yield Problem(each.level, _of_host(each), _("See the hosts"), HOSTS)
 
@@ -103,46 +103,46 @@ def _checks(checks: Mapping[str, str]) -> Iterator[Problem]:
         yield Problem(Level.LOOK, what, fix)
 
 
-def _attacks(board: Board) -> Iterator[Problem]:
-    if board.attacks:
-        number = {"number": board.attacks}
-        what = ngettext("%(number)d attack was detected.", "%(number)d attacks were detected.", board.attacks) % number
-        yield Problem(Level.LOOK, what, _("See who attacked"), links.events(board.window, [EventKind.ATTACK_DETECTED]))
+def _attacks(data: DashboardData) -> Iterator[Problem]:
+    if data.attacks:
+        number = {"number": data.attacks}
+        what = ngettext("%(number)d attack was detected.", "%(number)d attacks were detected.", data.attacks) % number
+        yield Problem(Level.LOOK, what, _("See who attacked"), links.events(data.window, [EventKind.ATTACK_DETECTED]))
 
 
-def _log(board: Board, signs: Indicators) -> Iterator[Problem]:
-    if signs.lag_level is Level.BAD:
-        what = _("The access log is %(seconds)d s behind.") % {"seconds": signs.lag_seconds or 0}
+def _log(data: DashboardData, indicators: Indicators) -> Iterator[Problem]:
+    if indicators.lag_level is Level.BAD:
+        what = _("The access log is %(seconds)d s behind.") % {"seconds": indicators.lag_seconds or 0}
         yield Problem(Level.BAD, what, _("See the hosts"), HOSTS)
-    if signs.gap_level is Level.BAD:
-        what = _("%(number)d records of the access log were lost.") % {"number": sum(signs.gaps.values())}
-        yield Problem(Level.BAD, what, _("See when and why"), links.events(board.window, [EventKind.LOG_GAP]))
-    if signs.size_level is not Level.GOOD:
+    if indicators.gap_level is Level.BAD:
+        what = _("%(number)d records of the access log were lost.") % {"number": sum(indicators.gaps.values())}
+        yield Problem(Level.BAD, what, _("See when and why"), links.events(data.window, [EventKind.LOG_GAP]))
+    if indicators.size_level is not Level.GOOD:
         what = _("The access log is full: its oldest rows were removed to make room.")
         yield Problem(Level.LOOK, what, _("Raise its limit"), _list("gatewall_systemsettings"))
 
 
-def _surroundings(board: Board, signs: Indicators) -> Iterator[Problem]:
-    if signs.geo is None:
+def _surroundings(data: DashboardData, indicators: Indicators) -> Iterator[Problem]:
+    if indicators.geo is None:
         what = _("There is no geo database, so no country is known.")
         yield Problem(Level.LOOK, what, _("Run: gatewall geo install"))
-    elif signs.geo_level is not Level.GOOD:
-        what = _("The geo database is %(days)d days old.") % {"days": signs.geo_days}
+    elif indicators.geo_level is not Level.GOOD:
+        what = _("The geo database is %(days)d days old.") % {"days": indicators.geo_days}
         yield Problem(Level.LOOK, what, _("Run: gatewall geo install"))
-    if board.untrusted:
+    if data.untrusted:
         what = _("A peer that is not a trusted proxy sent forwarding headers, which were ignored.")
         yield Problem(Level.LOOK, what, _("Check the proxy"), reverse("console:doctor"))
 
 
-def _notices(board: Board, signs: Indicators) -> Iterator[Problem]:
+def _notices(data: DashboardData, indicators: Indicators) -> Iterator[Problem]:
     deliveries = f"{_list('webhooks_delivery')}?status__exact=failed"
-    if signs.webhook_level is Level.BAD:
+    if indicators.webhook_level is Level.BAD:
         yield Problem(Level.BAD, _("Notices of webhooks could not be delivered."), _("See which"), deliveries)
-    elif signs.webhook_level is Level.LOOK:
+    elif indicators.webhook_level is Level.LOOK:
         yield Problem(Level.LOOK, _("A webhook cannot be reached."), _("Check its address"), _list("webhooks_webhook"))
-    if signs.mail_level is not Level.GOOD:
-        mails = links.events(board.window, [EventKind.MAIL_FAILED])
-        yield Problem(signs.mail_level, _("Mails to users could not be sent."), _("See why"), mails)
+    if indicators.mail_level is not Level.GOOD:
+        mails = links.events(data.window, [EventKind.MAIL_FAILED])
+        yield Problem(indicators.mail_level, _("Mails to users could not be sent."), _("See why"), mails)
 
 
 def _list(name: str) -> str:

@@ -40,7 +40,7 @@ class RuleCredential(StrEnum):
 
     @classmethod
     def of(cls, kind: SubjectKind) -> "RuleCredential":
-        """Return the kind of credential that proved a subject of this kind."""
+        """Return the kind of credential that authenticates a subject of this kind."""
         return cls.SESSION if kind is SubjectKind.USER else cls(kind.value)
 
 

@@ -1,4 +1,4 @@
-"""Find rules that match a value which they target, though the first match of their pattern is in another. No I/O."""
+"""Check rules again whose first pattern match was in a value that they do not target. No I/O."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ def _in_regions(scanner: Scanner, values: Sequence[Value], doubts: list[Doubt], 
 def _scanned(
     scanner: Scanner, values: Sequence[Value], doubts: list[Doubt], scope: Scope
 ) -> tuple[list[Placed], list[Doubt]]:
-    """Return the rules whose first match in the values is in one that they target, and those where it is in another."""
+    """Scan the values; return the rules whose first match is in a value that they target, and those still in doubt."""
     asked: dict[int, list[Placed]] = {}
     for number, _, placed in doubts:
         asked.setdefault(number, []).append(placed)

@@ -52,7 +52,7 @@ def is_hit(placed: Placed, value: Value, scope: Scope) -> bool:
 
 
 def is_target(placed: Placed, value: Value, scope: Scope) -> bool:
-    """True if the rule targets the value, and no exclusion spares it."""
+    """True if the rule targets the value, and no exclusion covers it."""
     target, name, _ = value
     return target in placed.targets and not (placed.rule.exclusions and scope.spares(placed.rule, target, name))
 

@@ -1,7 +1,8 @@
 """Headers and cookies in which no built-in rule found anything need no second scan with another URI. No I/O.
 
-No pattern matches across two values (``lines.py``), so that a scan of some values and one of the others find what one
-of all finds. Bounds that the values of a request share are checked: whatever might be cut is inspected as a whole.
+No pattern matches across two values (``lines.py``), so that scanning shared and varying values separately finds the
+same as one scan of all. Bounds that the values of a request share are checked: whatever might be cut is inspected as a
+whole.
 """
 
 from gatewall.engine.model import AccessRequest
@@ -34,7 +35,7 @@ def is_quiet(request: AccessRequest, shared: Shared, scanner: Scanner) -> bool:
 
 
 def is_quiet_in(asked: Asked, shared: Shared, scanner: Scanner) -> bool:
-    """Return the same of a request that was not parsed."""
+    """Return the same as ``is_quiet``, for a request that was not parsed."""
     if shared.quiet_for is not scanner:
         return False
     texts = plain_texts(asked)

@@ -1,1 +1,1 @@
-"""Backup and restore: one portable file for both databases, and a restore that lets nothing revoked back in."""
+"""Backup and restore: one portable file for both databases, and a restore that reactivates no revoked credential."""

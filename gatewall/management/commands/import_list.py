@@ -76,7 +76,7 @@ class Command(BaseCommand):
             imported = import_list(
                 file, name=options["name"], rules=rules, kind=Format(options["format"]), dry_run=options["dry_run"]
             )
-        for line in _told(imported):
+        for line in _lines(imported):
             self.stdout.write(line)
         if options["dry_run"]:
             self.stdout.write("nothing was changed (--dry-run)")
@@ -111,7 +111,7 @@ def _opened(name: str) -> Iterator[BinaryIO]:
         raise CommandError(f"{name!r} cannot be read: {error.strerror}", returncode=2) from None
 
 
-def _told(imported: Imported) -> Iterator[str]:
+def _lines(imported: Imported) -> Iterator[str]:
     yield from imported.examples
     yield from (f"skipped: {words}" for words in imported.bad_lines)
     dropped = ", ".join(f"{count:,} {why}" for why, count in sorted(imported.dropped.items()))

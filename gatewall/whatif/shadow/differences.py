@@ -46,7 +46,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """Differing requests, newest first up to ``MOST_READ``: of subjects, by host, and of clients that proved nobody."""
+    """Differing requests, newest first up to ``MOST_READ``: of subjects, by host, and of unauthenticated clients."""
 
     read: int
     is_complete: bool
