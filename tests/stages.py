@@ -35,7 +35,7 @@ MEASURED = ("--cov", "--cov-report=", "--cov-fail-under=0")  # judged when all i
 BY_MODULE = ("--dist", "loadfile", "--no-loadscope-reorder")  # what a module starts is started once
 
 KILLS = Stage(
-    "The access log while everything dies at random",
+    "The access log while processes are killed at random",
     (PYTHON, "-m", "tests.kill_test", "--minutes", "2", "--seed", "6"),
 )
 SOAK = Stage("Nothing grows in a soak of 20 minutes", (PYTHON, "-m", "tests.soak", "--minutes", "20"))
@@ -52,7 +52,7 @@ def ignored(paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"--ignore={path}" for path in paths)
 
 
-CONTRACT, CROWDS = "tests/contract", "tests/servers/test_sign_in_races.py"
+CONTRACT, SIGN_IN_RACES = "tests/contract", "tests/servers/test_sign_in_races.py"
 DOCUMENT_IS_TRUE = "Every answer is as the OpenAPI document says"
 UNIT = ("-p", "no:django", "tests/unit")  # pure code: what needs Django's settings is in tests/integration
 COVERING = files("tests/integration", "throttling_counts", "throttling_delays", "plain_claims", "messages")
@@ -89,7 +89,7 @@ TYPED = (
 CALLS = ("tests/api", "tests/gate")
 SERVICES = ("tests/integration", *ignored((*COVERING, *TYPED)))
 PAGES = ("tests/admin", "tests/console", "tests/docs", "tests/architecture", *ignored(TYPED))
-DISK = "tests/faults/test_trail_disk.py"
+DISK = "tests/faults/test_log_disk.py"
 WITH_PROCESSES = (
     *("tests/faults", "tests/servers", "tests/deploy", "tests/proxies", "tests/browser"),
     *(*TYPED, f"--ignore={DISK}"),
@@ -175,7 +175,7 @@ def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
     """Return all stages; ``full`` with the long forms of their tests."""
     short = Tests("not full", chosen)
     tests = Tests("full or not full", chosen, full=True) if full else short
-    with_processes = WITH_PROCESSES if full else (*WITH_PROCESSES, *ignored((CROWDS,)))  # they run on PostgreSQL
+    with_processes = WITH_PROCESSES if full else (*WITH_PROCESSES, *ignored((SIGN_IN_RACES,)))  # they run on PostgreSQL
     again = ALL_WITH_DATABASE if full else (DATABASE_DECIDES,)
     # What computes runs in one process: each of two would collect all tests, and report them to a third.
     services = tests.stage("Services, commands and visitor pages, on SQLite", 0, *SERVICES)
@@ -185,15 +185,15 @@ def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
     computing = [*covering(short, judged=not chosen), *([] if full else [units])]
     waiting = [
         *STATIC,
-        tests.stage("Planes, processes, faults, packages, proxies, pages", WAITING, *BY_MODULE, *with_processes),
+        tests.stage("Servers, faults, packages, proxies, browser", WAITING, *BY_MODULE, *with_processes),
     ]
     then = [  # the longest first, so that the lanes end at about the same time
-        *(short.stage("What the database decides again, on PostgreSQL", 0, *part, postgresql=True) for part in again),
+        *(short.stage("Tests that depend on the database, on PostgreSQL", 0, *part, postgresql=True) for part in again),
         tests.stage("API and gate, on SQLite", 0, *CALLS),
         *([] if full else [services]),
         tests.stage("Pages of operators and documents, on SQLite", 0, *PAGES),
         short.stage(DOCUMENT_IS_TRUE, 0, CONTRACT),
-        tests.stage("Crowds at the sign-in again, on PostgreSQL", 0, CROWDS, postgresql=True),
+        tests.stage("Concurrent sign-ins, on PostgreSQL", 0, SIGN_IN_RACES, postgresql=True),
         tests.stage("A full disk", 0, DISK),
     ]
     # The third lane begins with the first of them: with two, a core is idle for a quarter of the time.

@@ -12,8 +12,8 @@ SHORT = Load(minutes=0.2, answers=20, edits=2, sign_ins=0.5)
 
 @pytest.mark.full  # the long form runs there, too; tests/unit/test_soak_judgment.py shows how it judges
 def test_a_soak_samples_every_process_and_nothing_fails(tmp_path):
-    with installed(tmp_path, postgresql=False) as (stage, trail):
-        soaked = soak(stage, trail, SHORT, lambda _words: None)
+    with installed(tmp_path, postgresql=False) as (stage, stored_log):
+        soaked = soak(stage, stored_log, SHORT, lambda _words: None)
 
     # No bound on what is slow or grows: a build server is busy with other things.
     assert kill_report.failures(soaked.account, soaked.ledger) == []

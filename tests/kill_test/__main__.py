@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tests.kill_test import nemesis, report
-from tests.kill_test.account import Account, Trail, account_of
+from tests.kill_test.account import Account, StoredLog, account_of
 from tests.kill_test.disk import small_disk
 from tests.kill_test.faults import Scene
 from tests.kill_test.stage import Stage
@@ -44,17 +44,17 @@ def main() -> int:
 
 def _run(wanted: argparse.Namespace) -> tuple[str, list[str]]:
     with ExitStack() as ends:
-        home = Path(ends.enter_context(tempfile.TemporaryDirectory(prefix="gatewall-trail-")))
+        home = Path(ends.enter_context(tempfile.TemporaryDirectory(prefix="gatewall-log-")))
         database = ends.enter_context(server()) if wanted.postgresql else None
         url = {"DATABASE_URL": database.url} if database else {}
         set_up(home, **url)
         disk = ends.enter_context(small_disk(home / "spool", DISK))
         stage = ends.enter_context(Stage(home, inside=disk.inside, **url))
         stage.start("auth", "control", "agent")
-        ledger, trail = Ledger(), Trail(home, disk.seen, url.get("DATABASE_URL", ""))
+        ledger, stored_log = Ledger(), StoredLog(home, disk.seen, url.get("DATABASE_URL", ""))
         ports = [stage.auth] * 4 + [stage.control] * 2
         visitors = Visitors(ledger, ports, right_answers(furnish(stage.control)), rate=wanted.rate)
-        scene = Scene(stage, trail, visitors, random.Random(wanted.seed), disk, database)  # noqa: S311 - a seed
+        scene = Scene(stage, stored_log, visitors, random.Random(wanted.seed), disk, database)  # noqa: S311 - a seed
         began = time.monotonic()
         with visitors:
             events = nemesis.run(
@@ -63,8 +63,8 @@ def _run(wanted: argparse.Namespace) -> tuple[str, list[str]]:
                 kills=wanted.kills,
                 say=lambda words: _say(began, stage.kills, ledger, words),
             )
-        trail.settle(180)
-        account = account_of(ledger, trail)
+        stored_log.settle(180)
+        account = account_of(ledger, stored_log)
         wrong = report.failures(account, ledger)
         return _report(wanted, scene, events, account, wrong, time.monotonic() - began), wrong
 
@@ -90,7 +90,7 @@ def _report(
                 f"{report.machine()}."
             ),
             report.summary(account, ledger, scene.stage.kills),
-            report.table(events, account, ledger, scene.trail),
+            report.table(events, account, ledger, scene.stored_log),
             (
                 f"Ended by themselves and started again, as a service manager does: {len(scene.stage.ended)}. "
                 f"Workers that outlived their killed master for long and were ended: {scene.stage.slow_exits}."

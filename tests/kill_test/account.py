@@ -20,7 +20,7 @@ from tests.kill_test.visitors import Ledger
 from tests.support.processes import PATIENCE, wait_until
 
 
-class Trail:
+class StoredLog:
     """The access log of an installation, read from outside."""
 
     def __init__(self, home: Path, spool: Path, url: str = "") -> None:
@@ -109,14 +109,14 @@ class Account:
         return max(0, len(self.missing) - self.told["dropped"] - self.told["damaged"] - self.told["torn"])
 
 
-def account_of(ledger: Ledger, trail: Trail) -> Account:
+def account_of(ledger: Ledger, stored_log: StoredLog) -> Account:
     """Compare a ledger with the access log, which must be settled."""
-    rows = trail.rows()
+    rows = stored_log.rows()
     status_of = dict(rows)
     told: Counter[str] = Counter()
-    for kind, count, _at in trail.gaps():
+    for kind, count, _at in stored_log.gaps():
         told[kind] += count
-    counted, plain = trail.statuses(), Counter(status for _id, status in rows)
+    counted, plain = stored_log.statuses(), Counter(status for _id, status in rows)
     return Account(
         answers=len(ledger.answers),
         rows=len(rows),

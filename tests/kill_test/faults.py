@@ -11,7 +11,7 @@ from pathlib import Path
 
 from audit.spool.frames import frames
 from audit.spool.segments import is_being_written, segment_files, segment_of
-from tests.kill_test.account import Trail
+from tests.kill_test.account import StoredLog
 from tests.kill_test.disk import SmallDisk
 from tests.kill_test.stage import Stage
 from tests.kill_test.visitors import Visitors
@@ -24,7 +24,7 @@ class Scene:
     """A host and its components that can fail. Without a server, its database is SQLite."""
 
     stage: Stage
-    trail: Trail
+    stored_log: StoredLog
     visitors: Visitors
     choice: random.Random
     small_disk: SmallDisk | None = None
@@ -229,7 +229,7 @@ def _finish_a_segment(scene: Scene) -> None:
     _visit_for(scene, 0.5)
     for plane in ("control", "control", "auth", "auth"):
         scene.stage.kill_worker(plane, scene.choice)
-        if not all(is_being_written(path) for path in segment_files(scene.trail.spool)):
+        if not all(is_being_written(path) for path in segment_files(scene.stored_log.spool)):
             return
     scene.stage.kill("auth")
     scene.stage.start("auth")
@@ -240,7 +240,7 @@ def _damage(scene: Scene, number: int) -> None:
     scene.stage.kill("agent")
     _visit_for(scene, 1)
     scene.stage.kill("auth")
-    damaged = sum(_flip(scene, path, number) for path in segment_files(scene.trail.spool))
+    damaged = sum(_flip(scene, path, number) for path in segment_files(scene.stored_log.spool))
     scene.stage.start("auth")
     assert damaged, "nothing was there to be damaged"
 
@@ -249,7 +249,9 @@ def _flip(scene: Scene, path: Path, number: int) -> int:
     segment = segment_of(path)
     if segment is None:
         return 0
-    told = scene.trail.ask("SELECT position FROM audit_spoolsegment WHERE id = ?", scene.trail.key(segment.id))
+    told = scene.stored_log.ask(
+        "SELECT position FROM audit_spoolsegment WHERE id = ?", scene.stored_log.key(segment.id)
+    )
     start = told[0][0] if told else segment.first
     data = bytearray(path.read_bytes())
     ends = [start, *(start + frame.end for frame in frames(bytes(data[start:]), 0))]

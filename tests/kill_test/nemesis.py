@@ -46,7 +46,7 @@ def do(scene: Scene, fault: Fault) -> Event:
         stage.wait_for_workers(plane)
     undone = time.monotonic()
     scene.visitors.wait_for_more(20)
-    scene.trail.catch_up(ledger, 180)
+    scene.stored_log.catch_up(ledger, 180)
     caught_up = time.monotonic()
     return Event(
         fault.__name__.replace("_", " "),

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import psutil
 
-from tests.kill_test.account import Account, Trail, decided_at
+from tests.kill_test.account import Account, StoredLog, decided_at
 from tests.kill_test.nemesis import Event
 from tests.kill_test.visitors import Ledger
 
@@ -35,14 +35,14 @@ def failures(account: Account, ledger: Ledger) -> list[str]:
     return [f"{number} {words}" for words, number in wrong.items() if number]
 
 
-def table(events: Sequence[Event], account: Account, ledger: Ledger, trail: Trail) -> str:
+def table(events: Sequence[Event], account: Account, ledger: Ledger, stored_log: StoredLog) -> str:
     """Return the faults as a Markdown table: answers from each fault's start to the next one's."""
     starts = [event.since for event in events]
     answers = _by_fault(events, starts, (decided_at(decision) for decision in ledger.answers))
-    rows = _by_fault(events, starts, (decided_at(decision) for decision, _status in trail.rows()))
+    rows = _by_fault(events, starts, (decided_at(decision) for decision, _status in stored_log.rows()))
     missing = _by_fault(events, starts, (decided_at(decision) for decision in account.missing))
     told = {kind: Counter[str]() for kind in ("dropped", "damaged", "torn")}
-    for kind, count, at in trail.gaps():
+    for kind, count, at in stored_log.gaps():
         for fault in _by_fault(events, starts, [at]):
             told[kind][fault] += count
     lines = [f"| {_HEAD} |", "|---|" + "---:|" * 8]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tests.kill_test.account import Trail
+from tests.kill_test.account import StoredLog
 from tests.kill_test.faults import Scene
 from tests.kill_test.stage import Stage
 from tests.nemesis.api import Api
@@ -92,7 +92,7 @@ class _Place:
 
     name: str
     stage: Stage
-    trail: Trail
+    stored_log: StoredLog
     proxy: ChaosProxy | None
     cache: ChaosProxy | None
     network: Namespace | None
@@ -133,8 +133,8 @@ def _place(
         folder / "workload.mmdb", {net: {"country": {"iso_code": code}} for net, code in COUNTRIES.items()}
     )
     stage = ends.enter_context(Stage(folder, inside=inside, address=address, GEOIP_DATABASE=str(geo), **changes))
-    trail = Trail(folder, folder / "spool", database.url if database else "")
-    return _Place(name, stage, trail, proxy, cache_proxy, network)
+    stored_log = StoredLog(folder, folder / "spool", database.url if database else "")
+    return _Place(name, stage, stored_log, proxy, cache_proxy, network)
 
 
 def _start(
@@ -152,7 +152,7 @@ def _start(
     hosts = [
         Host(
             place.name,
-            Scene(place.stage, place.trail, visitors, choice, None, database, longest_outage=5),  # type: ignore[arg-type]  # asks as Visitors do
+            Scene(place.stage, place.stored_log, visitors, choice, None, database, longest_outage=5),  # type: ignore[arg-type]  # asks as Visitors do
             place.proxy,
             place.cache,
             place.network,

@@ -38,9 +38,9 @@ def main() -> int:
 
     with (
         tempfile.TemporaryDirectory(prefix="gatewall-soak-") as folder,
-        installed(Path(folder), postgresql=wanted.postgresql) as (stage, trail),
+        installed(Path(folder), postgresql=wanted.postgresql) as (stage, stored_log),
     ):
-        soaked = soak(stage, trail, load, say)
+        soaked = soak(stage, stored_log, load, say)
     wrong = report.failures(soaked, load, row_seconds=wanted.row_seconds)
     text = report.text_of(soaked, load, "PostgreSQL" if wanted.postgresql else "SQLite", wrong)
     print(text)

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.kill_test.account import Account, Trail, account_of
+from tests.kill_test.account import Account, StoredLog, account_of
 from tests.kill_test.stage import Stage
 from tests.kill_test.visitors import Ledger, Visitors
 from tests.postgres import server
@@ -51,7 +51,7 @@ class Soaked:
 
 
 @contextmanager
-def installed(home: Path, *, postgresql: bool) -> Iterator[tuple[Stage, Trail]]:
+def installed(home: Path, *, postgresql: bool) -> Iterator[tuple[Stage, StoredLog]]:
     """Create an installation and run both planes and the agent as shipped."""
     with ExitStack() as ends:
         changes = {"DATABASE_URL": ends.enter_context(server()).url} if postgresql else {}
@@ -61,10 +61,10 @@ def installed(home: Path, *, postgresql: bool) -> Iterator[tuple[Stage, Trail]]:
             prepare(home)
         stage = ends.enter_context(Stage(home, **changes))
         stage.start("auth", "control", "agent")
-        yield stage, Trail(home, home / "spool", changes.get("DATABASE_URL", ""))
+        yield stage, StoredLog(home, home / "spool", changes.get("DATABASE_URL", ""))
 
 
-def soak(stage: Stage, trail: Trail, load: Load, say: Callable[[str], None]) -> Soaked:
+def soak(stage: Stage, stored_log: StoredLog, load: Load, say: Callable[[str], None]) -> Soaked:
     """Apply the load for its duration; return the results once the spool is in the database."""
     token = furnish(stage.control)
     ledger = Ledger()
@@ -86,9 +86,9 @@ def soak(stage: Stage, trail: Trail, load: Load, say: Callable[[str], None]) -> 
             errors = ledger.errors() + editor.outcome.errors + sign_ins.outcome.errors + rows.outcome.errors
             say(f"{len(ledger.answers)} answers, {len(editor.outcome.seconds)} edits, {errors} errors")
     seconds = time.monotonic() - began
-    trail.settle(300)
+    stored_log.settle(300)
     complaints = Counter(_log_lines(stage.home))
-    account = account_of(ledger, trail)
+    account = account_of(ledger, stored_log)
     outcomes = editor.outcome, sign_ins.outcome, rows
     return Soaked(seconds, ledger, account, *outcomes, sampler.samples, frozenset(sampler.replaced), complaints)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.kill_test import nemesis, report
-from tests.kill_test.account import Trail, account_of
+from tests.kill_test.account import StoredLog, account_of
 from tests.kill_test.disk import NoMount, SmallDisk, small_disk
 from tests.kill_test.faults import Scene
 from tests.kill_test.stage import Stage
@@ -31,10 +31,10 @@ def a_scene(
     with Stage(home, inside=disk.inside if disk else (), **changes) as stage:
         stage.start("auth", "control", "agent")
         right = right_answers(token or furnish(stage.control))
-        trail = Trail(home, disk.seen if disk else home / "spool", server.url if server else "")
+        stored_log = StoredLog(home, disk.seen if disk else home / "spool", server.url if server else "")
         visitors = Visitors(Ledger(), [stage.auth] * 4 + [stage.control] * 2, right, rate=_RATE)
         choice = random.Random(6)  # noqa: S311 - a seed
-        yield Scene(stage, trail, visitors, choice, disk, server, longest_outage=2)
+        yield Scene(stage, stored_log, visitors, choice, disk, server, longest_outage=2)
 
 
 def wrong_after(scene: Scene, *faults: nemesis.Fault) -> list[str]:
@@ -42,8 +42,8 @@ def wrong_after(scene: Scene, *faults: nemesis.Fault) -> list[str]:
     with scene.visitors as visitors:
         for fault in faults:
             nemesis.do(scene, fault)
-    scene.trail.settle()
-    return report.failures(account_of(visitors.ledger, scene.trail), visitors.ledger)
+    scene.stored_log.settle()
+    return report.failures(account_of(visitors.ledger, scene.stored_log), visitors.ledger)
 
 
 @contextmanager

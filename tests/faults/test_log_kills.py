@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.faults.trail_scenes import a_scene, wrong_after
+from tests.faults.log_scenes import a_scene, wrong_after
 from tests.kill_test import faults
 
 SHORT = (
@@ -45,13 +45,13 @@ def test_each_answer_has_one_row_although_the_database_was_locked(scene):
 
 
 def test_damaged_records_are_told_to_the_number_and_set_aside(scene):
-    before = len(list(scene.trail.spool.glob("*.aside")))
+    before = len(list(scene.stored_log.spool.glob("*.aside")))
 
     assert wrong_after(scene, faults.bits_flipped) == []
 
-    damaged = sum(count for kind, count, _at in scene.trail.gaps() if kind == "damaged")
-    assert len(list(scene.trail.spool.glob("*.aside"))) - before >= 3
-    assert damaged == len(list(scene.trail.spool.glob("*.aside")))
+    damaged = sum(count for kind, count, _at in scene.stored_log.gaps() if kind == "damaged")
+    assert len(list(scene.stored_log.spool.glob("*.aside"))) - before >= 3
+    assert damaged == len(list(scene.stored_log.spool.glob("*.aside")))
 
 
 @pytest.mark.full  # tests/unit/test_spool_sync.py shows the order of the writes

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from tests.faults.trail_scenes import a_scene, wrong_after
+from tests.faults.log_scenes import a_scene, wrong_after
 from tests.kill_test import faults
 from tests.support.prepared_postgresql import prepared_on_postgresql
 
@@ -32,6 +32,6 @@ def test_each_answer_has_one_row_whatever_happens_to_postgresql(scene, fault):
     assert wrong_after(scene, fault) == []
 
 
-@pytest.mark.full  # test_trail_kills.py shows it on SQLite
+@pytest.mark.full  # test_log_kills.py shows it on SQLite
 def test_each_answer_has_one_row_although_the_agent_died_before_its_commit(scene):
     assert wrong_after(scene, faults.the_agent_before_its_commit) == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.faults.trail_scenes import a_disk, a_scene, wrong_after
+from tests.faults.log_scenes import a_disk, a_scene, wrong_after
 from tests.kill_test import faults
 from tests.kill_test.account import account_of
 from tests.kill_test.visitors import Ledger, Visitors
@@ -19,8 +19,8 @@ def scene(copied):
 
 def figures(scene):
     """Answers, rows, and losses told, until now; nobody visits."""
-    scene.trail.settle()
-    account = account_of(scene.visitors.ledger, scene.trail)
+    scene.stored_log.settle()
+    account = account_of(scene.visitors.ledger, scene.stored_log)
     return account.answers, account.rows, account.told["dropped"]
 
 
