@@ -19,8 +19,6 @@ from gatewall.credentials.sealing import MAX_PLAIN_BYTES, Sealer
 from gatewall.kernel.refusals import Conflict
 from gatewall.policy import revisions
 
-_PRUNED_AT_ONCE = 1000
-
 
 class LogoutTokenUsed(Conflict):
     """The logout token was accepted before."""
@@ -88,12 +86,6 @@ def end_of_identity(identity: ExternalIdentity, *, at: datetime, besides: Any = 
     if besides is not None:
         found = found.exclude(session_id=besides)
     return _end(found, at, why="identity-unlinked", provider=identity.provider)
-
-
-def prune(at: datetime) -> int:
-    """Delete expired logout tokens, at most 1,000; return how many."""
-    over = UsedLogoutToken.objects.filter(expires_at__lte=at).order_by("expires_at").values_list("pk", flat=True)
-    return UsedLogoutToken.objects.filter(pk__in=list(over[:_PRUNED_AT_ONCE])).delete()[0]
 
 
 def _end(found: QuerySet[ProviderSession], at: datetime, *, why: str, provider: IdentityProvider) -> int:

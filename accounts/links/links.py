@@ -19,7 +19,6 @@ LIFETIMES = {
 }
 PATHS = {LinkPurpose.INVITATION: "invitation", LinkPurpose.PASSWORD_RESET: "password/new"}
 """The page of each purpose, below ``ROOT_PATH``."""
-_PRUNED_AT_ONCE = 1000
 
 
 _OVER = _("this link was used already, has expired, or was replaced by a newer one")
@@ -82,12 +81,6 @@ def spend(row: AccountLink) -> None:
     """Use the link up: of several uses at the same time one succeeds. Raises LinkOver."""
     if not AccountLink.objects.filter(pk=row.pk, digest=row.digest).delete()[0]:
         raise LinkOver(_OVER)
-
-
-def prune(at: datetime) -> int:
-    """Delete expired links, at most 1,000; return how many."""
-    over = AccountLink.objects.filter(expires_at__lte=at).order_by("expires_at").values_list("pk", flat=True)
-    return AccountLink.objects.filter(pk__in=list(over[:_PRUNED_AT_ONCE])).delete()[0]
 
 
 def _is_live(row: AccountLink, at: datetime) -> bool:

@@ -25,7 +25,6 @@ LIFETIME = timedelta(minutes=5)
 MAX_TRIES = 5
 TYPE = "challenge"
 OVER = _("this sign-in is over: begin again")
-_PRUNED_AT_ONCE = 1000
 
 
 class InvalidChallenge(Refusal):
@@ -98,12 +97,6 @@ def spend(challenge: Challenge, *, at: datetime) -> None:
 def end_all(user: User, *, at: datetime) -> None:
     """End every open challenge of a user."""
     Challenge.objects.filter(user=user, spent_at__isnull=True).update(spent_at=at)
-
-
-def prune(at: datetime) -> int:
-    """Delete expired challenges, at most 1,000; return how many."""
-    over = Challenge.objects.filter(expires_at__lte=at).order_by("expires_at").values_list("pk", flat=True)
-    return Challenge.objects.filter(pk__in=list(over[:_PRUNED_AT_ONCE])).delete()[0]
 
 
 def _open(jti: uuid.UUID, at: datetime) -> QuerySet[Challenge]:

@@ -19,7 +19,6 @@ from gatewall.kernel.refusals import Refusal
 
 LIFETIME = timedelta(seconds=60)
 FLOW = "hand-off"
-_PRUNED_AT_ONCE = 1000
 
 
 class HandOffRefused(Refusal):
@@ -65,9 +64,3 @@ def finish(code: str, *, guard: str, browser_secret: str, visitor: Visitor, at: 
     if session is None:
         raise HandOffRefused("the code was used already, or has expired")
     return tokens.issue_again(session)
-
-
-def prune(at: datetime) -> int:
-    """Delete expired codes, at most 1,000; return how many."""
-    over = HandOff.objects.filter(expires_at__lte=at).order_by("expires_at").values_list("pk", flat=True)
-    return HandOff.objects.filter(pk__in=list(over[:_PRUNED_AT_ONCE])).delete()[0]

@@ -36,7 +36,6 @@ from gatewall.kernel.refusals import Conflict, Forbidden, Refusal
 FLOW = METHOD = "identity-provider"
 LIFETIME = timedelta(minutes=10)
 LONGEST_STATE = 64
-_PRUNED_AT_ONCE = 1000
 
 
 class ProviderUnavailable(Conflict):
@@ -151,12 +150,6 @@ def finish(
 def unlink(identity: ExternalIdentity, *, visitor: Visitor, at: datetime, session: UUID) -> None:
     """Remove a user's own link, and the sessions opened with it except this one. Raises LastWayIn, Gone."""
     linking.unlink(identity, ways_in=_other_ways_in, client_ip=visitor.client_ip, at=at, session=session)
-
-
-def prune(at: datetime) -> int:
-    """Delete sign-ins that expired, at most 1,000; return how many."""
-    over = ProviderSignIn.objects.filter(expires_at__lte=at).order_by("expires_at").values_list("pk", flat=True)
-    return ProviderSignIn.objects.filter(pk__in=list(over[:_PRUNED_AT_ONCE])).delete()[0]
 
 
 def read_logout_token(provider: IdentityProvider, text: str, *, client_ip: str, at: datetime) -> tokens.LogoutToken:

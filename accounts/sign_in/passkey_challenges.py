@@ -18,7 +18,6 @@ from accounts.sign_in.passkey_refusals import PasskeyRefused, Why
 LIFETIME = timedelta(minutes=5)
 _SALT = "accounts.sign_in.passkey_challenges"
 _TIME, _RANDOM = 8, 24
-_PRUNED_AT_ONCE = 1000
 
 
 def new_browser_secret() -> str:
@@ -48,12 +47,6 @@ def use_up(challenge: bytes, purpose: str, browser_secret: str, *, at: datetime)
             )
     except IntegrityError:
         raise PasskeyRefused(Why.REPLAYED) from None
-
-
-def prune(at: datetime) -> int:
-    """Delete used challenges that have expired, at most 1,000; return how many."""
-    over = UsedPasskeyChallenge.objects.filter(expires_at__lte=at).order_by("expires_at").values_list("pk", flat=True)
-    return UsedPasskeyChallenge.objects.filter(pk__in=list(over[:_PRUNED_AT_ONCE])).delete()[0]
 
 
 def _digest(head: bytes, purpose: str, browser_secret: str) -> bytes:

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from importlib import import_module
 
 from django.conf import settings
+from django.db.models import Model, QuerySet
 
 from accounts import services
-from accounts.identity_providers import sessions as provider_sessions
-from accounts.links import links
+from accounts.models import AccountLink, Challenge, HandOff, ProviderSignIn, UsedLogoutToken, UsedPasskeyChallenge
 from accounts.remembered_devices import services as remembered_devices
-from accounts.sign_in import challenges, hand_off, oidc, passkey_challenges, throttling, wrong_codes
+from accounts.sign_in import throttling, wrong_codes
 from audit.figures import rollups
 from gatewall.publication import nodes
 from gatewall.publication.resources import LOGGED
@@ -19,7 +20,19 @@ from webhooks import outbox
 from webhooks.mail import queue
 
 EVERY = timedelta(minutes=10)
+_AT_ONCE = 1000
 _USES_KEPT = timedelta(days=30)  # a restored row keeps its usage counts
+_EXPIRING: tuple[type[Model], ...] = (
+    *(Challenge, HandOff, UsedPasskeyChallenge, ProviderSignIn, UsedLogoutToken, AccountLink),
+)
+"""Models whose rows nobody needs after their ``expires_at``."""
+
+
+def delete_expired(model: type[Model], at: datetime) -> int:
+    """Delete expired rows of a model, at most 1,000, the oldest first; return how many."""
+    rows: QuerySet[Model] = QuerySet(model)
+    expired = rows.filter(expires_at__lte=at).order_by("expires_at").values_list("pk", flat=True)
+    return rows.filter(pk__in=list(expired[:_AT_ONCE])).delete()[0]
 
 
 def _prune_uses(at: datetime) -> int:
@@ -30,19 +43,14 @@ def _prune_uses(at: datetime) -> int:
 
 
 _PRUNES: tuple[Callable[[datetime], int], ...] = (
-    challenges.prune,
-    hand_off.prune,
-    passkey_challenges.prune,
+    *(partial(delete_expired, model) for model in _EXPIRING),
     remembered_devices.prune,
     throttling.prune,
     wrong_codes.follow_the_clock,
     services.prune_sessions,
-    oidc.prune,
-    provider_sessions.prune,
     banning.prune,
     outbox.prune,
     queue.prune,
-    links.prune,
     nodes.prune,
     _prune_uses,
 )

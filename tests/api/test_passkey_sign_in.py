@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Passkey, Session, UsedPasskeyChallenge
-from accounts.sign_in import passkey_challenges
 from audit.models import SecurityEvent
+from gatewall.agent.housekeeping import delete_expired
 from tests.api.passkeys import (
     ORIGIN,
     begin,
@@ -169,7 +169,7 @@ def test_beginning_stores_nothing_and_used_challenges_are_forgotten(bob, key):
         begin(Api())
     assert UsedPasskeyChallenge.objects.count() == before == 1  # of the registration
 
-    assert passkey_challenges.prune(timezone.now() + timedelta(minutes=6)) == 1
+    assert delete_expired(UsedPasskeyChallenge, timezone.now() + timedelta(minutes=6)) == 1
     assert not UsedPasskeyChallenge.objects.exists()
 
 

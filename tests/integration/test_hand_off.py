@@ -12,6 +12,7 @@ from django.utils import timezone
 from accounts.models import HandOff, Session
 from accounts.sign_in import hand_off
 from audit.models import SecurityEvent
+from gatewall.agent.housekeeping import delete_expired
 from policies import services
 from tests.support.proxies import PASSWORD
 from tests.support.second_factor import an_app
@@ -278,4 +279,4 @@ def test_expired_codes_are_deleted(browser):
     granted(browser)
     HandOff.objects.update(expires_at=timezone.now())
 
-    assert (hand_off.prune(timezone.now()), HandOff.objects.count()) == (1, 0)
+    assert (delete_expired(HandOff, timezone.now()), HandOff.objects.count()) == (1, 0)

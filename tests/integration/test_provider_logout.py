@@ -8,8 +8,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts.identity_providers import services, sessions
+from accounts.identity_providers import services
 from accounts.models import Session, UsedLogoutToken, User
+from gatewall.agent.housekeeping import delete_expired
 from tests.api.passkeys import register
 from tests.support.authenticator import Authenticator
 from tests.support.openid_provider import LOGOUT
@@ -131,10 +132,10 @@ def test_a_used_logout_token_is_remembered_until_it_has_expired(corp, set_up, cl
     corp.clock = lambda: timezone.now().timestamp()
     tell(corp.logout_token())
     clock.shift(timedelta(minutes=3))
-    assert (sessions.prune(timezone.now()), UsedLogoutToken.objects.count()) == (0, 1)
+    assert (delete_expired(UsedLogoutToken, timezone.now()), UsedLogoutToken.objects.count()) == (0, 1)
     clock.shift(timedelta(minutes=10))
 
-    assert (sessions.prune(timezone.now()), UsedLogoutToken.objects.count()) == (1, 0)
+    assert (delete_expired(UsedLogoutToken, timezone.now()), UsedLogoutToken.objects.count()) == (1, 0)
 
 
 @pytest.mark.parametrize("slug", ["nobody", "other"])

@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts import services as accounts
 from accounts.identity_providers import services
 from accounts.models import ExternalIdentity, ProviderSignIn, Session, User
-from accounts.sign_in import oidc
+from gatewall.agent.housekeeping import delete_expired
 from policies import services as policies
 from tests.support.provider_visits import COOKIE, answer_of, come_back, leave, sign_in, whys
 from tests.support.proxies import a_user
@@ -118,7 +118,7 @@ def test_a_sign_in_lasts_ten_minutes(corp, set_up, clock):
     clock.shift(timedelta(minutes=10))
 
     assert come_back(visitor, back).status_code == 401
-    assert oidc.prune(timezone.now()) == 1
+    assert delete_expired(ProviderSignIn, timezone.now()) == 1
 
 
 def test_the_answer_of_a_second_provider_does_not_end_a_sign_in_at_the_first(corp, set_up):
