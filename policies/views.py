@@ -267,9 +267,7 @@ class WafRuleBatch(ApiView):
     @operation(body=waf_rules.WafRuleBatchInput, answer=waf_rules.WafRuleBatchOutput, refuses={409})
     def post(self, request: Request) -> Response:
         """Enable or disable the rules of a category, or set their action: all of them or none."""
-        form = waf_rules.WafRuleBatchInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        values = dict(form.validated_data)
+        values = self.body(waf_rules.WafRuleBatchInput)
         category, builtin = values.pop("category"), values.pop("builtin", None)
         if "action" in values:
             values["action"] = Action(values["action"])

@@ -75,7 +75,7 @@ class Webhooks(Resource):
     @operation(body=NothingInput, answer=DeliveryOutput, status=202, refuses={404, 409})
     def test(self, request: Request, **path: Any) -> Response:
         """Send a test notice."""
-        _refuse_fields(request)
+        self.body(NothingInput)
         delivery = services.send_test(self.get_object(), actor=self.actor)
         return Response(DeliveryOutput(delivery).data, status=status.HTTP_202_ACCEPTED)
 
@@ -105,10 +105,6 @@ class Deliveries(Resource):
     @operation(body=NothingInput, answer=DeliveryOutput, status=202, refuses={404, 409})
     def resend(self, request: Request, **path: Any) -> Response:
         """Send a notice again under the same message id."""
-        _refuse_fields(request)
+        self.body(NothingInput)
         delivery = services.resend(self.get_object())
         return Response(DeliveryOutput(delivery).data, status=status.HTTP_202_ACCEPTED)
-
-
-def _refuse_fields(request: Request) -> None:
-    NothingInput(data=request.data).is_valid(raise_exception=True)

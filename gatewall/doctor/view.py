@@ -76,9 +76,7 @@ class Doctor(ApiView):
     @operation(body=DoctorInput, answer=DoctorOutput, refuses={409})
     def post(self, request: Request) -> Response:
         """Examine a site; takes a few seconds, at most 45."""
-        form = DoctorInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        values = form.validated_data
+        values = self.body(DoctorInput)
         evidence = examine(
             values["url"],
             kind=values.get("proxy"),

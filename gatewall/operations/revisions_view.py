@@ -106,14 +106,12 @@ class PolicyRevisions(Resource):
     @operation(body=RestoreInput, answer=RevisionRestored, refuses={404, 409})
     def restore(self, request: Request, **path: Any) -> Response:
         """Restore the policy to its state right after a revision."""
-        form = self.input(data=request.data)
-        form.is_valid(raise_exception=True)
-        row = restore(self.get_object().pk, actor=self.actor, caller=self.caller, **form.validated_data)
+        body = self.body(RestoreInput)
+        row = restore(self.get_object().pk, actor=self.actor, caller=self.caller, **body)
         return Response(self._with_pending(dict(RevisionWithChangesOutput(row).data)))
 
     @operation(body=RevisionConfirmInput, answer=RevisionConfirmed, refuses={404, 409})
     def confirm(self, request: Request, **path: Any) -> Response:
         """Confirm a forced change that locks out the address it was made from."""
-        form = RevisionConfirmInput(data=request.data)
-        form.is_valid(raise_exception=True)
+        self.body(RevisionConfirmInput)
         return Response(RevisionConfirmed(confirm(self.get_object().pk, actor=self.actor)).data)

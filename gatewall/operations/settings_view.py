@@ -46,10 +46,9 @@ class Settings(ApiView):
     @operation(body=SettingsInput, answer=SettingsChanged, is_tagged=True, is_partial=True)
     def put(self, request: Request) -> Response:
         """Change the settings that are sent."""
-        form = SettingsInput(data=request.data)
-        form.is_valid(raise_exception=True)
+        values = self.body(SettingsInput)
         change = _change_as_they_are if etags.has_condition(request) else _change
-        shown = _shown(change(request, form.validated_data))
+        shown = _shown(change(request, values))
         body = {**shown, "policy_pending": True} if revisions.publication_is_pending() else shown
         return Response(body, headers={"ETag": etags.tag_of(shown)})
 

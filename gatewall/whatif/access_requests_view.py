@@ -95,20 +95,15 @@ class AccessRequests(Resource):
     @operation(body=GrantAccessInput, answer=AccessRequestOutput, refuses={404, 409})
     def grant(self, request: Request, **path: Any) -> Response:
         """Give what was asked for: the narrowest grant, or that of an offer, for an hour, 8 hours or 7 days."""
-        body, row = self._body(GrantAccessInput), self.get_object()
+        body, row = self.body(GrantAccessInput), self.get_object()
         row = access_requests.grant(row, body.get("offer"), Lifetime(body["lifetime"]), actor=self.actor)
         return Response(with_publication(self.show(row)))
 
     @operation(body=RefuseAccessInput, answer=AccessRequestOutput, refuses={404, 409})
     def refuse(self, request: Request, **path: Any) -> Response:
         """Refuse what was asked for, with an answer that the user reads."""
-        body = self._body(RefuseAccessInput)
+        body = self.body(RefuseAccessInput)
         return Response(self.show(access_requests.refuse(self.get_object(), body.get("answer", ""), actor=self.actor)))
-
-    def _body(self, kind: type[GrantAccessInput] | type[RefuseAccessInput]) -> dict[str, Any]:
-        form = kind(data=self.request.data)
-        form.is_valid(raise_exception=True)
-        return dict(form.validated_data)
 
 
 def _named(counts: Sequence[tuple[str, int]]) -> list[dict[str, Any]]:

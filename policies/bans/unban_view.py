@@ -63,9 +63,7 @@ class Unban(ApiView):
     @operation(body=UnbanInput, answer=UnbanOutput)
     def post(self, request: Request) -> Response:
         """Lift automatic bans."""
-        form = UnbanInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        values = {"addresses": [], **form.validated_data}
+        values = {"addresses": [], **self.body(UnbanInput)}
         unbanned = unban(actor=str(request.user), at=timezone.now(), **values)
         body = {
             "lifted": [{"id": entry.pk, "ip": entry.network} for entry in unbanned.lifted],

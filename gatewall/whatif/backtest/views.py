@@ -42,9 +42,7 @@ class Backtests(Resource):
     @operation(body=BacktestInput, answer=BacktestOutput, status=201, refuses={409}, reads=True)
     def create(self, request: Request, **path: Any) -> Response:
         """Queue a backtest; the policy is not changed."""
-        form = BacktestInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        run = runs.queue(**form.validated_data, actor=self.actor, caller=self.caller)
+        run = runs.queue(**self.body(BacktestInput), actor=self.actor, caller=self.caller)
         headers = {"Location": self._location(run)}
         return Response(BacktestOutput(run).data, status=status.HTTP_201_CREATED, headers=headers)
 

@@ -35,9 +35,7 @@ class Plans(Resource):
     @operation(body=PlanInput, answer=PlanWithReplay, status=201, refuses={409}, reads=True)
     def create(self, request: Request, **path: Any) -> Response:
         """Make a plan, and queue its replay; the policy is not changed."""
-        form = PlanInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        row = planning.plan(**form.validated_data, actor=self.actor, caller=self.caller)
+        row = planning.plan(**self.body(PlanInput), actor=self.actor, caller=self.caller)
         headers = {"Location": self._location(row)}
         return Response(
             PlanWithReplay(row, context={"request": request}).data, status=status.HTTP_201_CREATED, headers=headers
