@@ -1,7 +1,6 @@
 """Convert machine credentials to the engine's values."""
 
 from collections import defaultdict
-from datetime import datetime
 
 from django.db import connection
 from django.db.models import Q
@@ -9,6 +8,7 @@ from django.db.models import Q
 from gatewall.engine.segments import DIGEST_SHARDS, shard_of_app_token, shard_of_git_token, shard_of_license
 from gatewall.engine.snapshot import AppTokenState, GitTokenState, LicenseState
 from licensing.models import AppToken, GitToken, License
+from policies.policy_source import seconds
 
 _EXIST = (
     "SELECT EXISTS (SELECT 1 FROM licensing_gittoken), EXISTS (SELECT 1 FROM licensing_apptoken), "
@@ -28,7 +28,7 @@ def token_shards() -> list[str]:
 def git_tokens(shard: str) -> tuple[GitTokenState, ...]:
     """Return the git tokens of a shard."""
     rows = GitToken.objects.filter(_is_in(shard)).values_list("id", "user_id", "digest", "expires_at")
-    return tuple(GitTokenState(id_, user_id, digest, _seconds(end)) for id_, user_id, digest, end in rows)
+    return tuple(GitTokenState(id_, user_id, digest, seconds(end)) for id_, user_id, digest, end in rows)
 
 
 def app_tokens(shard: str) -> tuple[AppTokenState, ...]:
@@ -37,7 +37,7 @@ def app_tokens(shard: str) -> tuple[AppTokenState, ...]:
     columns = ("id", "user_id", "digest", "expires_at", "all_domains", "path_prefixes")
     rows = AppToken.objects.filter(_is_in(shard)).values_list(*columns)
     return tuple(
-        AppTokenState(id_, user_id, digest, _seconds(end), all_domains, frozenset(domains[id_]), tuple(paths))
+        AppTokenState(id_, user_id, digest, seconds(end), all_domains, frozenset(domains[id_]), tuple(paths))
         for id_, user_id, digest, end, all_domains, paths in rows
     )
 
@@ -47,7 +47,7 @@ def licenses(shard: str) -> tuple[LicenseState, ...]:
     domains = _domains_of(License, "license", shard)
     rows = License.objects.filter(_is_in(shard)).values_list("id", "digest", "is_active", "expires_at", "all_domains")
     return tuple(
-        LicenseState(id_, digest, is_active, _seconds(end), all_domains, frozenset(domains[id_]))
+        LicenseState(id_, digest, is_active, seconds(end), all_domains, frozenset(domains[id_]))
         for id_, digest, is_active, end, all_domains in rows
     )
 
@@ -64,7 +64,3 @@ def _domains_of(model: type[AppToken | License], name: str, shard: str) -> defau
 def _is_in(shard: str, digest: str = "digest") -> Q:
     # Not a range of letters: its meaning depends on the database's collation.
     return Q((f"{digest}__startswith", shard))
-
-
-def _seconds(moment: datetime | None) -> float | None:
-    return None if moment is None else moment.timestamp()

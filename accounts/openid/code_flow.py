@@ -16,7 +16,7 @@ from django.utils.crypto import salted_hmac
 
 from accounts.openid.documents import documents
 from accounts.openid.errors import ProviderFailed, TokenRefused
-from accounts.openid.fetching import ask, ask_json, object_of
+from accounts.openid.fetching import ask, get_json, object_of
 from accounts.openid.settings import ProviderSettings
 from accounts.openid.tokens import IdToken, is_plain, read_id_token
 from gatewall.credentials import base64url
@@ -112,7 +112,7 @@ def _user_info(provider: ProviderSettings, access_token: str, subject: str) -> M
         return {}
     if not (access_token.isascii() and access_token.isprintable() and " " not in access_token):
         raise ProviderFailed("bad-access-token", "the access token is malformed")
-    found = ask_json(provider, "GET", endpoint, headers={"Authorization": f"Bearer {access_token}"})
+    found = get_json(provider, endpoint, headers={"Authorization": f"Bearer {access_token}"})
     if not is_plain(found.get("sub")) or found["sub"] != subject:
         raise TokenRefused("user-info", "the UserInfo response is about somebody else")
     return found

@@ -7,7 +7,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from accounts.openid.errors import ProviderFailed
-from accounts.openid.fetching import ask_json
+from accounts.openid.fetching import get_json
 from accounts.openid.metadata import PATH, Metadata, parse_metadata
 from accounts.openid.settings import ProviderSettings
 
@@ -47,7 +47,7 @@ class Documents:
         known = self._of(provider)
         if known.metadata is None or self._clock() - known.metadata_at > KEPT_SECONDS:
             url = f"{provider.issuer.rstrip('/')}{PATH}"
-            known.metadata = self._fetched(known, lambda: parse_metadata(ask_json(provider, "GET", url), provider))
+            known.metadata = self._fetched(known, lambda: parse_metadata(get_json(provider, url), provider))
             known.metadata_at = self._clock()
         return known.metadata
 
@@ -59,7 +59,7 @@ class Documents:
         known = self._of(provider)
         if self._must_fetch(known, kid):
             jwks_uri = self.metadata(provider).jwks_uri
-            known.keys = self._fetched(known, lambda: _keys(ask_json(provider, "GET", jwks_uri)))
+            known.keys = self._fetched(known, lambda: _keys(get_json(provider, jwks_uri)))
         return known.keys or ()
 
     def forget(self) -> None:

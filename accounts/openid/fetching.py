@@ -1,6 +1,5 @@
 """Ask a provider: bounded in time, size and number at once."""
 
-import json
 from collections.abc import Mapping
 from http import HTTPStatus
 from threading import BoundedSemaphore
@@ -8,6 +7,7 @@ from typing import Any
 
 from accounts.openid.errors import ProviderFailed
 from accounts.openid.settings import ProviderSettings
+from gatewall.credentials.sessions import STRICT_JSON
 from gatewall.kernel.exchanges import Answer, ExchangeFailed, exchange
 
 SECONDS = 5.0
@@ -44,16 +44,9 @@ def ask(
         _AT_ONCE.release()
 
 
-def ask_json(
-    provider: ProviderSettings,
-    method: str,
-    url: str,
-    *,
-    body: bytes | None = None,
-    headers: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
-    """Send a request and return the JSON object of a response with status 200. Raises ProviderFailed."""
-    answer = ask(provider, method, url, body=body, headers=headers)
+def get_json(provider: ProviderSettings, url: str, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Send a GET request and return the JSON object of a response with status 200. Raises ProviderFailed."""
+    answer = ask(provider, "GET", url, headers=headers)
     if answer.status != HTTPStatus.OK:
         raise ProviderFailed("unexpected-answer", f"the answer was {answer.status}")
     return object_of(answer.body)
@@ -62,19 +55,9 @@ def ask_json(
 def object_of(body: bytes) -> dict[str, Any]:
     """Parse a JSON object without duplicate names. Raises ProviderFailed."""
     try:
-        found = _JSON.decode(body.decode())
+        found = STRICT_JSON.decode(body.decode())
     except (ValueError, RecursionError):
         raise ProviderFailed("not-json", "the answer is no JSON") from None
     if not isinstance(found, dict):
         raise ProviderFailed("not-json", "the answer is no JSON object")
     return found
-
-
-def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("duplicate name")
-    return found
-
-
-_JSON = json.JSONDecoder(object_pairs_hook=_each_name_once)

@@ -12,7 +12,6 @@ from accounts.openid.settings import ProviderSettings
 
 LEEWAY_SECONDS = 60
 """How far the clock of a provider may be from ours."""
-LONGEST_TEXT = 255
 _LONGEST_LIFE = 24 * 3600
 _LONGEST_LOGOUT_LIFE = 600
 _LOGOUT = "http://schemas.openid.net/event/backchannel-logout"

@@ -4,7 +4,6 @@ A sign-in is a row that is used once within ten minutes. It is bound to the brow
 holds, and to the provider that was asked.
 """
 
-import hashlib
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from accounts.openid.tokens import IdToken
 from accounts.provider_models import ExternalIdentity, IdentityProvider, ProviderSignIn
 from accounts.sign_in import challenges, login, methods
 from accounts.sign_in.challenges import OVER, Challenged, InvalidChallenge
+from accounts.sign_in.hand_off import digest
 from accounts.sign_in.login import GUARD, Proven, SignedIn
 from accounts.visitor import Visitor
 from audit.event_kinds import EventKind
@@ -35,7 +35,6 @@ from gatewall.kernel.refusals import Conflict, Forbidden, Refusal
 
 FLOW = METHOD = "identity-provider"
 LIFETIME = timedelta(minutes=10)
-LONGEST_STATE = 64
 
 
 class ProviderUnavailable(Conflict):
@@ -116,8 +115,8 @@ def begin(
     with _failures_reported(provider, client_ip, at):
         url = code_flow.authorization_url(selectors.settings_of(provider), state=state, redirect_uri=redirect_uri)
     ProviderSignIn.objects.create(
-        state_digest=_digest(state),
-        browser_digest=_digest(browser_secret),
+        state_digest=digest(state),
+        browser_digest=digest(browser_secret),
         provider=provider,
         user=user,
         redirect_uri=redirect_uri,
@@ -201,10 +200,10 @@ def _spent(
     provider: IdentityProvider, returned: Returned, *, user: User | None, visitor: Visitor, at: datetime
 ) -> ProviderSignIn:
     """Return the sign-in that this answer belongs to, and use it up, whatever comes of it. Raises InvalidChallenge."""
-    row = ProviderSignIn.objects.select_related("user").filter(pk=_digest(returned.state), provider=provider).first()
+    row = ProviderSignIn.objects.select_related("user").filter(pk=digest(returned.state), provider=provider).first()
     if row is None or row.expires_at <= at:
         raise _over(provider, visitor, at, "state-unknown")
-    if not secrets.compare_digest(row.browser_digest, _digest(returned.browser_secret)):
+    if not secrets.compare_digest(row.browser_digest, digest(returned.browser_secret)):
         raise _over(provider, visitor, at, "other-browser")
     if row.user is not None and row.user != user:
         raise _over(provider, visitor, at, "other-user")
@@ -221,7 +220,3 @@ def _over(provider: IdentityProvider, visitor: Visitor, at: datetime, why: str) 
 def _count(kind: EventKind, provider: IdentityProvider, client_ip: str, at: datetime, why: str, detail: str) -> None:
     fields = {"flow": FLOW, "provider": provider.slug, "why": why, **({"detail": detail} if detail else {})}
     count_event(Event(kind, at, client_ip, detail=fields), f"{provider.pk} {why}")
-
-
-def _digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()

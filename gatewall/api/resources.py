@@ -76,7 +76,7 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
         row = self.create_row(**reauthenticated_values(request, form))
         shown = self.created(row)
         headers = {"Location": self._location(row), "ETag": self._tag(shown)}
-        return Response(self._with_pending(shown), status=status.HTTP_201_CREATED, headers=headers)
+        return Response(with_publication(shown), status=status.HTTP_201_CREATED, headers=headers)
 
     def update(self, request: Request, **path: Any) -> Response:
         row = self.get_object()
@@ -90,7 +90,7 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
         else:
             self.change_row(row, **form.validated_data)
         shown = self.changed(self.get_object())
-        return Response(self._with_pending(shown), headers={"ETag": self._tag(shown)})
+        return Response(with_publication(shown), headers={"ETag": self._tag(shown)})
 
     def destroy(self, request: Request, **path: Any) -> Response:
         row = self.get_object()
@@ -171,9 +171,6 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
     def _tag(self, shown: dict[str, Any]) -> str:
         fields = self.output().fields.keys()
         return etags.tag_of({name: shown[name] for name in fields if name in shown}, self.volatile)
-
-    def _with_pending(self, shown: dict[str, Any]) -> dict[str, Any]:
-        return with_publication(shown)
 
     def _location(self, row: models.Model) -> str:
         return f"{self.request.path}/{row.pk}"

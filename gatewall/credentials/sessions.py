@@ -170,7 +170,7 @@ def _is_moment(value: object) -> TypeGuard[int]:
 def _json_object(text: bytes) -> dict[str, Any] | None:
     """Parse a JSON object; None if it is none, is not UTF-8, or has duplicate names, which parsers read differently."""
     try:
-        found = _JSON.decode(text.decode())
+        found = STRICT_JSON.decode(text.decode())
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
@@ -183,7 +183,8 @@ def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-_JSON = json.JSONDecoder(object_pairs_hook=_each_name_once)  # shared: json.loads would build one per token
+STRICT_JSON = json.JSONDecoder(object_pairs_hook=_each_name_once)
+"""Raises ValueError for an object with duplicate names. Shared: ``json.loads`` would build one per token."""
 
 
 @lru_cache(64)  # tokens of one key share their header

@@ -12,7 +12,7 @@ from audit.events.revision_events import without_secrets
 from gatewall.api import etags
 from gatewall.api.filters import Filters, text
 from gatewall.api.operations import operation
-from gatewall.api.resources import Resource
+from gatewall.api.resources import Resource, with_publication
 from gatewall.api.scopes import POLICY
 from gatewall.api.serializers import FlagField, StrictInput
 from gatewall.kernel import changes
@@ -108,7 +108,7 @@ class PolicyRevisions(Resource):
         """Restore the policy to its state right after a revision."""
         body = self.body(RestoreInput)
         row = restore(self.get_object().pk, actor=self.actor, caller=self.caller, **body)
-        return Response(self._with_pending(dict(RevisionWithChangesOutput(row).data)))
+        return Response(with_publication(dict(RevisionWithChangesOutput(row).data)))
 
     @operation(body=RevisionConfirmInput, answer=RevisionConfirmed, refuses={404, 409})
     def confirm(self, request: Request, **path: Any) -> Response:

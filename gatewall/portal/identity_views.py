@@ -9,7 +9,7 @@ from accounts.identity_providers import selectors
 from accounts.sign_in import oidc
 from gatewall.kernel.refusals import Gone
 from gatewall.portal import pages, provider_views
-from gatewall.portal.account_views import AccountForm
+from gatewall.portal.account_views import AccountForm, number_of_form
 from gatewall.portal.pages import see_other
 
 
@@ -31,9 +31,7 @@ class UnlinkIdentity(AccountForm):
 
     def send(self, request: HttpRequest) -> HttpResponse:
         self.reauthenticate(request)
-        text, user = request.POST.get("id", ""), self.caller.user
-        number = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
-        row = selectors.identities_of(user).filter(pk=number).first()
+        row = selectors.identities_of(self.caller.user).filter(pk=number_of_form(request)).first()
         if row is None:
             raise Gone("there is no such link")
         session = uuid.UUID(self.caller.token["jti"])

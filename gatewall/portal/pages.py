@@ -285,3 +285,9 @@ def text_of(request: HttpRequest, name: str) -> str | None:
 def now() -> datetime:
     """Return the current time."""
     return timezone.now()
+
+
+def without_referrer(response: HttpResponse) -> HttpResponse:
+    """Keep the address of the page, which has a token, out of ``Referer``; forms still send ``Origin``."""
+    response["Referrer-Policy"] = "strict-origin"
+    return response

@@ -76,7 +76,7 @@ class SetPassword(Form):
     def finished(self, request: HttpRequest, user: User) -> HttpResponse:
         """Lead to the sign-in: whoever has a mailbox alone does not get a session."""
         words = {"title": _("Your password is changed"), "done": _("You can sign in with it now."), "is_sign_in": True}
-        return _private(pages.page(request, "message", words))
+        return pages.without_referrer(pages.page(request, "message", words))
 
     def _link(self, token: str) -> AccountLink:
         return links.find(token, self.purpose, at=pages.now())
@@ -92,7 +92,9 @@ class SetPassword(Form):
             "error": error,
             **self._factors(request, link),
         }
-        return _private(pages.page(request, "new_password", words, status=status, scripts_call_us=words["uses_script"]))
+        return pages.without_referrer(
+            pages.page(request, "new_password", words, status=status, scripts_call_us=words["uses_script"])
+        )
 
     def _factors(self, request: HttpRequest, link: AccountLink) -> dict[str, Any]:
         """Return what the page asks for beside the password, or offers instead of it."""
@@ -121,7 +123,7 @@ class Invitation(SetPassword):
             return super().finished(request, user)
         proof = login.Proven(user, (PASSWORD,))
         result = login.open_session(proof, flow=login.GUARD, visitor=browser.visitor(request), at=pages.now())
-        return _private(pages.enter(request, result.token, None))
+        return pages.without_referrer(pages.enter(request, result.token, None))
 
 
 class AcceptWithPasskey(Invitation):
@@ -144,7 +146,7 @@ class AcceptWithPasskey(Invitation):
         proof = login.Proven(accepted.user, passkey.amr_of(accepted.registered.passkey))
         token = login.open_session(proof, flow=login.GUARD, visitor=visitor, at=at).token
         words = {"codes": accepted.registered.recovery_codes, "username": accepted.user.username}
-        response = _private(pages.page(request, "recovery_codes", words))
+        response = pages.without_referrer(pages.page(request, "recovery_codes", words))
         browser.set_session(response, request, token.text, expires_at=token.expires_at)
         browser.remember(response, request, token.user_id)
         return response
@@ -182,10 +184,4 @@ def _proof(request: HttpRequest, link: AccountLink) -> Proof:
 
 def _over(request: HttpRequest, refusal: LinkOver) -> HttpResponse:
     words = {"title": _("This link does not work"), "error": refusal_text(refusal), "may_ask": requests.has_mail()}
-    return _private(pages.page(request, "message", words, status=HTTPStatus.GONE))
-
-
-def _private(response: HttpResponse) -> HttpResponse:
-    """Keep the address of the page, which has the token, out of ``Referer``; forms still send ``Origin``."""
-    response["Referrer-Policy"] = "strict-origin"
-    return response
+    return pages.without_referrer(pages.page(request, "message", words, status=HTTPStatus.GONE))

@@ -36,7 +36,7 @@ class Share(Form):
         except ShareLinkOver as refusal:
             return self._over(request, refusal_text(refusal))
         words = {"link": link, "token": request.GET["token"], "host": request.get_host(), "reads": _only_reads(link)}
-        return _private(pages.page(request, "share", words))
+        return pages.without_referrer(pages.page(request, "share", words))
 
     def send(self, request: HttpRequest) -> HttpResponse:
         at = pages.now()
@@ -52,14 +52,14 @@ class Share(Form):
             httponly=True,
             samesite="Lax",
         )
-        return _private(response)
+        return pages.without_referrer(response)
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
         return self._over(request, error)
 
     def _over(self, request: HttpRequest, error: str) -> HttpResponse:
         words = {"title": _("This link does not work"), "error": error}
-        return _private(pages.page(request, "message", words, status=HTTPStatus.GONE))
+        return pages.without_referrer(pages.page(request, "message", words, status=HTTPStatus.GONE))
 
 
 def _guest(request: HttpRequest) -> Guest:
@@ -71,9 +71,3 @@ def _guest(request: HttpRequest) -> Guest:
 
 def _only_reads(link: ShareLink) -> bool:
     return bool(link.methods) and {"GET", "HEAD"}.issuperset(link.methods)
-
-
-def _private(response: HttpResponse) -> HttpResponse:
-    """Keep the address of the page, which has the token, out of ``Referer``; forms still send ``Origin``."""
-    response["Referrer-Policy"] = "strict-origin"
-    return response

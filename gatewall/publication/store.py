@@ -1,6 +1,5 @@
 """Load the control plane's policy from the database, sharing unchanged segments with the published files."""
 
-import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -93,8 +92,7 @@ class DatabasePolicyStore:
             known_change, digest = loaded.segments.get(name, ("", ""))
             if known_change == change:
                 return SegmentData(digest, partial(segment_bytes, moment, name))
-        data = segment_bytes(moment, name)
-        return SegmentData(hashlib.sha256(data).hexdigest(), lambda: data)
+        return SegmentData.of(segment_bytes(moment, name))
 
     def _read(self, moment: Moment, name: str, published: SegmentRef) -> bytes | memoryview:
         """Read a segment from the shared file or, if that is damaged, from the rows."""

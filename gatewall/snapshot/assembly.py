@@ -3,6 +3,7 @@
 Unchanged segments keep their tables, so the cost of a change is that of the segments it touched.
 """
 
+import hashlib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,11 @@ class SegmentData:
 
     identity: str
     read: Callable[[], bytes | memoryview]
+
+    @classmethod
+    def of(cls, data: bytes | memoryview) -> "SegmentData":
+        """Return these bytes as a segment."""
+        return cls(hashlib.sha256(data).hexdigest(), lambda: data)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,12 @@ Cost: the revisions since are read before the policy lock is taken; at most 100,
 are kept in memory, and share the tables of segments that are equal.
 """
 
-import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.conf import settings
 from django.db import IntegrityError
@@ -166,14 +165,10 @@ def _read(number: int) -> tuple[tuple[Unknown, ...], dict[str, SegmentData], Ver
             if moment.head.revision != head:
                 continue
             segments = {
-                name: _by_content(effect.segments[name].read())
+                name: SegmentData.of(effect.segments[name].read())
                 if name in effect.segments
-                else _by_content(segment_bytes(moment, name))
+                else SegmentData.of(segment_bytes(moment, name))
                 for name in effect.names
             }
         return tuple(past.unknown.values()), segments, Version(number, epoch=str(moment.head.epoch))
     raise CannotRestore(_("the policy keeps changing: try again in a minute"))
-
-
-def _by_content(data: Any) -> SegmentData:
-    return SegmentData(hashlib.sha256(data).hexdigest(), lambda: data)

@@ -63,18 +63,7 @@ class EverythingBefore(Past):
             _rename([change for change in revision.changes if change["resource"] == resource], ids)
         for change in revision.changes:
             if change["resource"] in self.resources:
-                self._undo(change, self._with_ids(change, revision.number, after))
-
-    def _undo(self, change: Mapping[str, Any], fields: dict[str, Any]) -> None:
-        key = change["resource"], change["id"]
-        if change["action"] == Action.CREATED:
-            self.objects[key] = None
-            self.whole.discard(key)
-        elif change["action"] == Action.DELETED:
-            self.objects[key] = fields
-            self.whole.add(key)
-        else:
-            self.objects[key] = {**(self.objects.get(key) or {}), **fields}
+                self._undo_one(change, self._with_ids(change, revision.number, after))
 
     def _with_ids(
         self, change: Mapping[str, Any], number: int, after: Mapping[Any, Mapping[str, int]]

@@ -3,7 +3,6 @@
 An expectation that cannot be decided has failed: its ``undecidable`` says why.
 """
 
-import hashlib
 import threading
 import time
 from collections.abc import Mapping
@@ -116,7 +115,7 @@ class _Kept:
                 self._home, self._assembly = settings.CONFIG.home, Assembly(policy_files(settings.CONFIG).patterns)
             with consistent_read() as moment:
                 segments = {
-                    name: _by_content(
+                    name: SegmentData.of(
                         segment_bytes(moment, name) if before.get(name) == change else compiled_segment(name)
                     )
                     for name, change in moment.segments.items()
@@ -125,10 +124,6 @@ class _Kept:
 
 
 _kept = _Kept()
-
-
-def _by_content(data: Any) -> SegmentData:
-    return SegmentData(hashlib.sha256(data).hexdigest(), lambda: data)
 
 
 def _outcome(row: Expectation, policy: PolicySnapshot) -> Outcome:

@@ -60,7 +60,7 @@ def create_access_rule(
 
 @revisions.one_at_a_time
 def create_access_rules(
-    *, actor: str, rules: Sequence[Mapping[str, Any]], caller: Caller | None = None, force: bool = False
+    *, actor: str, rules: Sequence[Mapping[str, Any]], caller: Caller | None = None
 ) -> list[AccessRule]:
     """Create several access rules at the end, in this order and in one revision.
 
@@ -69,7 +69,7 @@ def create_access_rules(
     last = len(order_now())
     _refuse_too_many(last + len(rules))
     created = []
-    with guard_against_rules(caller, force=force):
+    with guard_against_rules(caller, force=False):
         for position, values in enumerate(rules, last + 1):
             rule = AccessRule(created_by=actor, position=position)
             _write(rule, values)

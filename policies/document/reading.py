@@ -11,7 +11,7 @@ from gatewall.engine.messages import gettext_noop as _
 from policies.document.document import VERSION, Document, DocumentError, DocumentRefused
 from policies.document.limits import Unreadable
 from policies.document.parsing import Place, parse
-from policies.document.references import Fault, faults_of
+from policies.document.references import faults_of
 from policies.document.sections import BY_NAME, SECTIONS, SETTINGS, Section, setting_defaults, settings_input
 
 MAX_ERRORS = 100
@@ -25,11 +25,6 @@ def read(data: bytes) -> Document:
     except Unreadable as error:
         raise DocumentRefused([DocumentError(error.line, error.column, error.pointer, error.message)]) from None
     return _Reading(values, place).document()
-
-
-def read_values(values: Any) -> Document:
-    """Return the document of values that were JSON; errors have the first line. Raises DocumentRefused."""
-    return _Reading(values, Place(1, 1)).document()
 
 
 class _Reading:
@@ -52,7 +47,7 @@ class _Reading:
             if section.name in self._values and self._has_room():
                 tables[section.name] = self._rows(section, self._values[section.name])
         for fault in faults_of(tables, frozenset(self._faulty)):
-            self._add_fault(fault)
+            self._add(fault.path, fault.message)
         if self._errors:
             self._errors.sort(key=lambda error: (error.line, error.column))
             raise DocumentRefused(self._errors[:MAX_ERRORS])
@@ -134,9 +129,6 @@ class _Reading:
 
     def _has_room(self) -> bool:
         return len(self._errors) < MAX_ERRORS
-
-    def _add_fault(self, fault: Fault) -> None:
-        self._add(fault.path, fault.message)
 
     def _add(self, path: Iterable[Any], message: str, *, key: bool = False) -> None:
         if self._has_room():

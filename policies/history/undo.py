@@ -111,7 +111,12 @@ class Past:
             pass
         elif change["after"].get("builtin") and change["action"] == Action.CREATED:
             pass  # built-in rules are never removed
-        elif change["action"] == Action.CREATED:
+        else:
+            self._undo_one(change, fields)
+
+    def _undo_one(self, change: Mapping[str, Any], fields: dict[str, Any]) -> None:
+        key = change["resource"], change["id"]
+        if change["action"] == Action.CREATED:
             self.objects[key] = None
             self.whole.discard(key)
         elif change["action"] == Action.DELETED:

@@ -12,7 +12,7 @@ from gatewall.policy import revisions
 from policies.document.applying import apply
 from policies.document.comparison import changes
 from policies.document.export import ALL, export
-from policies.document.reading import read, read_values
+from policies.document.reading import read
 from policies.rules.builtin import seed_waf_rules
 from tests.support.history import Step
 from tests.support.policy_documents import USERS, documents
@@ -85,7 +85,7 @@ def come_back(step):
     for _ in range(25):
         step()
     data = export().canonical()
-    apply(read_values(EMPTY), actor="x", force=True)
+    apply(read(json.dumps(EMPTY).encode()), actor="x", force=True)
     assert export().canonical() != data
 
     apply(read(data), actor="x", force=True)

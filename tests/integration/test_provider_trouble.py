@@ -118,7 +118,7 @@ def test_a_provider_on_the_internet_leads_into_no_private_network(corp, set_up, 
     """The discovery document names loopback; the provider may only be at public addresses."""
     set_up(issuer="https://corp.example", allow_private=False)
     document = {**corp._document(), "issuer": "https://corp.example"}
-    monkeypatch.setattr("accounts.openid.documents.ask_json", lambda *_: document)
+    monkeypatch.setattr("accounts.openid.documents.get_json", lambda *_: document)
 
     unavailable(Visitor().get("/oidc/corp"), "bad-discovery")
 

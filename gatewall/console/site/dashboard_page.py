@@ -50,7 +50,6 @@ class Dashboard(OperatorPage):
         indicators = indicators_at(at, data.window)
         context = {
             "at": at,
-            "window_name": name,
             "choices": _choices(name, seconds),
             "refresh": seconds,
             "data": data,
