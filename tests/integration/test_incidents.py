@@ -221,10 +221,8 @@ def test_without_a_webhook_nothing_is_written(clock):
 def test_a_flood_from_many_clients_opens_a_bounded_number(hook, monkeypatch, clock):
     monkeypatch.setattr(incidents, "MAX_OPEN", 3)
     services.change_webhook(hook, actor="alice", least_severity="low", kinds=["request.blocked"])
-    count_events(
-        EventCount(Event(EventKind.REQUEST_BLOCKED, MOMENT, f"203.0.113.{number}"), "waf-rule", 2)
-        for number in range(10)
-    )
+    blocked = [Event(EventKind.REQUEST_BLOCKED, MOMENT, f"203.0.113.{number}") for number in range(10)]
+    count_events(EventCount(event, "waf-rule", 2) for event in blocked)
     count_event(Event(EventKind.REQUEST_BLOCKED, MOMENT, "198.51.100.1"), "waf-rule")
 
     open_now = dict(Incident.objects.values_list("open_key", "count"))
