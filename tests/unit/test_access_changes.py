@@ -11,7 +11,7 @@ from tests.support.cast import CLIENT, NOW, OFFICE, a_policy
 from tests.unit.test_backtest import a_comparison, a_row
 
 
-def test_access_that_is_lost_or_gained_is_listed_by_who_and_where():
+def test_lost_and_gained_access_is_listed_by_subject_and_site():
     shut, opened = (
         a_comparison(a_policy(domains={OFFICE: one}), a_policy(version=2, domains={OFFICE: other}))
         for one, other in (("public", "denied"), ("denied", "public"))

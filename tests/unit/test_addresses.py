@@ -56,11 +56,11 @@ NO_ADDRESS = [
 NO_HOP = [*NO_ADDRESS, "[192.0.2.1]", "[::1", "[::1]x", "[::1]443", "[]", "[]:1", "::1]"]
 
 
-def test_text_that_is_no_address_is_none():
+def test_invalid_addresses_are_parsed_as_none():
     assert [text for text in NO_ADDRESS if parse_address(text) is not None] == []
 
 
-def test_text_that_is_no_hop_is_none():
+def test_invalid_hops_are_parsed_as_none():
     assert [text for text in NO_HOP if parse_hop(text) is not None] == []
 
 
@@ -159,7 +159,7 @@ def test_text_that_is_no_network_is_refused_in_words(text):
 @example("1.2.3")
 @example("1.2.3.4 ")
 @example("٣.1.1.1")
-def test_ipv4_is_what_the_standard_library_takes_for_it(text):
+def test_ipv4_addresses_are_parsed_as_by_the_standard_library(text):
     try:
         expected = IPv4Address(text)
     except ValueError:
@@ -184,7 +184,7 @@ def test_table_yields_the_longest_prefix_first():
 
 
 @given(st.ip_addresses(), st.lists(st.integers(0, 128), min_size=1, max_size=6, unique=True))
-def test_table_finds_what_a_scan_finds(address, lengths):
+def test_table_finds_the_same_networks_as_a_scan(address, lengths):
     kind = IPv4Network if address.version == 4 else IPv6Network
     networks = [kind((address, length), strict=False) for length in lengths if length <= address.max_prefixlen]
     table = NetworkTable(

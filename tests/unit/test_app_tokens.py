@@ -70,7 +70,7 @@ OF_OFFICE = {"domains": {OFFICE: "authenticated", "shop.example": "authenticated
     ],
     ids=["Basic", "Bearer", "case and spaces", "own header"],
 )
-def test_three_ways_to_send_one(headers, sent):
+def test_an_app_token_can_be_sent_in_three_ways(headers, sent):
     assert credentials_of(headers, ()) == (sent,)
 
 
@@ -85,7 +85,7 @@ def test_three_ways_to_send_one(headers, sent):
     ],
     ids=["another bearer", "another password", "another key", "proxy", "usual header"],
 )
-def test_what_is_none(headers):
+def test_other_headers_carry_no_app_token(headers):
     assert credentials_of(headers, ()) == ()
 
 
@@ -101,7 +101,7 @@ def test_the_waf_does_not_see_the_header_that_has_it():
     assert (request.header("x-emby-token"), request.header("x-other")) == ("", "kept")
 
 
-def test_it_proves_its_user_without_a_sign_in():
+def test_an_app_token_authenticates_its_user_without_a_sign_in():
     subject = a_credential_check().subject_of(Credential(BASIC, BOBS_APP_TOKEN, "bob"), a_policy(), NOW)
 
     assert subject is not None
@@ -113,7 +113,7 @@ def test_it_proves_its_user_without_a_sign_in():
     [(BOBS_APP_TOKEN, "alice"), (BOBS_APP_TOKEN[:-1] + "x", "Bob"), (BOBS_APP_TOKEN.replace("gwp", "gwg"), "Bob")],
     ids=["another user", "typing error", "another kind"],
 )
-def test_it_proves_nobody_else(token, username):
+def test_an_app_token_with_a_wrong_secret_or_username_authenticates_nobody(token, username):
     assert a_credential_check().subject_of(Credential(BASIC, token, username), a_policy(), NOW) is None
 
 
@@ -126,12 +126,12 @@ def test_it_proves_nobody_else(token, username):
     ],
     ids=["deleted", "user disabled", "user deleted"],
 )
-def test_one_that_was_revoked_opens_nothing(policy):
+def test_a_revoked_app_token_is_invalid(policy):
     assert reason("/dav", **OF_OFFICE, **policy) is Reason.CREDENTIAL_INVALID
 
 
 @pytest.mark.parametrize(("seconds", "told"), [(-1, Reason.APP_TOKEN_VALID), (0, Reason.CREDENTIAL_INVALID)])
-def test_it_ends_at_its_expiry(seconds, told):
+def test_an_app_token_ends_at_its_expiry(seconds, told):
     assert reason("/dav", at=NOW + DAY + seconds, **OF_OFFICE) is told
 
 
@@ -150,7 +150,7 @@ def test_it_ends_at_its_expiry(seconds, told):
         ("/dav", "unknown.example", Reason.HOST_NOT_IN_SCOPE),
     ],
 )
-def test_it_opens_its_domains_and_paths_by_every_reading_also_for_an_admin(uri, host, told):
+def test_an_app_token_opens_its_domains_and_paths_by_every_reading(uri, host, told):
     assert reason(uri, host=host, **OF_OFFICE) is told
 
 
@@ -216,7 +216,7 @@ def test_a_path_with_too_many_readings_stays_one_with_a_destination():
 @pytest.mark.parametrize(
     ("destination", "told"), [("/drop/b", Reason.PATH_PUBLIC), ("/private/b", Reason.CREDENTIAL_INVALID)]
 )
-def test_a_public_path_does_not_open_what_a_destination_names(destination, told):
+def test_a_public_path_does_not_open_a_destination_outside_of_it(destination, told):
     rules = [an_access_rule("public", "prefix /drop")]
 
     assert reason("/drop/a", token="x", method="MOVE", destination=destination, access_rules=rules, **OF_OFFICE) is told
@@ -226,7 +226,7 @@ def test_a_path_that_was_not_shown_is_in_no_scope():
     assert reason("/dav", visible=frozenset({"method", "for"}), **OF_OFFICE) is Reason.HOST_NOT_IN_SCOPE
 
 
-def test_it_opens_no_more_than_its_user_may_enter():
+def test_an_app_token_is_limited_by_the_scope_of_its_user():
     narrow = replace(APP_TOKENS[1], user_id=3, domains=frozenset({OFFICE, "shop.example"}), paths=())
     policy = {**OF_OFFICE, "app_tokens": [narrow]}
 

@@ -129,7 +129,7 @@ def test_a_shard_that_is_gone_has_no_rows():
     assert policy.users == {ALICE.id: ALICE}
 
 
-def test_each_source_is_a_table_of_its_own():
+def test_each_blocklist_source_has_its_own_table():
     reader = Reader()
     for source in ("import:spamhaus", "auto-ban"):
         reader.data[blocked_networks_of(source)] = codec.encode(blocked_networks_of(source), [])

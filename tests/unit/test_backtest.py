@@ -128,7 +128,7 @@ LACKING = {
 
 
 @pytest.mark.parametrize(("today", "change", "missing"), LACKING.values(), ids=LACKING)
-def test_what_both_policies_lack_alike_makes_no_difference(today, change, missing):
+def test_facts_that_both_policies_lack_make_no_difference(today, change, missing):
     """The client was blocked when it came: nothing that is asked for after the lists was looked at."""
     wiki = [("x-forwarded-for", CLIENT), ("x-forwarded-host", OFFICE), ("x-forwarded-uri", "/wiki?q=1")]
     record = recorded([*wiki, CREDENTIALS["bob"]], ONCE_BLOCKED)
@@ -140,7 +140,7 @@ def test_what_both_policies_lack_alike_makes_no_difference(today, change, missin
     assert (compared and compared.missing) == missing
 
 
-def test_of_a_request_that_cannot_be_read_nothing_is_known():
+def test_an_unreadable_request_is_undecidable():
     before, after = a_policy(domains=DOMAINS), a_policy(version=2, domains=DOMAINS, blocked=("203.0.113.0/24",))
 
     assert a_comparison(before, after).of(a_row(1, reason="cannot-decide")).missing is Missing.REQUEST
@@ -174,7 +174,7 @@ def test_how_old_the_policy_was_is_missing_where_a_limit_of_it_may_have_refused(
 
 @settings(max_examples=examples(600))
 @given(LINES, POLICIES, POLICIES, CHANGES, st.sampled_from([0, 7]))
-def test_a_prediction_is_what_the_gate_does_under_each_policy(lines, past, today, change, over):
+def test_a_prediction_equals_the_answer_of_the_gate_under_each_policy(lines, past, today, change, over):
     before, after = a_policy(version=2, **today), a_policy(version=3, **changed_parts(today, change))
     record = recorded(lines, a_policy(**past), over=over)
     truths = [recorded(lines, policy, over=over) for policy in (before, after)]
@@ -191,7 +191,7 @@ def test_a_prediction_is_what_the_gate_does_under_each_policy(lines, past, today
 
 @settings(max_examples=examples(200))
 @given(LINES, POLICIES, CHANGES)
-def test_under_the_policy_of_its_time_a_request_is_what_it_was(lines, today, change):
+def test_under_the_policy_of_its_time_a_request_gets_its_recorded_answer(lines, today, change):
     before, after = a_policy(**today), a_policy(version=2, **changed_parts(today, change))
     record = recorded(lines, before)
 
@@ -255,7 +255,7 @@ def test_a_tally_names_people_first_and_shows_a_few_decisions_of_each():
     assert result["hosts"]["results"][0]["host"] == OFFICE
 
 
-def test_what_is_not_recorded_is_counted_as_undecidable():
+def test_a_request_with_missing_facts_is_counted_as_undecidable():
     before = a_policy(domains={OFFICE: "public"})
     after = a_policy(version=2, domains={OFFICE: "public"}, rules=[a_rule_for("cookies")])
     comparison, tally = a_comparison(before, after), Tally()
@@ -266,7 +266,7 @@ def test_what_is_not_recorded_is_counted_as_undecidable():
     assert tally.result()["undecidable"] == {"total": 1, "missing": {Missing.WAF_RULES.value: 1}}
 
 
-def test_a_tally_is_bounded_and_says_by_how_much_its_counts_may_be_too_low():
+def test_a_tally_is_bounded_and_reports_the_error_of_its_counts():
     before, after = a_policy(domains={OFFICE: "public"}), a_policy(version=2, domains={OFFICE: "denied"})
     row, tally = a_row(1), Tally()
     compared = a_comparison(before, after).of(row)

@@ -52,7 +52,7 @@ def read(path):
         return archive.manifest, list(archive.rows("t")), archive.data_keys()
 
 
-def test_what_was_written_is_read(backup):
+def test_a_written_archive_is_read_back(backup):
     assert read(backup) == (MANIFEST, ROWS, "k:secret")
 
 
@@ -85,7 +85,7 @@ def test_a_file_that_is_being_written_is_not_written_twice(tmp_path):
     assert path.read_bytes() == b"first"
 
 
-def test_what_a_killed_backup_left_is_overwritten(tmp_path):
+def test_a_partial_file_of_a_killed_backup_is_overwritten(tmp_path):
     (tmp_path / ".backup.partial").write_bytes(b"much more than the new one")
     with new_file(tmp_path / "backup", force=False) as file:
         file.write(b"new")

@@ -11,7 +11,7 @@ from gatewall.credentials import base64url
 
 
 @given(st.binary(max_size=100))
-def test_what_was_written_is_read(content):
+def test_encoded_bytes_are_decoded_to_the_same_bytes(content):
     assert base64url.decode(base64url.encode(content)) == content
 
 
@@ -58,5 +58,5 @@ def test_a_text_is_read_exactly_if_it_would_be_written_again(text):
         "----=",
     ],
 )
-def test_any_other_text_is_none(text):
+def test_other_texts_are_decoded_to_none(text):
     assert base64url.decode(text) is None

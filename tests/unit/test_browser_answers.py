@@ -69,7 +69,7 @@ def test_a_browser_is_sent_to_the_guard_page(headers, method, status):
 
 @EACH_OTHER
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_what_cannot_follow_gets_the_plain_challenge(headers, method):
+def test_requests_that_cannot_follow_a_redirect_get_the_plain_challenge(headers, method):
     answered = given(CHALLENGED, headers, method=method)
 
     assert (answered.status, answered.body) == (401, b"")
@@ -87,14 +87,14 @@ def test_a_browser_that_is_refused_gets_a_page(headers, method):
 
 
 @EACH_OTHER
-def test_what_shows_no_page_gets_none(headers):
+def test_clients_that_show_no_page_get_an_empty_refusal(headers):
     answered = given(DENIED, headers)
 
     assert (answered.status, answered.body) == (403, b"")
     assert not {"Content-Type", "Content-Security-Policy"} & set(dict(answered.headers))
 
 
-def test_a_yes_is_the_same_for_a_browser():
+def test_an_allowed_browser_gets_the_usual_answer():
     decision = a_decision(subject=BOB_SUBJECT)
 
     assert given(decision, BROWSER) == given(decision, {})
@@ -145,7 +145,7 @@ def test_the_page_never_holds_the_reason(reason):
     assert reason.value.encode() not in given(a_decision(reason, effect=Effect.DENY), BROWSER).body
 
 
-def test_the_page_is_the_same_whatever_was_refused():
+def test_the_page_is_the_same_for_every_reason_and_request():
     pages = {given(a_decision(reason, effect=Effect.DENY), BROWSER).body for reason in Reason}
     page = given(DENIED, BROWSER, uri="/<script>", host="other.example").body
 
@@ -179,7 +179,7 @@ def test_a_navigation_is_known(headers):
 
 
 @pytest.mark.parametrize("reason", [Reason.HOST_NOT_IN_SCOPE, Reason.ACCESS_DENIED])
-def test_a_user_whom_a_grant_may_let_in_finds_the_way_to_ask(reason):
+def test_the_page_links_to_the_access_request_if_a_grant_may_help(reason):
     denied = a_decision(reason, effect=Effect.DENY, subject=BOB_SUBJECT)
 
     page = given(denied, BROWSER, uri='/a?b="><script>').body.decode()
@@ -197,5 +197,5 @@ def test_a_user_whom_a_grant_may_let_in_finds_the_way_to_ask(reason):
         CANNOT_DECIDE,
     ],
 )
-def test_nobody_else_is_shown_that_way(denied):
+def test_other_refused_visitors_get_no_link_to_an_access_request(denied):
     assert b"/ask/" not in given(denied, BROWSER).body

@@ -6,7 +6,7 @@ from gatewall.kernel.changes import Resource
 from gatewall.replay.change_history import ChangeHistory
 
 
-def test_of_revisions_before_and_behind_its_own_a_history_knows_nothing():
+def test_a_history_vouches_for_no_revision_outside_of_its_range():
     history = ChangeHistory(known_from=5, newest=9)
 
     quiet = [history.row_is_as_of(revision, Resource.WAF_RULES, 1) for revision in (4, 5, 9, 10)]
@@ -14,7 +14,7 @@ def test_of_revisions_before_and_behind_its_own_a_history_knows_nothing():
     assert quiet == [False, True, True, False]
 
 
-def test_a_change_counts_for_what_was_before_it():
+def test_a_change_applies_to_earlier_revisions_only():
     history = ChangeHistory(known_from=0, newest=9)
     history.add(5, [{"resource": "waf-rules", "id": 1, "before": {}, "after": {}}], [{"resource": "waf-rules"}])
 

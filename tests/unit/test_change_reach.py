@@ -38,7 +38,7 @@ HISTORIES = st.sampled_from([(ALL_CHANGED, ALL_CHANGED), (UNCHANGED, ALL_CHANGED
 @pytest.mark.no_cover
 @settings(max_examples=examples(600))
 @given(LINES, POLICIES, ACCESS_RULES | st.just([]), MORE_CHANGES, HISTORIES, st.sampled_from([0, 7]))
-def test_what_is_left_out_gets_the_same_answer_under_both_policies(lines, today, rules, change, histories, over):
+def test_skipped_requests_get_the_same_answer_under_both_policies(lines, today, rules, change, histories, over):
     parts = {"access_rules": rules, **today}
     before, after = a_policy(version=2, **parts), a_policy(version=3, **changed_parts(parts, change))
     comparison = a_comparison(before, with_rules(before, after, after.waf.rules), histories)
@@ -137,7 +137,7 @@ def test_a_change_of_another_domain_leaves_no_request_undecidable():
     assert comparison.of(record) is None
 
 
-def test_a_host_that_was_masked_is_undecidable_whatever_changes():
+def test_a_request_with_a_masked_host_is_undecidable():
     before, after = a_policy(domains=DOMAINS), a_policy(version=2, domains=DOMAINS, blocked=("203.0.113.0/24",))
     record = replace(recorded(WIKI, before), host="***.example")
 

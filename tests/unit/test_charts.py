@@ -39,7 +39,7 @@ COUNTS = st.lists(st.integers(min_value=0, max_value=10**9), min_size=0, max_siz
 
 
 @given(COUNTS, COUNTS, COUNTS)
-def test_everything_is_inside(allowed, denied, before):
+def test_every_box_is_inside_the_chart(allowed, denied, before):
     number = min(len(allowed), len(denied))
     chart = trend(
         [f"{each:02}:00" for each in range(number)],
@@ -61,7 +61,7 @@ def test_everything_is_inside(allowed, denied, before):
     assert all(0 <= x <= WIDTH and 0 <= y <= HEIGHT for x, y in points)
 
 
-def test_pieces_stand_on_each_other():
+def test_pieces_of_a_column_are_stacked():
     chart = trend(["a"], [Series("allow", [50]), Series("challenge", [0]), Series("deny", [50])], [])
     allow, deny = chart.columns[0].boxes
 
@@ -72,13 +72,13 @@ def test_pieces_stand_on_each_other():
     assert deny.y == 12  # the margin at the top
 
 
-def test_what_is_not_nothing_is_seen():
+def test_counts_above_zero_are_visible():
     chart = trend(["a", "b"], [Series("allow", [10**6, 1])], [])
     assert [box.height for box in chart.columns[1].boxes] == [1]
     assert [share(0, 10), share(1, 10**6), share(10, 10), share(0, 0)] == [0, 1, 100, 0]
 
 
-def test_labels_leave_each_other_room():
+def test_labels_do_not_overlap():
     chart = trend([f"{each:02}:00" for each in range(60)], [Series("allow", [1] * 60)], [])
     middles = [mark.at for mark in chart.marks]
     assert len(middles) >= 4
@@ -92,7 +92,7 @@ def test_series_of_unequal_length_are_refused():
 
 
 @given(COUNTS, COUNTS)
-def test_a_strip_holds_every_bar(allowed, denied):
+def test_every_bar_is_inside_the_strip(allowed, denied):
     number = min(len(allowed), len(denied))
     chart = strip(["x"] * number, [Series("allow", allowed[:number]), Series("deny", denied[:number])])
 

@@ -275,7 +275,7 @@ def test_a_row_that_encode_would_not_write_is_refused(segment, rows):
 
 
 @pytest.mark.parametrize("body", [b"[" * 100_000, b"[1e", b"[\xff]", b"[" + b"9" * 5000 + b"]", b"[] []", b""])
-def test_what_is_no_json_is_refused(body):
+def test_invalid_json_is_refused(body):
     with pytest.raises(codec.DecodeError):
         codec.decode(Segment.REVOCATIONS, written([]).removesuffix(b"[]") + body)
 

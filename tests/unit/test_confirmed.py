@@ -24,20 +24,20 @@ def test_nothing_is_confirmed_on_a_new_host(confirmations):
     assert confirmations.last() is None
 
 
-def test_what_was_confirmed_is_known_to_every_process(confirmations, folder, clock):
+def test_other_processes_read_the_confirmation(confirmations, folder, clock):
     confirmations.confirm(998.25)
 
     assert Confirmations(folder, boot="this-boot", clock=clock).last() == 998.25
 
 
-def test_a_comparison_that_took_long_takes_nothing_back(confirmations):
+def test_a_late_older_confirmation_does_not_replace_a_newer_one(confirmations):
     confirmations.confirm(999.0)
     confirmations.confirm(900.0)
 
     assert confirmations.last() == 999.0
 
 
-def test_what_an_earlier_boot_has_left_is_not_read_and_goes(confirmations, folder, clock):
+def test_confirmations_of_an_earlier_boot_are_ignored_and_removed(confirmations, folder, clock):
     Confirmations(folder, boot="an-earlier-boot", clock=clock).confirm(999.0)
     assert confirmations.last() is None
 
@@ -63,7 +63,7 @@ def test_a_wrong_moment_is_put_right_by_the_next_confirmation(confirmations, fol
 
 
 @pytest.mark.parametrize("step", [-86_400.0, 86_400.0])
-def test_the_clock_of_the_wall_is_not_asked(folder, monkeypatch, step):
+def test_the_wall_clock_has_no_effect(folder, monkeypatch, step):
     confirmations = Confirmations(folder)
     confirmations.confirm(elapsed())
     age = PolicyAge(confirmations.last)
@@ -88,7 +88,7 @@ def test_an_age_grows_until_the_next_confirmation(clock):
     assert (age.seconds(), age.is_over(60)) == (0.0, False)
 
 
-def test_what_was_never_confirmed_is_too_old_at_once_and_is_said_after_a_while(clock):
+def test_an_unconfirmed_policy_is_too_old_at_once_and_alarms_later(clock):
     age = PolicyAge(lambda: None, clock)
 
     assert (age.is_over(86_400), age.alarm()) == (True, "")
@@ -97,14 +97,14 @@ def test_what_was_never_confirmed_is_too_old_at_once_and_is_said_after_a_while(c
 
 
 @pytest.mark.parametrize(("passed", "said"), [(15.0, ""), (16.0, "not confirmed for 16 s")])
-def test_health_says_it_after_fifteen_seconds(clock, passed, said):
+def test_health_alarms_after_fifteen_seconds(clock, passed, said):
     age = PolicyAge(lambda: 1000.0, clock)
     clock.now += passed
 
     assert age.alarm() == said
 
 
-def test_what_was_confirmed_before_a_clock_went_back_is_not_fresh(clock):
+def test_a_confirmation_in_the_future_is_not_fresh(clock):
     clock.now = 1_000_000.0
     age = PolicyAge(lambda: 1_000_000.0, clock)
     clock.now = 1000.0

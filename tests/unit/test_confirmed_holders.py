@@ -50,7 +50,7 @@ def test_a_worker_takes_the_confirmations_of_the_policy_that_it_has(host, files,
     assert host.age() == 3
 
 
-def test_a_worker_that_refuses_what_was_published_has_no_confirmed_policy(host, files, folder, clock):
+def test_a_worker_that_refuses_a_publication_ignores_its_confirmations(host, files, folder, clock):
     publish(files, 1)
     host.confirmed()
     host.age()
@@ -74,7 +74,7 @@ def test_a_worker_whose_report_cannot_be_written_has_a_confirmed_policy_all_the_
     assert host.age() == 0
 
 
-def test_confirmations_without_a_published_policy_are_not_ours(host, files, folder, clock):
+def test_confirmations_without_a_published_policy_are_ignored(host, files, folder, clock):
     publish(files, 1)
     host.confirmed()
     host.age()
@@ -135,7 +135,7 @@ def age_of(holder):
     return holder.age.seconds()
 
 
-def test_the_control_plane_confirms_by_asking(holder, store, clock):
+def test_the_control_plane_confirms_by_querying_the_store(holder, store, clock):
     holder.current()
     clock.now += 100
     assert age_of(holder) == 0
@@ -154,7 +154,7 @@ def test_a_new_version_that_was_loaded_is_confirmed(holder, store, clock):
     assert age_of(holder) == 0
 
 
-def test_an_answer_that_took_long_is_as_old_as_the_question(holder, store, clock):
+def test_a_slow_confirmation_has_the_age_of_its_query(holder, store, clock):
     answer = store.version
 
     def hanging():
@@ -166,7 +166,7 @@ def test_an_answer_that_took_long_is_as_old_as_the_question(holder, store, clock
     assert age_of(holder) == 50
 
 
-def test_a_version_that_cannot_be_used_confirms_nothing(holder, store, clock):
+def test_an_unusable_version_confirms_nothing(holder, store, clock):
     holder.current()
     store.force, store.load_error = Version(2), PolicyRefused("no")
     clock.now += 9
@@ -199,7 +199,7 @@ def test_a_store_that_was_away_is_asked_for_more_than_the_number_before_it_confi
     assert age_of(holder) == 35
 
 
-def test_what_was_refused_is_asked_for_again_after_the_store_was_away(store, clock):
+def test_a_refused_version_is_loaded_again_after_an_outage_of_the_store(store, clock):
     holder = PolicyHolder(store, clock=clock)
     holder.current()
     for refused in (PolicyRefused("the database went back"), None):
@@ -212,7 +212,7 @@ def test_what_was_refused_is_asked_for_again_after_the_store_was_away(store, clo
     assert holder.age.seconds() == 0
 
 
-def test_a_clock_that_went_back_does_not_keep_the_moment_before(store, clock):
+def test_after_a_clock_step_back_a_new_confirmation_counts(store, clock):
     holder = PolicyHolder(store, clock=clock)
     holder.current()
     clock.now -= 900
@@ -223,7 +223,7 @@ def test_a_clock_that_went_back_does_not_keep_the_moment_before(store, clock):
     assert age_of(holder) == 40
 
 
-def test_without_the_rows_the_control_plane_believes_its_hosts_agent(store, clock):
+def test_without_the_store_the_control_plane_uses_the_agents_confirmations(store, clock):
     confirmed_at = {Version(1): 1030.0}
     holder = PolicyHolder(store, clock=clock, confirmed=confirmed_at.get)
     holder.current()
@@ -233,7 +233,7 @@ def test_without_the_rows_the_control_plane_believes_its_hosts_agent(store, cloc
     assert age_of(holder) == 10
 
 
-def test_the_agents_word_is_for_the_published_version_alone(files, folder, clock):
+def test_the_agents_confirmation_is_for_the_published_version_only(files, folder, clock):
     files.confirmations = Confirmations(folder, boot="b", clock=clock)
     last_published = LastPublished(files)
     assert last_published.confirmed_at(a_version(1)) is None

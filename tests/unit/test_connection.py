@@ -56,7 +56,7 @@ def test_requests_that_come_at_once_are_answered_one_a_turn(proxy):
     assert proxy.statuses == [200] * 4
 
 
-def test_who_has_been_answered_everything_is_read_again(proxy):
+def test_reading_resumes_after_all_answers_are_sent(proxy):
     proxy.send(a_request() * 3)
     proxy.turns()
 
@@ -71,7 +71,7 @@ def test_a_client_that_asked_to_close_is_closed_after_its_answer(proxy):
     assert b"connection: close\r\n" in proxy.transport.sent
 
 
-def test_what_stands_behind_the_last_request_is_read_and_not_answered(proxy):
+def test_bytes_after_the_last_request_are_read_but_not_answered(proxy):
     proxy.send(a_request("Connection: close") + a_request(), a_request(), b"\0")
     proxy.turns()
 

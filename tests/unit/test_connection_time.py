@@ -15,7 +15,7 @@ def proxy():
     return Proxy()
 
 
-def test_a_late_body_is_answered_with_what_is_there(proxy):
+def test_a_request_with_a_late_body_is_answered_by_the_part_received(proxy):
     proxy.send(a_request("Content-Length: 9", body=b"abc"))
     proxy.wait(bodies.SECONDS - 0.1)
     assert proxy.statuses == []
@@ -27,7 +27,7 @@ def test_a_late_body_is_answered_with_what_is_there(proxy):
     assert proxy.statuses == [200]
 
 
-def test_a_client_that_waits_for_100_is_told_once(proxy):
+def test_a_client_that_expects_100_continue_gets_it_once(proxy):
     proxy.send(a_request("Expect: 100-continue", "Content-Length: 3"))
     assert proxy.statuses == [100]
     proxy.send(b"ab", b"c")
@@ -63,7 +63,7 @@ def test_an_idle_connection_is_closed_without_a_word(proxy):
     assert (proxy.statuses, proxy.transport.closed) == ([200], True)
 
 
-def test_whoever_does_not_read_is_not_read_from_and_has_its_time(proxy):
+def test_a_client_that_does_not_read_is_not_read_from_and_times_out(proxy):
     proxy.send(a_request() * 3)
     proxy.connection.pause_writing()
     proxy.turns()
@@ -77,7 +77,7 @@ def test_whoever_does_not_read_is_not_read_from_and_has_its_time(proxy):
     assert asked == len(proxy.context.asked) == 1
 
 
-def test_whoever_reads_again_gets_the_rest(proxy):
+def test_a_client_that_reads_again_gets_the_rest(proxy):
     proxy.send(a_request() * 3)
     proxy.connection.pause_writing()
     proxy.connection.resume_writing()
@@ -90,7 +90,7 @@ def test_whoever_reads_again_gets_the_rest(proxy):
     assert proxy.transport.reads
 
 
-def test_whoever_read_slowly_has_all_the_time_of_an_idle_connection_again(proxy):
+def test_a_client_that_read_slowly_gets_the_full_idle_timeout_again(proxy):
     proxy.send(a_request())
     proxy.connection.pause_writing()
     proxy.context.now += connection.WRITE_SECONDS - 1
@@ -103,7 +103,7 @@ def test_whoever_read_slowly_has_all_the_time_of_an_idle_connection_again(proxy)
     assert proxy.transport.closed
 
 
-def test_whoever_does_not_read_the_100_is_not_read_from():
+def test_a_client_that_does_not_read_100_continue_is_not_read_from():
     proxy = Proxy(blocks_at=CONTINUE)
 
     proxy.send(a_request("Expect: 100-continue", "Content-Length: 3"))
@@ -171,7 +171,7 @@ def test_an_answer_that_is_no_line_is_a_503_and_the_end(value, caplog):
     assert value not in caplog.text
 
 
-def test_while_the_worker_leaves_an_answer_says_so(proxy):
+def test_a_stopping_worker_answers_with_connection_close(proxy):
     proxy.context.is_leaving = True
 
     proxy.send(a_request())
@@ -180,7 +180,7 @@ def test_while_the_worker_leaves_an_answer_says_so(proxy):
     assert proxy.transport.closed
 
 
-def test_only_who_waits_for_nothing_may_go(proxy):
+def test_connections_with_an_unanswered_request_are_neither_evictable_nor_idle(proxy):
     states = {"new": (proxy.connection.is_evictable, proxy.connection.is_idle)}
     proxy.send(b"GET ")
     states["half a head"] = (proxy.connection.is_evictable, proxy.connection.is_idle)
@@ -200,7 +200,7 @@ def test_only_who_waits_for_nothing_may_go(proxy):
     }
 
 
-def test_what_was_lost_does_nothing_more(proxy):
+def test_a_lost_connection_does_nothing_more(proxy):
     proxy.send(a_request() * 2)
     proxy.connection.connection_lost(None)
     proxy.turns()

@@ -40,14 +40,14 @@ def test_the_gateways_are_the_peers_of_published_ports(proc):
 
 
 @pytest.mark.parametrize("address", ["172.18.0.2", "172.18.255.254", "192.168.0.9", "fd4d:5e6f::2"])
-def test_others_on_the_networks_of_the_container_are_trusted(proc, address):
+def test_other_addresses_on_the_networks_of_the_container_are_trusted(proc, address):
     assert TrustedProxies.parse(container_networks.networks(proc)).trusts_peer(address)
 
 
 @pytest.mark.parametrize(
     "address", ["172.18.0.1", "fd4d:5e6f::1", "172.19.0.2", "8.100.0.2", "2606::2", "fe80::2", "127.0.0.1", "::1"]
 )
-def test_gateways_other_networks_and_public_ones_are_not(proc, address):
+def test_gateways_and_other_networks_are_not_trusted(proc, address):
     assert not TrustedProxies.parse(container_networks.networks(proc)).trusts_peer(address)
 
 
@@ -59,7 +59,7 @@ def test_without_ipv6_the_networks_of_ipv4_count(proc):
     assert TrustedProxies.parse(container_networks.networks(proc)).trusts_peer("172.18.0.2")
 
 
-def test_a_word_stands_beside_addresses(proc, tmp_path, monkeypatch):
+def test_container_networks_can_be_combined_with_addresses(proc, tmp_path, monkeypatch):
     monkeypatch.setitem(container_networks.WORDS, "container-networks", lambda: container_networks.networks(proc))
     trusted = env.read(
         {**ENOUGH, "GATEWALL_TRUSTED_PROXIES": "127.0.0.1, container-networks"}, tmp_path
@@ -68,7 +68,7 @@ def test_a_word_stands_beside_addresses(proc, tmp_path, monkeypatch):
     assert [trusted.trusts_peer(peer) for peer in ("127.0.0.1", "172.18.0.2", "172.18.0.1")] == [True, True, False]
 
 
-def test_a_word_that_names_nothing_is_refused(tmp_path, monkeypatch):
+def test_container_networks_without_networks_are_refused(tmp_path, monkeypatch):
     monkeypatch.setitem(container_networks.WORDS, "container-networks", list)
 
     with pytest.raises(env.ConfigError, match="container-networks names nothing here"):

@@ -97,7 +97,7 @@ def test_hosts_that_a_cookie_reaches(domain, name, reached):
     assert CookieScope("wall.example.com", domain).reaches(name) is reached
 
 
-def test_a_name_that_only_ends_alike_is_not_below():
+def test_a_name_with_the_same_suffix_is_not_a_subdomain():
     assert not is_within("evilexample.com", "example.com")
 
 
@@ -170,7 +170,7 @@ WORDS = [
 
 
 @pytest.mark.parametrize(("scope", "name", "why", "fix"), WORDS, ids=[each[1] for each in WORDS])
-def test_words_for_a_site_that_the_cookie_does_not_reach(scope, name, why, fix):
+def test_an_unreached_site_has_a_reason_and_a_fix(scope, name, why, fix):
     assert not scope.reaches(name)
 
     found = why_unreached(scope, name, HOME)

@@ -88,7 +88,7 @@ def test_an_unchanged_file_is_opened_once(path, clock, countries, monkeypatch):
     assert countries.country_of(CLIENT) == "NZ"
 
 
-def test_a_file_that_is_no_database_leaves_the_one_in_use_and_is_said_once(path, clock, countries, caplog):
+def test_an_invalid_database_is_logged_once_and_the_old_one_stays_in_use(path, clock, countries, caplog):
     install(path, "NZ")
     countries.reload()
     path.with_name("bad").write_bytes(b"nothing")

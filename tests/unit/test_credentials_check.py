@@ -65,7 +65,7 @@ def test_session_carries_how_it_was_opened():
     assert subject.amr == ("pwd", "otp")
 
 
-def test_user_is_what_the_policy_says_and_not_what_the_token_says():
+def test_user_attributes_come_from_the_policy_and_not_from_the_token():
     promoted = replace(BOB, is_admin=True, username="robert", all_domains=False, domains=frozenset({OFFICE}))
 
     subject = subject_of(a_session_token(BOB), a_policy(users=[promoted]))
@@ -200,7 +200,7 @@ def test_git_token_with_another_username_proves_nobody(username):
 @pytest.mark.parametrize(
     "users", [(), (replace(BOB, is_active=False),), (replace(BOB, id=9),)], ids=["deleted", "disabled", "recreated"]
 )
-def test_git_token_of_a_user_who_is_gone_proves_nobody(users):
+def test_git_token_of_a_deleted_user_proves_nobody(users):
     policy = a_policy(users=users)
 
     assert subject_of(BOBS_GIT_TOKEN, policy, kind=CredentialKind.GIT_TOKEN, username="Bob") is None
@@ -221,7 +221,7 @@ def test_git_token_ends_at_its_expiry(seconds, live):
     assert (subject is not None) is live
 
 
-def test_git_token_of_an_admin_is_an_admins():
+def test_git_token_of_an_admin_proves_an_admin():
     policy = a_policy(git_tokens=[replace(GIT_TOKENS[0], user_id=ALICE.id)])
 
     subject = subject_of(BOBS_GIT_TOKEN, policy, kind=CredentialKind.GIT_TOKEN, username="alice")
@@ -263,7 +263,7 @@ def test_license_ends_at_its_expiry(seconds, live):
 
 @pytest.mark.parametrize("kind", CredentialKind)
 @pytest.mark.parametrize("secret", [BOBS_GIT_TOKEN, OPEN_LICENSE, a_session_token(BOB)], ids=["git", "license", "jwt"])
-def test_secret_counts_only_in_its_own_place(kind, secret):
+def test_each_kind_of_secret_is_accepted_in_its_own_place_only(kind, secret):
     places = {"gwg_": ("git-token", "git-basic"), "gwl_": ("license",), "eyJh": ("session-header", "session-cookie")}
 
     subject = subject_of(secret, kind=kind, username="Bob")

@@ -52,7 +52,7 @@ def names(verdicts):
     return [verdict.detector for verdict in verdicts]
 
 
-def test_so_many_failures_of_one_network_are_brute_force_and_one_less_is_nothing(watched):
+def test_brute_force_is_detected_at_its_limit_of_failures(watched):
     signals = [failure(at=NOW + number) for number in range(5)]
 
     assert found(watched, signals[:4]) == []
@@ -63,7 +63,7 @@ def test_so_many_failures_of_one_network_are_brute_force_and_one_less_is_nothing
     assert verdict.figures == {"failures": 5, "accounts": 1}
 
 
-def test_failures_that_are_too_far_apart_are_nothing(watched):
+def test_failures_that_are_too_far_apart_are_not_detected(watched):
     assert found(watched, [failure(at=NOW + 150 * number) for number in range(50)]) == []
 
 
@@ -72,7 +72,7 @@ def test_a_failure_counts_for_less_than_the_whole_window(watched):
     assert names(found(watched, [failure(at=NOW + 600)])) == [Detector.BRUTE_FORCE]
 
 
-def test_a_verdict_forgets_what_it_rests_on(watched):
+def test_a_verdict_uses_up_its_signals(watched):
     assert len(found(watched, [failure()] * 9)) == 1
     assert len(found(watched, [failure()])) == 1
 
@@ -84,7 +84,7 @@ def test_failures_at_many_accounts_are_stuffing_before_they_are_brute_force(watc
     assert verdict.figures == {"failures": 5, "accounts": 4}
 
 
-def test_failures_of_many_networks_at_one_account_are_nobodys(watched):
+def test_failures_of_many_networks_at_one_account_blame_no_network(watched):
     assert found(watched, [failure(client=f"192.0.2.{number}") for number in range(200)]) == []
 
 
@@ -133,7 +133,7 @@ def test_many_rules_at_several_places_are_rule_probing(watched):
     assert names(found(watched, signals[3:])) == [Detector.RULE_PROBING]
 
 
-def test_many_accounts_overall_are_an_attack_once_and_who_took_part_is_named(watched):
+def test_a_distributed_attack_is_reported_once_with_its_networks(watched):
     members = [(client, account) for client in range(8) for account in "abc"]
     early = [failure(f"{n}-{account}", client=f"192.0.2.{n}", at=NOW + n) for n, account in members]
     single = [failure(f"single-{n}", client=f"198.51.100.{n}", at=NOW + 20) for n in range(6)]
@@ -154,7 +154,7 @@ def test_while_an_attack_is_on_three_accounts_are_enough_and_after_it_no_more(wa
     assert (names(during), after) == ([Detector.STUFFING], [])
 
 
-def test_an_attack_that_goes_on_is_told_every_half_minute_and_who_took_part_once(watched):
+def test_a_continuing_attack_is_reported_every_half_minute(watched):
     def attack(at):
         clients = {n: f"198.51.{n // 200}.{n % 200}" for n in range(300)}
         return names(found(watched, [failure(f"{n}", client=client, at=at) for n, client in clients.items()]))
@@ -166,7 +166,7 @@ def test_an_attack_that_goes_on_is_told_every_half_minute_and_who_took_part_once
     ]
 
 
-def test_of_more_networks_than_it_can_hold_the_silent_ones_are_forgotten(watched, monkeypatch):
+def test_beyond_the_bound_the_least_recent_networks_are_evicted(watched, monkeypatch):
     monkeypatch.setattr(detectors, "MAX_NETWORKS", 3)
     found(watched, [failure()] * 4)
     found(watched, [failure("b", client=f"198.51.100.{number}") for number in range(3)])
@@ -214,7 +214,7 @@ def test_a_verdict_always_rests_on_enough_signals_of_its_network_that_no_other_v
 
 @settings(max_examples=60, deadline=None)
 @given(signals)
-def test_what_is_remembered_of_a_network_is_never_longer_than_its_limits(signals):
+def test_the_memory_per_network_is_bounded_by_the_limits(signals):
     watched = Detectors(LIMITS)
     found(watched, signals)
 
@@ -234,7 +234,7 @@ ENOUGH = {
 
 
 @pytest.mark.parametrize("detector", ENOUGH)
-def test_what_was_seen_before_the_clock_was_set_back_does_not_count(detector):
+def test_signals_from_before_a_clock_step_back_do_not_count(detector):
     *before, last = ENOUGH[detector]
 
     def found(day):

@@ -90,7 +90,7 @@ def test_its_program_is_let_in_without_a_name():
         ({"access_rules": [NO_DEVICE]}, Reason.ACCESS_DENIED),
     ],
 )
-def test_whom_it_lets_in_and_what_stands_above_it(parts, reason):
+def test_a_device_pass_lets_in_its_program_unless_another_step_decides(parts, reason):
     assert decide(**{"users": USERS, **parts}).reason is reason
 
 

@@ -18,5 +18,5 @@ from gatewall.engine.devices import name_of
         ("x" * 61, "x" * 59 + "…"),
     ],
 )
-def test_a_device_is_named_by_what_it_says(user_agent, name):
+def test_a_device_is_named_by_its_user_agent(user_agent, name):
     assert name_of(user_agent) == name

@@ -49,7 +49,7 @@ def test_every_dialect_understands_the_same():
 
 @pytest.mark.parametrize(("name", "header"), REQUIRED)
 @pytest.mark.parametrize("value", [None, "", " ", "\n", ",", " , ,"])
-def test_a_required_header_that_says_nothing_is_malformed(name, header, value):
+def test_an_empty_required_header_is_malformed(name, header, value):
     request = TONGUES[name].ask(extra={header: value})
 
     assert request.fault == f"{header} is missing"
@@ -148,7 +148,7 @@ def test_a_malformed_visit_still_names_its_client(tongue):
 
 
 @EACH
-def test_a_malformed_visit_keeps_what_the_browser_said_and_no_credential(tongue):
+def test_a_malformed_visit_keeps_ordinary_headers_but_no_credential(tongue):
     request = tongue.ask(uri="/a#b", extra={"accept": "text/html", "cookie": "service.token=x", "service-license": "y"})
 
     assert request.fault

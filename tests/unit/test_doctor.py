@@ -30,7 +30,7 @@ def outcome(found, verdict=Verdict.WRONG):
     return {check: codes for check, codes in by_check.items() if codes}
 
 
-def test_a_right_proxy_is_right():
+def test_a_correct_proxy_passes_every_check():
     found = judge(evidence())
 
     assert [result.check for result in found] == list(CHECKS)
@@ -93,13 +93,13 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_is_wrong_is_said_and_nothing_else(name):
+def test_the_doctor_reports_each_fault_and_no_other(name):
     changes, expected = WRONG[name]
 
     assert outcome(evidence(changes=changes)) == expected
 
 
-def test_a_peer_that_is_not_believed_is_the_first_to_be_said():
+def test_an_untrusted_peer_is_reported_first():
     found = evidence(changes=everywhere(visible=frozenset({"headers"}), path="/", query=""))
 
     assert outcome(found)["trusted-peer"] == {"peer-not-believed"}
@@ -130,7 +130,7 @@ ALONE = {
 
 
 @pytest.mark.parametrize("name", ALONE)
-def test_where_nothing_arrived_only_that_is_said(name):
+def test_if_no_request_arrives_only_this_is_reported(name):
     change, verdict, code = ALONE[name]
     first, *rest = judge(evidence(changes={"plain": change}))
 
@@ -144,19 +144,19 @@ def test_a_forged_address_from_a_trusted_one_may_have_been_appended():
     assert outcome(evidence(changes=changes))["client-address"] == {"client-forged-by-trusted"}
 
 
-def test_what_a_proxy_itself_does_not_read_is_no_mistake():
+def test_a_request_that_the_proxy_itself_refuses_is_no_fault():
     assert outcome(evidence(changes={"not-ascii": unrecorded(400)})) == {}
 
 
 @pytest.mark.parametrize(("kind", "verdict"), [("traefik", Verdict.OK), ("nginx", Verdict.UNKNOWN)])
-def test_a_tidied_path_is_right_for_who_gives_it_to_both(kind, verdict):
+def test_a_normalized_path_is_correct_if_gate_and_site_both_get_it(kind, verdict):
     found = evidence(kind, changes={"two-slashes": lambda seen: arrived(path=seen.probe.uri.replace("//", "/"))(seen)})
 
     (uri,) = [result for result in judge(found) if result.check == "uri"]
     assert uri.verdict is verdict
 
 
-def test_a_domain_that_lets_the_doctor_in_says_so():
+def test_a_public_domain_makes_the_refusal_checks_not_applicable():
     found = evidence(changes=everywhere(status=200, reason="host-public"))
 
     assert outcome(found, Verdict.NOT_APPLICABLE)["sign-in"] == {"not-asked-to-sign-in"}
@@ -177,7 +177,7 @@ def test_a_domain_that_lets_the_doctor_in_says_so():
         ("/a;b", "/a", Spelling.OTHER),
     ],
 )
-def test_spellings(first, second, expected):
+def test_spellings_of_a_target_are_compared(first, second, expected):
     assert compare(first, second) is expected
 
 
@@ -279,7 +279,7 @@ TRUSTED = TrustedProxies.parse(["127.0.0.0/8", "10.0.0.0/8"])
         ("", "203.0.113.9", "203.0.113.9", False),
     ],
 )
-def test_who_sent_this_very_request(peer, chain, client, is_red):
+def test_the_chain_of_this_request_is_shown_with_its_client(peer, chain, client, is_red):
     found = this_request(peer, chain, "office.example", None, TRUSTED)
 
     assert (found.client, found.is_ignored) == (client, is_red)

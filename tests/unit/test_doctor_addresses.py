@@ -44,7 +44,7 @@ def connected(monkeypatch):
         "::",
     ],
 )
-def test_it_connects_to_no_address_that_is_no_host_or_has_secrets_of_a_cloud(connected, address):
+def test_the_doctor_connects_to_no_special_or_metadata_address(connected, address):
     reply = sending.send(Target.parse("http://office.example/"), PROBE, Way(address=address))
 
     assert "is not the address of a proxy" in reply.failure
@@ -52,7 +52,7 @@ def test_it_connects_to_no_address_that_is_no_host_or_has_secrets_of_a_cloud(con
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "::1", "fd00::1", "100.100.100.1", "192.0.2.1"])
-def test_it_connects_to_private_networks_which_sites_are_in(connected, address):
+def test_the_doctor_connects_to_private_networks(connected, address):
     reply = sending.send(Target.parse("http://office.example/"), PROBE, Way(address=address))
 
     assert connected == [address]

@@ -59,7 +59,7 @@ def test_without_an_address_of_the_site_the_check_does_not_apply():
     ("kind", "code"),
     [("envoy", "connections-can-be-ended"), ("nginx", "connections-cannot-be-ended")],
 )
-def test_doctor_says_whether_a_proxy_can_end_open_connections(kind, code):
+def test_the_doctor_reports_whether_a_proxy_can_end_open_connections(kind, code):
     asked, limit = result_of(evidence(kind), "connections")
 
     assert (asked, limit) == ((Verdict.OK, "socket-asked"), (Verdict.NOT_APPLICABLE, code))

@@ -25,7 +25,7 @@ VALUES = st.recursive(
 
 
 @given(st.dictionaries(TEXTS, VALUES, min_size=1, max_size=5))
-def test_what_is_written_is_read_back(values):
+def test_a_written_document_is_read_back(values):
     text = yaml_of(values)
 
     assert parse(text.encode())[0] == values
@@ -46,7 +46,7 @@ def test_other_readers_of_yaml_read_the_same_texts(values):
 
 
 @pytest.mark.parametrize("text", ["\u1c89 new in Unicode 16", "\\b\u1c89", "\U0001f9e0", "\u0378 of no version"])
-def test_characters_are_written_alike_whatever_unicode_python_knows(text):
+def test_characters_are_written_alike_in_every_unicode_version(text):
     quote = "'" if "\\" in text else '"'
 
     assert yaml_of({"a": text}) == f"a: {quote}{text}{quote}\n"
@@ -54,14 +54,14 @@ def test_characters_are_written_alike_whatever_unicode_python_knows(text):
 
 
 @pytest.mark.parametrize("character", [*"\0\x85\xa0\xad\u2028\u202e\u2066\ufeff\ue000\U000e0041\U0010ffff"])
-def test_characters_that_nobody_sees_are_escaped(character):
+def test_invisible_characters_are_escaped(character):
     written = yaml_of({"a": f"\\{character}"})
 
     assert written.isascii()
     assert parse(written.encode())[0] == {"a": f"\\{character}"}
 
 
-def test_the_layout_is_that_of_a_person():
+def test_the_layout_is_like_handwritten_yaml():
     values = {
         "version": 1,
         "rows": [
@@ -90,7 +90,7 @@ def test_the_layout_is_that_of_a_person():
     )
 
 
-def test_every_value_has_its_place():
+def test_every_value_has_its_line_and_column():
     values, place = parse(b"version: 1\nrows:\n- {a: x,\n   b: [y]}\n")
 
     assert values == {"version": 1, "rows": [{"a": "x", "b": ["y"]}]}
@@ -161,7 +161,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_no_document_is_refused_where_it_is_wrong(case):
+def test_an_invalid_document_is_refused_with_line_and_column(case):
     data, words, line, column = REFUSED[case]
 
     with pytest.raises(Unreadable) as refused:

@@ -72,7 +72,7 @@ def test_a_sender_may_have_a_name():
     assert mail_sender("gate@example.com").name == ""
 
 
-def test_both_or_neither_and_a_public_url_for_the_links():
+def test_mail_needs_server_sender_and_public_url():
     assert mail(None, "", None) == (None, None)
     for url, sender, public_url, words in (
         (None, "gate@example.com", HOME, "GATEWALL_MAIL_FROM is set without GATEWALL_SMTP_URL"),

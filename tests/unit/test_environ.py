@@ -85,7 +85,7 @@ def test_type_and_length_of_a_body_have_no_prefix():
     ("body", "data", "ended"),
     [(None, b"", True), (Body(b"abc", ended=True), b"abc", True), (Body(b"ab", ended=False), b"ab", False)],
 )
-def test_a_body_is_what_was_read_of_it(body, data, ended):
+def test_the_body_in_the_environ_is_the_part_that_was_read(body, data, ended):
     found = environ(body=body)
 
     assert (found["wsgi.input"].read(), found[BODY_ENDED]) == (data, ended)

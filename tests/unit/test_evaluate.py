@@ -135,7 +135,7 @@ def test_user_with_a_scope_does_not_enter_a_host_that_nobody_registered():
     assert reason_of(request, a_policy()) is Reason.HOST_NOT_IN_SCOPE
 
 
-def test_admin_enters_every_domain_whatever_the_scope_says():
+def test_admin_enters_every_domain_regardless_of_scope():
     admin = Subject(SubjectKind.USER, 1, is_admin=True, all_domains=False, domains=frozenset({"elsewhere.example"}))
     ports = a_ports(credentials=Subjects({"admin": admin}))
 
@@ -220,7 +220,7 @@ def test_machine_for_all_domains_enters_an_ordinary_domain(kind):
 # Request rate.
 
 
-def test_client_over_its_rate_is_told_when_to_come_back():
+def test_client_over_its_rate_gets_the_seconds_to_wait():
     policy = a_policy(request_rate_per_minute=60)
 
     decision = evaluate(a_request(credentials=["bob"]), policy, a_ports(over_seconds=9))

@@ -56,7 +56,7 @@ def test_public_rule_opens_its_path(access):
 
 @pytest.mark.parametrize("pattern", ["glob /**", "prefix /"])
 @pytest.mark.parametrize("uri", ["/", "/a/b", "*"])
-def test_rule_for_everything_covers_also_what_is_asked_of_the_whole_server(pattern, uri):
+def test_rule_for_every_path_covers_requests_about_the_whole_server(pattern, uri):
     closed = an_access_rule("denied", pattern, id=8)
 
     assert verdict(closed, access="public", uri=uri, method="OPTIONS") == ("access-denied", 8)
@@ -95,7 +95,7 @@ def test_rule_about_subjects_denies_those_it_means_once_they_are_known():
     assert verdict(rule, who="charlie", host="other.example") == ("host-not-in-scope", None)
 
 
-def test_visitor_signs_in_at_a_public_domain_where_a_rule_asks_who_they_are():
+def test_visitor_must_sign_in_at_a_public_domain_if_a_rule_asks_for_groups():
     rule = an_access_rule("two_factor", "prefix /admin", id=3, **FOR_SESSIONS)
 
     assert verdict(rule, access="public", uri="/admin") == ("credential-missing", None)
@@ -154,14 +154,14 @@ def test_path_is_read_without_its_query():
         ({}, "credential-missing"),
     ],
 )
-def test_preflight_is_what_browsers_send(headers, expected):
+def test_only_browser_preflights_count_as_preflights(headers, expected):
     rule = an_access_rule("public", methods=frozenset({"OPTIONS"}))
 
     assert verdict(rule, method="OPTIONS", headers=headers)[0] == expected
     assert verdict(rule, method="PUT", headers=headers)[0] == "credential-missing"
 
 
-def test_answer_on_a_public_path_says_public():
+def test_answer_on_a_public_path_has_the_subject_kind_public():
     decision = decide(PUBLIC, uri="/hook")
 
     headers = dict(answer(decision, None, None, GuardPage("/wall"), "id").headers)

@@ -65,7 +65,7 @@ def test_step_decides_alone(situation):
 
 
 @pytest.mark.parametrize("situation", SITUATIONS[:-1], ids=lambda situation: situation.name)
-def test_step_says_nothing_where_it_does_not_apply(situation):
+def test_step_gives_no_verdict_if_it_does_not_apply(situation):
     assert not Scene().applies(situation.step)
 
 
@@ -116,7 +116,7 @@ def test_explanation_lists_every_step_in_order():
     assert [result.step for result in results] == [situation.name for situation in SITUATIONS]
 
 
-def test_explanation_says_what_later_steps_would_have_said():
+def test_explanation_shows_the_verdicts_of_later_steps():
     silent = [
         (earlier.name, later.name)
         for earlier, later in PAIRS[len(STEPS) - 1 :]  # behind a malformed request nothing is asked
@@ -137,7 +137,7 @@ def test_explanation_of_a_malformed_request_asks_no_further_step():
 
 
 @given(st.permutations(SITUATIONS), st.integers(0, len(SITUATIONS)))
-def test_explanation_and_decision_agree_whatever_comes_together(order, count):
+def test_explanation_and_decision_agree_in_every_combination(order, count):
     scene = Scene()
     for situation in order[:count]:
         scene = situation.change(scene)

@@ -35,25 +35,25 @@ def test_denied_domain_is_refused_in_either_mode(mode):
     assert decision.verdict.decided_by == DecidedBy("authorized-domains", 1)
 
 
-def test_exact_domain_speaks_before_the_wildcard():
+def test_exact_domain_takes_precedence_over_the_wildcard():
     policy = a_policy(domains={"*.office.example": "denied", "wiki.office.example": "public"})
 
     assert decide(policy, host="wiki.office.example").reason is Reason.HOST_PUBLIC
 
 
-def test_longest_wildcard_speaks_before_a_shorter_one():
+def test_longest_wildcard_takes_precedence_over_a_shorter_one():
     policy = a_policy(domains={"*.example": "denied", "*.office.example": "public"})
 
     assert decide(policy, host="a.b.office.example").reason is Reason.HOST_PUBLIC
 
 
-def test_wildcard_does_not_speak_for_its_own_name():
+def test_wildcard_does_not_match_its_own_name():
     policy = a_policy(domains={"*.office.example": "denied"})
 
     assert decide(policy, host="office.example").effect is Effect.ALLOW
 
 
-def test_public_domain_is_named_as_what_decided():
+def test_decision_names_the_public_domain():
     assert decide(a_policy(domains={OFFICE: "public"})).verdict.decided_by == DecidedBy("authorized-domains", 1)
 
 

@@ -122,7 +122,7 @@ POLICIES = st.fixed_dictionaries(
 @pytest.mark.no_cover
 @settings(max_examples=300)
 @given(REQUESTS, POLICIES, st.sampled_from([0, 7]))
-def test_explanation_is_what_the_gate_writes_down(made_up, parts, over):
+def test_explanation_equals_the_record_of_the_gate(made_up, parts, over):
     policy = a_policy(**parts)
     ports = a_ports(country="DE", credentials=a_credential_check(), over_seconds=over)
 
@@ -137,7 +137,7 @@ def test_without_a_policy_there_is_no_step():
     assert (explanation.record.status, explanation.record.reason, explanation.steps) == (503, "cannot-decide", ())
 
 
-def test_steps_behind_the_deciding_one_say_what_they_would_have_said():
+def test_later_steps_show_their_verdicts_without_being_reached():
     steps = {step.step: step for step in explained(blocked=[CLIENT], rules=[a_rule("/", id=9)]).steps}
 
     assert (steps["client-is-blocked"].decided, steps["client-is-blocked"].reached) == (True, True)
@@ -152,7 +152,7 @@ def test_a_rule_that_only_monitors_is_named_at_its_step():
     assert (step.step, step.verdict, step.rules[0].enforced) == ("waf-rules-match", None, False)
 
 
-def test_behind_a_malformed_request_nothing_is_asked():
+def test_no_step_is_evaluated_after_a_malformed_request():
     steps = explained(replace(VISIT, host="a b"), blocked=[CLIENT], rules=[a_rule("/")]).steps
 
     assert [step.asked for step in steps] == [True] + [False] * (len(STEPS) - 1)
@@ -224,7 +224,7 @@ def test_where_no_proxy_is_trusted_the_client_itself_asks():
     assert record.reason == "credential-missing"
 
 
-def test_what_is_printed_of_a_made_up_request_holds_no_secret():
+def test_repr_of_a_hypothetical_request_holds_no_secret():
     made_up = replace(VISIT, uri="/?token=hunter2", headers=(("service-authorization", "hunter2"),))
 
     assert "hunter2" not in repr(made_up)

@@ -15,12 +15,12 @@ def path_of(folder, ref):
     return folder / "segments" / ref.sha256
 
 
-def test_without_a_publication_there_is_none(files):
+def test_without_a_publication_manifest_and_stamp_are_none(files):
     assert files.manifest() is None
     assert files.stamp() is None
 
 
-def test_what_was_published_is_read(files):
+def test_a_publication_is_read_back(files):
     manifest = publish(files, blocked=["203.0.113.9"])
 
     assert files.manifest() == manifest
@@ -85,7 +85,7 @@ def test_a_manifest_that_follows_is_published(files, later):
 
 
 @pytest.mark.parametrize("damage", [b"", b"nonsense", b"\0" * 4096, b"x" * (manifests.MAX_MANIFEST_BYTES + 1)])
-def test_a_damaged_current_does_not_hold_a_publisher_back(files, folder, damage):
+def test_a_damaged_current_does_not_stop_a_publication(files, folder, damage):
     files.publish(a_manifest(5, segments={}))
     (folder / "current").write_bytes(damage)
 
@@ -94,7 +94,7 @@ def test_a_damaged_current_does_not_hold_a_publisher_back(files, folder, damage)
     assert files.manifest().version.revision == 3
 
 
-def test_a_current_that_another_key_signed_does_not_hold_a_publisher_back(files, tmp_path):
+def test_a_current_of_another_key_does_not_stop_a_publication(files, tmp_path):
     some_files(tmp_path, manifest_key("the key before it was changed")).publish(a_manifest(9, segments={}))
 
     files.publish(a_manifest(1, segments={}))
@@ -137,7 +137,7 @@ def test_a_segment_that_is_gone_is_an_error_of_the_system(files):
         files.segment(SegmentRef("a", DIGEST, 1))
 
 
-def test_a_damaged_segment_is_written_anew(files, folder):
+def test_a_damaged_segment_is_rewritten(files, folder):
     ref = files.write_segment(b"0123456789", "a")
     path_of(folder, ref).write_bytes(b"012345678x")
 

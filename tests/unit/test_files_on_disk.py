@@ -27,7 +27,7 @@ def modes(folder):
     }
 
 
-def test_nobody_else_may_look_inside(files, folder):
+def test_only_the_owner_can_read_the_files(files, folder):
     before = os.umask(0)
     try:
         with files.publishing():
@@ -57,7 +57,7 @@ def test_a_reader_that_opened_the_old_file_still_reads_it(files, folder):
         assert opened.read() == before
 
 
-def test_a_segment_that_is_written_anew_is_another_file(files, folder):
+def test_a_rewritten_segment_is_a_new_file(files, folder):
     ref = files.write_segment(b"0123456789", "a")
     path_of(folder, ref).write_bytes(b"damaged")
 
@@ -92,7 +92,7 @@ def aged(folder, ref):
     return ref
 
 
-def test_an_old_segment_that_nobody_uses_is_removed(files, folder):
+def test_an_old_unused_segment_is_removed(files, folder):
     ref = aged(folder, files.write_segment(b"old", "a"))
 
     files.publish(a_manifest(1, segments={}))
@@ -145,7 +145,7 @@ def test_files_level_off_however_often_the_policy_changes(files, folder, clock):
     assert max(counts[100:]) == counts[20] <= len(files.manifest().segments) + 11
 
 
-def test_a_segment_that_was_in_use_for_long_is_kept_for_those_who_are_about_to_read_it(files, folder, clock):
+def test_a_segment_just_out_of_use_is_kept_for_late_readers(files, folder, clock):
     ref = aged(folder, files.write_segment(b"old", "a"))
     files.publish(a_manifest(1, segments={"settings": ref}))
 
@@ -178,7 +178,7 @@ def is_locked(folder):
         return False
 
 
-def test_a_publisher_keeps_others_out(files, folder):
+def test_a_publisher_holds_the_lock(files, folder):
     with files.publishing():
         assert is_locked(folder)
 
@@ -206,7 +206,7 @@ def test_the_key_is_in_no_file(files, folder):
     assert not any(KEY in path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
-def test_what_a_killed_publisher_left_beside_current_is_removed(files, folder):
+def test_leftover_files_of_a_killed_publisher_are_removed(files, folder):
     folder.mkdir()
     (folder / ".current.1").write_bytes(b"half")
 

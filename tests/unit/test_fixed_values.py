@@ -53,7 +53,7 @@ def test_words_are_those_of_the_contract(words):
     assert [word.value for word in words] == WORDS[words].split()
 
 
-def test_tokens_are_ours_and_for_the_gate():
+def test_issuer_audience_type_and_algorithm_of_sessions_are_fixed():
     assert (sessions.ISSUER, sessions.GATE_AUDIENCE, sessions.SESSION_TYPE, sessions.ALGORITHM) == (
         "gatewall",
         "gate",
@@ -67,7 +67,7 @@ def test_file_of_this_schema_is_read():
     assert segments.blocked_networks_of("manual") == "blocked-networks/manual"
 
 
-def test_files_are_bounded_where_it_is_written_down():
+def test_size_limits_of_files_are_fixed():
     assert codec.MAX_SEGMENT_BYTES == 256 * 2**20
     assert manifest.MAX_MANIFEST_BYTES == 2**20
 
@@ -77,7 +77,7 @@ def test_key_of_manifests_is_the_one_of_every_version():
     assert manifest_key("a secret").hex() == "5045505320e587c47a7c77a5d442af6da4826de3a1081fd245c2d15bb72c38e7"
 
 
-def test_values_without_further_words_are_the_usual_ones():
+def test_default_values_are_fixed():
     assert snapshot.Version(1) == snapshot.Version(1, 0, 0, "")
     assert model.Credential(model.CredentialKind.LICENSE, "a") == model.Credential(
         model.CredentialKind.LICENSE, "a", ""

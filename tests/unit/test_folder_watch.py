@@ -36,14 +36,14 @@ def test_a_file_that_is_put_in_place_ends_the_wait(tmp_path):
         assert returns_after(lambda: put(tmp_path), watch)
 
 
-def test_what_was_put_in_place_before_the_wait_ends_it(tmp_path):
+def test_a_file_put_in_place_before_the_wait_ends_the_wait(tmp_path):
     with closing(FolderWatch(tmp_path)) as watch:
         put(tmp_path)
 
         watch.wait(LONG)
 
 
-def test_what_was_waited_for_is_over_with_it(tmp_path, monkeypatch):
+def test_a_wait_consumes_all_earlier_changes(tmp_path, monkeypatch):
     with closing(FolderWatch(tmp_path)) as watch:
         put(tmp_path, "a")
         put(tmp_path, "b")
@@ -82,7 +82,7 @@ def test_without_inotify_the_time_ends_it(tmp_path, monkeypatch, libc):
         watch.wait(0.01)
 
 
-def test_it_leaves_no_file_open(tmp_path):
+def test_a_watch_leaves_no_file_open(tmp_path):
     before = psutil.Process().num_fds()
 
     for _ in range(3):

@@ -73,7 +73,7 @@ def test_valid_session_is_let_in():
     assert dict(answer.headers)["Remote-User"] == "Bob"
 
 
-def test_nobody_is_challenged():
+def test_a_request_without_a_credential_is_challenged():
     answer = check(a_gate())
 
     assert (answer.status, reason(answer)) == (401, "credential-missing")
@@ -102,14 +102,14 @@ def test_browser_of_a_gate_that_cannot_decide_gets_a_page(policies):
     assert dict(page.headers)["X-Gatewall-Decision-Id"].encode() in page.body
 
 
-def test_missing_policy_is_no_fault_of_our_own(caplog):
+def test_missing_policy_is_not_logged_as_a_fault(caplog):
     check(a_gate(Policies(None)))
 
     assert caplog.records == []
 
 
 @pytest.mark.parametrize("error", [RuntimeError(), OSError(), KeyError("x"), RecursionError(), MemoryError()])
-def test_policy_that_cannot_be_had_lets_nobody_in(error):
+def test_an_error_of_the_policy_source_lets_nobody_in(error):
     answer = check(a_gate(Policies(error=error)), service_authorization=a_session_token(BOB))
 
     assert (answer.status, reason(answer)) == (503, "cannot-decide")
@@ -129,7 +129,7 @@ def test_port_that_fails_lets_nobody_in(port):
 @pytest.mark.parametrize(
     "policy", [a_policy(allowed=["1.2.3.4"]), a_policy(domains={OFFICE: "public"})], ids=["allowed", "public"]
 )
-def test_open_door_does_not_open_by_a_fault(policy):
+def test_a_fault_refuses_even_clients_that_need_no_credential(policy):
     gate = a_gate(Policies(policy), a_ports(credentials=Broken()))
 
     assert check(gate, service_authorization="x").status == 503

@@ -106,5 +106,5 @@ def test_too_many_ranges_are_refused(monkeypatch):
     ("head", "is_text"),
     [(TOR, True), (TOR6, True), (b"# only\n", False), (b"", False), (b"\0\1\2", False), (b"<html>\n", False)],
 )
-def test_what_looks_like_ranges(head, is_text):
+def test_text_ranges_are_recognized_by_their_first_bytes(head, is_text):
     assert looks_like_ranges(head) is is_text

@@ -38,7 +38,7 @@ def decide(grant=None, *, who="charlie", host=SHOP, access="authenticated", uri=
     return evaluate(request, policy, ports)
 
 
-def test_it_lets_its_user_in_and_says_that_it_did():
+def test_a_grant_lets_its_user_in_and_is_named_in_the_decision():
     decision = decide()
 
     assert decision.reason is Reason.GRANT_VALID
@@ -46,7 +46,7 @@ def test_it_lets_its_user_in_and_says_that_it_did():
     assert decision.subject.name == "charlie"
 
 
-def test_it_ends_at_its_second_without_any_process():
+def test_a_grant_expires_by_the_time_of_the_request():
     assert decide(at=NOW + 59.999).reason is Reason.GRANT_VALID
     assert decide(at=NOW + 60).reason is Reason.HOST_NOT_IN_SCOPE
 
@@ -66,7 +66,7 @@ def test_it_ends_at_its_second_without_any_process():
         ({"access_rules": [AccessRule(8, "closed", Access.DENIED)]}, Reason.ACCESS_DENIED),
     ],
 )
-def test_what_stands_above_it_or_needs_none_decides(asked, reason):
+def test_a_grant_decides_only_if_no_other_step_does(asked, reason):
     assert decide(**asked).reason is reason
 
 
@@ -84,7 +84,7 @@ def test_what_stands_above_it_or_needs_none_decides(asked, reason):
     ],
     ids=["itself", "below", "beside", "above", "dot segments", "encoded", "not shown", "too many readings"],
 )
-def test_it_covers_its_path_by_every_reading(uri, visible, reason):
+def test_a_grant_covers_its_path_by_every_reading(uri, visible, reason):
     assert decide(a_grant(path_prefix="/photos"), uri=uri, visible=visible).reason is reason
 
 
@@ -96,11 +96,11 @@ def test_it_covers_its_path_by_every_reading(uri, visible, reason):
         ("GET", SEEN - {"method"}, Reason.HOST_NOT_IN_SCOPE),
     ],
 )
-def test_it_covers_its_methods(method, visible, reason):
+def test_a_grant_covers_its_methods(method, visible, reason):
     assert decide(a_grant(methods=frozenset({"GET"})), method=method, visible=visible).reason is reason
 
 
-def test_it_is_against_a_rule_that_denies_its_user():
+def test_a_grant_overrides_a_rule_that_denies_its_user():
     in_scope = {"host": "office.example", **DENIED}
 
     assert decide(a_grant(domain="office.example"), **in_scope).reason is Reason.GRANT_VALID
@@ -111,14 +111,14 @@ def test_it_is_against_a_rule_that_denies_its_user():
     ("access", "reason"),
     [("two_factor", Reason.SECOND_FACTOR_REQUIRED), ("phishing_resistant", Reason.PHISHING_RESISTANT_REQUIRED)],
 )
-def test_against_a_rule_the_domain_still_asks_for_its_proof(access, reason):
+def test_with_a_grant_against_a_rule_the_domain_still_asks_for_its_proof(access, reason):
     decision = decide(access=access, **DENIED)
 
     assert decision.reason is reason
     assert decision.verdict.decided_by is None
 
 
-def test_it_is_looked_up_for_nobody_who_needs_none():
+def test_a_grant_is_not_named_if_the_user_needs_none():
     policy = a_policy(domains={SHOP: "authenticated"}, grants=[a_grant(user_id=2)])
     facts = Facts(a_request(host=SHOP, credentials=["bob"], visible=SEEN), policy, a_ports())
 
@@ -128,7 +128,7 @@ def test_it_is_looked_up_for_nobody_who_needs_none():
     assert steps[-1].verdict.decided_by is None
 
 
-def test_without_a_subject_there_is_none():
+def test_without_a_subject_there_is_no_grant():
     assert Facts(a_request(host=SHOP), a_policy(domains={SHOP: "authenticated"}), a_ports()).grant is None
 
 
@@ -170,5 +170,5 @@ MEMBER = replace(CHARLIE_SUBJECT, group_ids=frozenset({4, 5}))
     ],
     ids=["member", "against a rule", "ended", "denied domain", "denied to all", "not a member", "user 5", "token"],
 )
-def test_that_of_a_group_lets_its_members_in(subject, grant, asked, reason):
+def test_a_grant_of_a_group_lets_its_members_in(subject, grant, asked, reason):
     assert decide(grant, who="someone", known={"someone": subject}, **asked).reason is reason

@@ -47,7 +47,7 @@ def test_scope_is_the_union_of_the_users_and_that_of_every_group():
         ]  # fmt: skip
 
 
-def test_one_group_of_all_domains_opens_all_and_lists_none():
+def test_a_group_of_all_domains_opens_all_and_lists_none():
     for subject in of_groups(CHARLIE, FAMILY, STAFF):
         assert subject.may_enter("other.example")
         assert subject.may_enter(None)

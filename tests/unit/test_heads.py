@@ -171,7 +171,7 @@ POLICIES = {
         st.tuples(st.sampled_from(sorted(POLICIES)), st.integers(0, 3), st.sampled_from(READABLE)), max_size=25
     )
 )
-def test_answers_and_records_are_the_same_whatever_the_policy_becomes(asked):
+def test_answers_and_records_are_the_same_after_every_change_of_policy(asked):
     planes = [Plane(has_memo=has_memo) for has_memo in (True, False)]
     visitors = [[*FIXED[0:2], FIXED[4], FIXED[7], FIXED[9], FIXED[number]] for number in (11, 12, 13, 15)]
     for name, visitor, change in asked:
@@ -197,12 +197,12 @@ def test_a_body_that_is_announced_and_empty_is_judged_the_same_each_time(length)
         assert with_memo == without
 
 
-def test_it_is_used_at_all():
+def test_a_repeated_head_is_answered_from_the_memo():
     memo, raw = Heads(), [*FIXED[:2], FIXED[4], VARYING[1]]
     assert [known(memo, raw) is None for _ in range(3)] == [True, False, False]
 
 
-def test_lines_that_never_come_again_change_neither_its_bounds_nor_what_is_known():
+def test_lines_that_never_repeat_neither_grow_nor_empty_the_memo():
     memo = Heads()
     for number in range(100_000):
         memo.admits(("", b"a=%d" % number))
@@ -238,7 +238,7 @@ def test_a_secret_is_gone_after_its_last_use():
     assert 2 * heads.FORGET_SECONDS <= 300
 
 
-def test_it_forgets_and_reports_while_nobody_asks(monkeypatch):
+def test_the_memo_forgets_and_reports_without_requests(monkeypatch):
     memo, asked, reported = Heads(), [], []
     turns = iter(range(round(2 * heads.FORGET_SECONDS / 10)))
 

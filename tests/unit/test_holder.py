@@ -34,7 +34,7 @@ def revision(policy):
     return policy.version.revision
 
 
-def test_first_policy_is_loaded_when_asked_for():
+def test_first_policy_is_loaded_on_demand():
     store = Store()
 
     assert revision(PolicyHolder(store).current()) == 1
@@ -105,7 +105,7 @@ def test_store_that_works_again_is_used_again():
     assert revision(holder.current()) == 1
 
 
-def test_store_that_was_away_is_read_once_more():
+def test_a_store_is_reloaded_after_an_outage():
     store = Store()
     holder = PolicyHolder(store)
     before = holder.current()
@@ -127,7 +127,7 @@ def published_as(*versions):
 
 
 @pytest.mark.parametrize("failing", ["version_error", "load_error"])
-def test_what_the_host_published_later_is_taken_up_while_the_store_fails(failing):
+def test_a_later_publication_of_the_host_is_used_while_the_store_fails(failing):
     store = Store()
     holder = PolicyHolder(store, fallback=published_as(Version(2)))
     holder.current()
@@ -138,7 +138,7 @@ def test_what_the_host_published_later_is_taken_up_while_the_store_fails(failing
     assert revision(holder.current()) == 2
 
 
-def test_what_the_host_published_earlier_is_not_taken_up():
+def test_an_earlier_publication_of_the_host_is_not_used():
     store = Store(version=3)
     holder = PolicyHolder(store, fallback=published_as(Version(2)))
     before = holder.current()
@@ -191,7 +191,7 @@ def test_version_behind_a_refused_one_is_tried():
     assert revision(holder.current()) == 2
 
 
-def test_error_that_nobody_foresaw_is_not_hidden():
+def test_unexpected_error_is_not_hidden():
     store = Store()
     store.load_error = RuntimeError("a fault of our own")
 
@@ -239,7 +239,7 @@ class SlowStore(Store):
         return super().version()
 
 
-def test_many_threads_load_once():
+def test_concurrent_threads_load_the_policy_once():
     store = SlowStore()
 
     answers = ask_at_once(PolicyHolder(store))

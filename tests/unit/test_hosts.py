@@ -84,7 +84,7 @@ def test_text_names_one_host(text, name):
     assert Host.parse(text) == Host(name)
 
 
-def test_text_that_names_no_host_is_none():
+def test_texts_that_name_no_host_are_parsed_as_none():
     assert [text for text in NO_HOST if Host.parse(text) is not None] == []
 
 
@@ -114,7 +114,7 @@ def test_authority_is_a_host_and_a_port(text, host, port):
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "99999", "", "http", "-1", "8 0", "٣", "80:80"])
-def test_authority_with_a_bad_port_is_none(port):
+def test_authority_with_a_bad_port_is_parsed_as_none(port):
     assert Authority.parse(f"example.com:{port}") is None
 
 
@@ -124,7 +124,7 @@ def test_authority_is_written_as_it_was_read(text):
 
 
 @given(st.text("abzAZ019.-_:[]%/ @*\0\t\n\u00fc\u00df\u0661\uff11\u3002\u200b\u2100", max_size=300))
-def test_no_text_makes_the_parser_fail_and_what_it_reads_is_canonical(text):
+def test_any_text_is_parsed_to_a_canonical_host_or_none(text):
     host = Host.parse(text)
 
     assert host is None or Host.parse(host.name) == host
@@ -250,7 +250,7 @@ def test_the_authority_of_a_url_ends_where_its_path_query_or_fragment_begins(url
         ),
     ],
 )
-def test_url_whose_host_readers_may_disagree_about_has_no_authority(url):
+def test_url_with_an_ambiguous_host_has_no_authority(url):
     assert Authority.of_url(url) is None
 
 

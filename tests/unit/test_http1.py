@@ -33,7 +33,7 @@ def with_lines(*lines):
     return b"GET /a HTTP/1.1\r\n" + b"".join(line + b"\r\n" for line in lines) + b"\r\n"
 
 
-def test_a_request_is_what_was_on_the_wire():
+def test_a_request_is_read_unchanged():
     data = b"GET /%41//b?x=%2e#\xff HTTP/1.1\r\nhOST: a\r\nX-A: 1\r\nx_b:\r\nX-A:\t\xff 2 \t\r\n\r\n"
 
     lines = [(b"hOST", b"a"), (b"X-A", b"1"), (b"x_b", b""), (b"X-A", b"\xff 2")]
@@ -52,7 +52,7 @@ def test_any_token_is_a_method_and_none_changes_the_protocol(method):
     ("lines", "keeps"),
     [([], True), (["Connection: close"], False), (["Connection: x, Close"], False), (["Connection: keep-alive"], True)],
 )
-def test_the_client_says_whether_the_connection_stays(lines, keeps):
+def test_headers_of_the_client_decide_keep_alive(lines, keeps):
     assert [one.keep_alive for one in read(a_request(*lines))] == [keeps]
 
 
@@ -125,7 +125,7 @@ MALFORMED = {
 
 @pytest.mark.parametrize("deliver", [lambda data: [data], bytewise], ids=["at once", "byte by byte"])
 @pytest.mark.parametrize("data", MALFORMED.values(), ids=MALFORMED)
-def test_what_can_be_read_in_two_ways_is_not_read_at_all(data, deliver):
+def test_ambiguous_requests_are_refused(data, deliver):
     assert read(*deliver(data + a_request(target="/behind"))) == [Refusal(400)]
 
 
@@ -182,7 +182,7 @@ def test_nothing_behind_chunks_is_a_request():
 
 
 @pytest.mark.parametrize("lines", [[f"Content-Length: {READ_AT_MOST * 3}"], [CHUNKED]], ids=["length", "chunks"])
-def test_of_a_long_body_what_is_looked_at_is_enough(lines):
+def test_a_long_body_is_read_up_to_the_inspected_size(lines):
     body = b"a" * READ_AT_MOST * 3
     sent = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if lines == [CHUNKED] else body
 
@@ -211,7 +211,7 @@ def test_a_client_that_waits_for_100_is_known_until_the_body_comes():
     assert not reader.wants_continue
 
 
-def test_what_else_a_client_expects_is_refused():
+def test_unknown_expectations_are_refused():
     assert read(a_request("Expect: a-wonder", "Content-Length: 3", body=b"abc")) == [Refusal(417)]
 
 

@@ -48,7 +48,7 @@ def test_a_value_may_have_several_names_or_none():
     assert set(told([]).values()) == {""}
 
 
-def test_stranger_is_told_under_the_chosen_names_as_nobody():
+def test_chosen_headers_are_empty_for_a_stranger():
     assert set(told(KNOWN_HEADERS, None, Reason.HOST_PUBLIC).values()) == {""}
     assert set(told(KNOWN_HEADERS, replace(ALICE_SUBJECT, groups=("x",)))) == set(KNOWN_HEADERS)
 

@@ -51,7 +51,7 @@ def test_token_of_another_installation_does_not_verify(algorithm):
         verified(token, IdentityKeys(new_ring(START)))
 
 
-def test_keys_are_named_by_their_thumbprint_and_say_what_they_are_for():
+def test_keys_have_their_thumbprint_as_kid_and_state_their_use():
     published = json.loads(IdentityKeys(new_ring(START)).key_set)["keys"]
 
     for key in KeySet.import_key_set({"keys": published}).keys:

@@ -27,11 +27,11 @@ def made_by_page(**headers):
         {},
     ],
 )
-def test_whatever_another_site_causes_was_made_by_a_page(site, kind):
+def test_cross_site_requests_were_made_by_a_page(site, kind):
     assert made_by_page(sec_fetch_site=site, **kind)
 
 
-def test_what_a_tag_of_the_sites_own_pages_loads_was_made_by_a_page():
+def test_subresources_of_own_pages_were_made_by_a_page():
     assert made_by_page(sec_fetch_site="same-origin", sec_fetch_mode="no-cors", sec_fetch_dest="image")
 
 
@@ -54,7 +54,7 @@ def test_what_a_tag_of_the_sites_own_pages_loads_was_made_by_a_page():
         {"referer": "https://"},
     ],
 )
-def test_what_the_user_or_no_browser_sent_was_not(headers):
+def test_requests_by_users_and_programs_were_not_made_by_a_page(headers):
     assert not made_by_page(**headers)
 
 
@@ -68,7 +68,7 @@ def test_what_the_user_or_no_browser_sent_was_not(headers):
         {"origin": "null"},
     ],
 )
-def test_browsers_without_sec_fetch_say_it_by_origin_or_referer(headers):
+def test_origin_or_referer_count_in_browsers_without_sec_fetch(headers):
     assert made_by_page(**headers)
 
 
@@ -77,7 +77,7 @@ def test_request_without_a_host_has_no_origin_to_compare():
 
 
 @pytest.mark.parametrize("effect", Effect)
-def test_record_says_it_of_refused_requests_alone(effect):
+def test_only_records_of_refused_requests_have_made_by_page(effect):
     request = a_request(headers={"sec-fetch-site": "cross-site"})
     decision = a_decision(Reason.WAF_RULE, effect=effect)
     record = record_of(request, decision, a_policy(), decision_id="x", status=403, answered_at=NOW)

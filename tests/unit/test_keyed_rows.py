@@ -40,7 +40,7 @@ class Reader:
         )
 
 
-def test_what_was_asked_for_is_read_once_until_there_is_too_much_of_it(monkeypatch):
+def test_rows_are_cached_up_to_a_bound(monkeypatch):
     monkeypatch.setattr(keyed_rows, "_REMEMBERED", 2)
     reader = Reader()
     rows = Sharded({"0": reader.table([0, 2]), "1": reader.table([1])}, lambda number: str(number % 2))
@@ -51,7 +51,7 @@ def test_what_was_asked_for_is_read_once_until_there_is_too_much_of_it(monkeypat
     assert reader.read == [0, 1, 2, 0]
 
 
-def test_who_goes_over_all_rows_reads_each_once():
+def test_iterating_over_all_rows_reads_each_once():
     reader = Reader()
     rows = Sharded({"0": reader.table([0, 2]), "1": reader.table([1])}, lambda number: str(number % 2))
 
@@ -73,7 +73,7 @@ def test_who_goes_over_all_rows_reads_each_once():
     ],
     ids=["empty", "head", "short", "long", "other order", "count"],
 )
-def test_what_is_no_table_is_refused(broken):
+def test_an_invalid_table_is_refused(broken):
     data = pack([(1, b"a"), (2, b"bb")])
 
     with pytest.raises(KeyedRowsRefused):

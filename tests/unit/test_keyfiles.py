@@ -75,7 +75,7 @@ def test_key_ring_is_usable_and_has_its_next_key(tmp_path, name):
     assert next_key(ring) == ring.keys[1]
 
 
-def test_what_a_killed_run_left_behind_does_not_stop_the_next(tmp_path, monkeypatch):
+def test_leftover_files_of_a_killed_run_do_not_stop_the_next_run(tmp_path, monkeypatch):
     monkeypatch.setattr("os.link", _killed)
     monkeypatch.setattr("pathlib.Path.unlink", _killed)
     with pytest.raises(Killed):

@@ -14,7 +14,7 @@ class Thing:
         return self.asked * 42
 
 
-def test_it_is_computed_when_it_is_first_asked_for_and_not_again():
+def test_a_lazy_property_is_computed_once_on_first_access():
     thing = Thing()
 
     assert thing.asked == 0
@@ -29,6 +29,6 @@ def test_each_object_has_its_own():
     assert (one.asked, other.asked) == (1, 0)
 
 
-def test_on_the_class_it_is_itself_with_its_words():
+def test_the_class_attribute_is_the_property_with_its_docstring():
     assert isinstance(Thing.answer, lazy)
     assert Thing.answer.__doc__ == "What it is."

@@ -112,14 +112,14 @@ def test_entry_by_hand_and_automatic_entry_of_one_network_count_as_by_hand():
     assert found == Standing(blocked=by_hand)
 
 
-def test_allowlist_entry_for_a_domain_speaks_there():
+def test_allowlist_entry_for_a_domain_applies_to_this_domain():
     entry = an_allowed("192.0.2.1", domain=OFFICE)
 
     assert standing("192.0.2.1", allowed=[entry], domain=OFFICE) == Standing(allowed=entry)
 
 
 @pytest.mark.parametrize("domain", ["shop.example", None])
-def test_allowlist_entry_for_a_domain_speaks_nowhere_else(domain):
+def test_allowlist_entry_for_a_domain_applies_to_no_other_domain(domain):
     assert standing("192.0.2.1", allowed=[an_allowed("192.0.2.1", domain=OFFICE)], domain=domain) == Standing()
 
 
@@ -134,7 +134,7 @@ def test_allowlist_entry_for_another_domain_does_not_beat_the_blocklist():
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_entry_for_this_domain_speaks_before_the_one_for_all(order):
+def test_entry_for_this_domain_takes_precedence_over_the_one_for_all(order):
     for_all, for_office = an_allowed("192.0.2.1", id=1), an_allowed("192.0.2.1", id=2, domain=OFFICE, inspect=True)
 
     found = standing("192.0.2.1", allowed=[for_all, for_office][::order], domain=OFFICE)
@@ -142,7 +142,7 @@ def test_entry_for_this_domain_speaks_before_the_one_for_all(order):
     assert found == Standing(allowed=for_office)
 
 
-def test_longer_entry_for_all_speaks_before_a_shorter_one_for_this_domain():
+def test_longer_prefix_for_all_domains_beats_a_shorter_one_for_this_domain():
     for_all, for_office = an_allowed("192.0.2.1", id=1), an_allowed("192.0.2.0/24", id=2, domain=OFFICE)
 
     found = standing("192.0.2.1", allowed=[for_office, for_all], domain=OFFICE)
@@ -219,7 +219,7 @@ def _base(number, length):
     return ".".join(str(first >> shift & 255) for shift in (24, 16, 8, 0))
 
 
-def test_of_two_sources_with_one_network_the_first_is_named():
+def test_if_two_sources_list_a_network_the_first_is_named():
     first, second = a_blocked("192.0.2.0/24", id=7), a_blocked("192.0.2.0/24", id=3)
     lists = IPLists([NetworkTable([first]), NetworkTable([second])], NetworkTable())
 
@@ -242,7 +242,7 @@ ENTRIES = st.tuples(NETWORKS, st.sampled_from([None, NOW - 1, NOW + 1]), st.bool
         min_size=2,
     ),
 )
-def test_what_is_remembered_of_a_client_changes_no_answer(blocked, allowed, asked):
+def test_the_cache_of_clients_changes_no_answer(blocked, allowed, asked):
     def made():
         refused = NetworkTable([a_blocked(net, by_hand=hand, expires_at=end) for net, end, hand in blocked])
         welcome = NetworkTable(
@@ -258,7 +258,7 @@ def test_what_is_remembered_of_a_client_changes_no_answer(blocked, allowed, aske
         assert again == anew
 
 
-def test_what_is_remembered_of_clients_is_bounded():
+def test_the_cache_of_clients_is_bounded():
     lists = IPLists([NetworkTable([])], NetworkTable([]))
 
     for number in range(10_000):

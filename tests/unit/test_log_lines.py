@@ -50,7 +50,7 @@ def test_an_exception_is_a_field(logger, capsys):
     assert "SystemExit: no" in json.loads(line)["exception"]
 
 
-def test_lines_are_for_people_on_stderr(logger, capsys):
+def test_readable_lines_go_to_stderr(logger, capsys):
     configure(log_lines.LINE)
 
     logger.info("hello")

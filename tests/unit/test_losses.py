@@ -37,7 +37,7 @@ def losses(spool):
     return [losses_of(path) for path in loss_files(spool)]
 
 
-def test_without_a_loss_the_file_says_none(writer, spool):
+def test_without_a_loss_the_file_counts_zero(writer, spool):
     writer.write(a_record())
 
     (found,) = losses(spool)
@@ -89,7 +89,7 @@ def test_two_living_processes_do_not_share_a_file_of_losses(spool):
 
 
 @pytest.mark.parametrize("file", [{"node": "another"}, {"losses": "none"}, None])
-def test_a_file_of_losses_that_is_no_one_of_this_node_is_left_alone(spool, file):
+def test_a_foreign_file_of_losses_is_left_alone(spool, file):
     spool.mkdir()
     path = spool / "x.losses"
     if file is None:
@@ -140,14 +140,14 @@ DAMAGED = [
 
 
 @pytest.mark.parametrize("content", NONE + DAMAGED)
-def test_a_file_of_losses_that_is_none_says_nothing(tmp_path, content):
+def test_an_invalid_file_of_losses_is_ignored(tmp_path, content):
     path = tmp_path / "x.losses"
     path.write_bytes(content)
 
     assert losses_of(path) is None
 
 
-def test_a_process_that_was_never_asked_has_its_file_before_the_disk_is_full(spool):
+def test_an_idle_process_has_its_file_before_the_disk_is_full(spool):
     writer = SpoolWriter(spool, "node-1")
     writer.sync_regularly()
 
@@ -155,7 +155,7 @@ def test_a_process_that_was_never_asked_has_its_file_before_the_disk_is_full(spo
     writer.close()
 
 
-def test_losses_are_told_as_soon_as_there_is_room_although_nobody_asks_any_more(spool):
+def test_losses_are_stored_when_there_is_room_again_without_a_request(spool):
     spool.write_text("a file where the folder should be")
     writer = SpoolWriter(spool, "node-1")
     writer.sync_regularly()

@@ -26,7 +26,7 @@ def test_new_token_carries_256_random_bits():
     assert min(len({text[place] for text in texts}) for place in range(4, 4 + 42)) > 20
 
 
-def test_prefix_tells_kind_and_token_apart():
+def test_prefix_identifies_kind_and_token():
     token = new_token(LICENSE_PREFIX)
 
     assert token.prefix == token.text[:10]
@@ -45,7 +45,7 @@ def test_token_shows_no_text():
     assert token.text not in repr(token)
 
 
-def test_one_wrong_character_is_noticed_wherever_it_stands():
+def test_one_wrong_character_in_any_place_is_detected():
     wrong = [
         BOBS_GIT_TOKEN[:position] + other + BOBS_GIT_TOKEN[position + 1 :]
         for position, right in enumerate(BOBS_GIT_TOKEN)

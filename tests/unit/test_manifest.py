@@ -63,7 +63,7 @@ def test_a_manifest_with_something_behind_it_is_refused(more):
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"\n{}", b"{}", b"\0" * 100, b"\xff\n\xff"])
-def test_what_nobody_signed_is_refused(data):
+def test_unsigned_data_is_refused(data):
     assert refused(data)
 
 
@@ -83,7 +83,7 @@ def test_another_schema_is_refused(schema):
 
 
 @pytest.mark.parametrize(("schema", "is_newer"), [(SCHEMA + 1, True), (SCHEMA - 1, False)])
-def test_of_another_schema_all_is_known_but_the_segments(schema, is_newer):
+def test_a_manifest_of_another_schema_is_read_without_its_segments(schema, is_newer):
     with pytest.raises(OtherSchema) as found:
         decode(signed(fields(schema=schema)), KEY)
 
@@ -130,7 +130,7 @@ def test_an_oversize_manifest_is_refused_unread(monkeypatch):
     ],
     ids=repr,
 )
-def test_a_field_that_is_none_is_refused(changes):
+def test_an_invalid_field_is_refused(changes):
     assert refused(signed(fields(**changes)))
 
 

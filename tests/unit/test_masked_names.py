@@ -61,7 +61,7 @@ def test_plural_of_a_secret_is_one(name):
         *("boarding_passes", "tokens_used", "passwords_enabled", "news", "statuses", "address"),
     ],
 )
-def test_plural_of_what_is_no_secret_stays(name):
+def test_plural_of_a_harmless_name_is_not_masked(name):
     assert masked_query(f"{name}=value") == f"{name}=value"
 
 
@@ -83,7 +83,7 @@ def test_plural_of_what_is_no_secret_stays(name):
         ),
     ],
 )
-def test_name_that_describes_a_secret_is_none(name):
+def test_name_that_only_describes_a_secret_is_harmless(name):
     assert not secret_names.is_secret_name(name)
 
 
@@ -113,7 +113,7 @@ def test_argument_with_an_empty_name_in_a_value_hides_no_other():
     assert masked_query("a==token=canary") == "a=***"
 
 
-def test_of_a_name_that_no_program_has_the_end_is_read():
+def test_only_the_end_of_an_overlong_name_is_read():
     assert secret_names.is_secret_name("a_" * 5000 + "password")
     assert not secret_names.is_secret_name("a_" * 5000)
 

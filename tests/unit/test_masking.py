@@ -180,7 +180,7 @@ def test_hostile_text_costs_no_more_than_its_length(mask, text):
 
 
 @given(st.text(st.characters(max_codepoint=255), max_size=40), st.sampled_from(list(TOKENS.values())))
-def test_a_token_is_masked_whatever_stands_before_it_in_its_argument(before, token):
+def test_a_token_is_masked_after_any_prefix_in_its_argument(before, token):
     text = "".join(letter for letter in before if letter.isascii() and not letter.isalnum() and letter not in "_-%")
 
     assert token[10:30] not in masked_query(f"a={text}{token}")
@@ -215,7 +215,7 @@ def test_hostile_text_is_masked_in_a_bounded_number_of_calls(mask, unit):
     assert calls < 30_000
 
 
-def test_what_is_behind_the_bounds_is_masked_as_a_whole():
+def test_text_beyond_the_bounds_is_masked_as_a_whole():
     arguments = "&".join(f"a{number}=%20" for number in range(40))
 
     assert masked_query(arguments).endswith("a31=%20&***")

@@ -52,7 +52,7 @@ def test_the_same_parts_are_read_once(monkeypatch):
 
 
 @pytest.mark.parametrize("change", ["a count", "an error", "one more", "a border"])
-def test_what_differs_in_anything_is_put_together_anew(change):
+def test_different_parts_are_merged_again(change):
     parts = [('{"a":1}', 0), ('{"b":2}', 3)]
     merge(parts)
     other = {
@@ -65,7 +65,7 @@ def test_what_differs_in_anything_is_put_together_anew(change):
     assert merge(other) == added_up(other)
 
 
-def test_adding_to_a_summary_does_not_change_what_is_remembered():
+def test_adding_to_a_merged_summary_does_not_change_the_cache():
     parts = parts_of(2)
     mine = Summary()
     mine.add(merge(parts))
@@ -75,7 +75,7 @@ def test_adding_to_a_summary_does_not_change_what_is_remembered():
     assert mine.total == 2 * added_up(parts).total
 
 
-def test_nothing_is_held_of_the_texts_nor_of_very_long_ones():
+def test_the_cache_holds_no_texts_and_no_very_long_summaries():
     parts = parts_of(3)
     merge(parts)
     key = merging._Run(b"", parts)

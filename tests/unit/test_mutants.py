@@ -51,7 +51,7 @@ def test_mutants_of_a_module_are_these(module):
     ]
 
 
-def test_a_mutant_does_what_it_says(module):
+def test_a_mutant_has_its_stated_effect(module):
     codes = {mutant.change: code_of(mutant) for mutant in mutants_of(module)}
 
     def answer(change, number):

@@ -53,13 +53,13 @@ def test_an_answer_is_right_by_a_policy_that_may_be_in_force(given, sent, receiv
     assert found(BANNED, given, sent, received, host).wrong == wrong
 
 
-def test_who_was_let_in_too_late_is_found_with_the_time():
+def test_an_answer_by_an_outdated_policy_is_found_with_its_delay():
     finding = found(BANNED, IN, 14.5)
 
     assert (finding.wrong, finding.delay) == (Wrong.LET_IN, 3.5)
 
 
-def test_what_no_policy_ever_said_is_infinitely_late():
+def test_an_answer_that_no_policy_gives_is_infinitely_late():
     assert found(BANNED, (200, "client-allowed"), 99).delay == math.inf
 
 
@@ -69,27 +69,27 @@ def test_an_edit_that_was_not_answered_may_be_in_force_or_not_for_ever():
     assert [found(history, given, 99).wrong for given in (IN, OUT)] == [None, None]
 
 
-def test_each_change_of_the_window_is_tried():
+def test_each_edit_within_the_window_may_be_in_force():
     history = History(edits((BAN, 10, 10.1, {}), (LIFT, 10.2, 10.3, {}), (BAN, 10.4, 10.5, {})))
 
     assert [found(history, given, 10.6).wrong for given in (IN, OUT)] == [None, None]
     assert found(history, IN, 11.6).wrong == Wrong.LET_IN
 
 
-def test_a_later_edit_that_must_be_in_force_ends_what_an_earlier_one_left_open():
+def test_a_later_edit_in_force_ends_an_earlier_pending_edit():
     history = History(edits((BAN, 10, 10.1, {"pending": True}), (LIFT, 10.2, 10.3, {})))
     history.excuses.append(Excuse("a", 10, 10.15))
 
     assert found(history, OUT, 11.4).wrong == Wrong.REFUSED
 
 
-def test_a_host_that_was_cut_off_has_its_bound_from_the_end_of_that():
+def test_the_bound_of_an_isolated_host_starts_when_its_isolation_ends():
     history = History(edits((BAN, 10, 11, {})), [Excuse("b", 10.5, 40)])
 
     assert [found(history, IN, sent, host="b").wrong for sent in (39, 41.9, 42.1)] == [None, None, Wrong.LET_IN]
 
 
-def test_who_was_told_on_their_own_host_has_no_excuse():
+def test_isolation_of_the_editing_host_excuses_no_late_answer():
     history = History(edits((BAN, 10, 11, {})), [Excuse("a", 10.5, 40)])
 
     assert found(history, IN, 12.1).wrong == Wrong.LET_IN
@@ -101,7 +101,7 @@ def test_a_pending_edit_has_the_excuse_of_its_host():
     assert [found(history, IN, sent).wrong for sent in (40.9, 41.1)] == [None, Wrong.LET_IN]
 
 
-def test_the_tally_counts_what_is_wrong_and_the_worst_revocation():
+def test_the_tally_counts_wrong_answers_and_the_worst_delay():
     tally = Tally()
     for given, sent, host in ((IN, 9, "a"), (IN, 11.7, "a"), (IN, 12.8, "b"), (IN, 20, "a"), ((503, ""), 20, "a")):
         tally.add(found(BANNED, given, sent, host=host))

@@ -38,11 +38,11 @@ def is_free(run):
         return ours
 
 
-def test_the_first_one_leads(tmp_path):
+def test_a_free_lock_can_be_taken(tmp_path):
     assert is_free(tmp_path)
 
 
-def test_while_one_leads_no_other_does(tmp_path, agent):
+def test_only_one_process_leads(tmp_path, agent):
     assert not is_free(tmp_path)
 
 
@@ -51,7 +51,7 @@ def test_two_in_one_process_do_not_both_lead(tmp_path):
         assert (first, second) == (True, False)
 
 
-def test_who_could_not_lead_does_not_take_the_lock_from_the_leader(tmp_path):
+def test_a_failed_attempt_does_not_take_the_lock_from_the_leader(tmp_path):
     with AgentLock(tmp_path).held():
         is_free(tmp_path)
 
@@ -96,7 +96,7 @@ def stopped(tmp_path, clock):
         yield lease
 
 
-def test_one_leads_and_no_other_does_while_it_renews_its_lease(tmp_path, clock):
+def test_no_other_agent_leads_while_the_leader_renews_its_lease(tmp_path, clock):
     with AgentLock(tmp_path, clock).lead() as first:
         clock.now += LEASE_SECONDS
         assert first.renew()
@@ -107,16 +107,16 @@ def test_one_leads_and_no_other_does_while_it_renews_its_lease(tmp_path, clock):
         assert AgentLock(tmp_path, clock).is_led()
 
 
-def test_nobody_is_said_to_lead_while_the_leader_stands_still(tmp_path, clock, stopped):
+def test_a_leader_that_does_not_renew_its_lease_does_not_count(tmp_path, clock, stopped):
     assert not AgentLock(tmp_path, clock).is_led()
 
 
-def test_a_leader_that_only_was_slow_goes_on(tmp_path, clock, stopped):
+def test_a_slow_leader_can_still_renew_its_lease(tmp_path, clock, stopped):
     assert stopped.renew()
     assert AgentLock(tmp_path, clock).is_led()
 
 
-def test_another_one_takes_over_and_the_one_that_stood_still_hears_of_it(tmp_path, clock, stopped):
+def test_another_agent_takes_over_and_the_stopped_one_cannot_renew(tmp_path, clock, stopped):
     with AgentLock(tmp_path, clock).lead() as second:
         assert second.renew()
         assert not stopped.renew()
@@ -126,7 +126,7 @@ def test_another_one_takes_over_and_the_one_that_stood_still_hears_of_it(tmp_pat
     assert [path.name for path in tmp_path.iterdir()] == ["agent.lock"]
 
 
-def test_of_two_that_would_take_over_one_does(tmp_path, clock, stopped, monkeypatch):
+def test_only_one_of_two_agents_takes_over(tmp_path, clock, stopped, monkeypatch):
     first, second = AgentLock(tmp_path, clock), AgentLock(tmp_path, clock)
     taken = []
     replace = Path.replace
@@ -141,7 +141,7 @@ def test_of_two_that_would_take_over_one_does(tmp_path, clock, stopped, monkeypa
         assert (lease.renew(), taken) == (True, [None])
 
 
-def test_who_looked_before_another_one_took_over_does_not_take_over_again(tmp_path, clock, stopped, monkeypatch):
+def test_an_agent_that_saw_the_stale_lease_does_not_take_over_a_new_one(tmp_path, clock, stopped, monkeypatch):
     lock, before = AgentLock(tmp_path, clock), iter([True])
     with AgentLock(tmp_path, clock).lead() as second:
         monkeypatch.setattr(lock, "is_stale", lambda: next(before, False))
@@ -180,13 +180,13 @@ def heard(listener):
     return bool(select.select([listener._descriptor], [], [], 0)[0])
 
 
-def test_ringing_without_a_fifo_does_nothing(tmp_path):
+def test_notifying_without_a_fifo_does_nothing(tmp_path):
     notify(tmp_path)
 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_ringing_without_a_listener_does_nothing(tmp_path):
+def test_notifying_without_a_listener_does_nothing(tmp_path):
     with listening(tmp_path):
         pass
 
@@ -196,14 +196,14 @@ def test_ringing_without_a_listener_does_nothing(tmp_path):
         assert not heard(listener)
 
 
-def test_a_ring_ends_the_wait(tmp_path):
+def test_a_notification_ends_the_wait(tmp_path):
     with listening(tmp_path) as listener:
         notify(tmp_path)
 
         listener.wait(60)
 
 
-def test_a_ring_is_heard_once(tmp_path):
+def test_repeated_notifications_wake_the_listener_once(tmp_path):
     with listening(tmp_path) as listener:
         for _ in range(3):
             notify(tmp_path)
@@ -212,7 +212,7 @@ def test_a_ring_is_heard_once(tmp_path):
         assert not heard(listener)
 
 
-def test_of_two_that_hear_a_ring_neither_fails(tmp_path, monkeypatch):
+def test_two_listeners_of_one_notification_do_not_fail(tmp_path, monkeypatch):
     with listening(tmp_path) as listener:
         notify(tmp_path)
         ready = select.select([listener._descriptor], [], [], 0)
@@ -223,12 +223,12 @@ def test_of_two_that_hear_a_ring_neither_fails(tmp_path, monkeypatch):
         listener.wait(60)
 
 
-def test_without_a_ring_the_wait_ends_by_itself(tmp_path):
+def test_without_a_notification_the_wait_ends_by_timeout(tmp_path):
     with listening(tmp_path) as listener:
         listener.wait(0)
 
 
-def test_more_rings_than_the_fifo_holds_do_not_block(tmp_path):
+def test_more_notifications_than_the_fifo_holds_do_not_block(tmp_path):
     with listening(tmp_path) as listener:
         for _ in range(70_000):
             notify(tmp_path)
@@ -236,7 +236,7 @@ def test_more_rings_than_the_fifo_holds_do_not_block(tmp_path):
         assert heard(listener)
 
 
-def test_a_caller_gets_no_error_of_the_bell(tmp_path):
+def test_a_failed_notification_raises_no_error(tmp_path):
     (tmp_path / "agent.wake").symlink_to("/dev/full")
 
     notify(tmp_path)

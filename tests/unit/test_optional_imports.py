@@ -16,7 +16,7 @@ def test_a_package_is_not_found_within_the_block_and_found_after_it():
     assert __import__("colorsys").rgb_to_hsv(0, 0, 0) == (0.0, 0.0, 0)
 
 
-def test_what_is_imported_already_stays():
+def test_imported_packages_stay_available():
     with left_out("subprocess"):
         assert __import__("subprocess") is subprocess
 

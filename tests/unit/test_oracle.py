@@ -29,12 +29,12 @@ def decided():
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.sentence)
-def test_each_sentence_decides_its_case(case):
+def test_each_documented_sentence_decides_its_case(case):
     decision = decide(case.policy, case.request)
     assert f"{decision.status} {decision.reason} {decision.rule or ''}".strip() == case.answer
 
 
-def test_readings_that_are_as_strict_are_named():
+def test_equally_strict_readings_are_named():
     policy = site(a_rule("two_factor", "/a"), a_rule("two_factor", "/b/..."), a_rule("public", "/c"), DENIED)
     assert decide(policy, a_request("/b/../a", ANN)).equals == ("r1", "r2")
     assert decide(policy, a_request("/c/../x", ANN)).equals == ("r4",)

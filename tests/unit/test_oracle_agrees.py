@@ -27,13 +27,13 @@ def compared(cases):
     return found, reasons
 
 
-def test_the_cases_written_by_hand():
+def test_handwritten_cases_agree():
     assert compared([(case.policy, case.request) for case in CASES])[0] == []
 
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize("count", [by_form(full=20_000, default=6_000)])
-def test_random_cases(count):
+def test_random_cases_agree(count):
     found, reasons = compared(pairs(seed=22, count=count))
 
     assert found[:3] == []
@@ -41,11 +41,11 @@ def test_random_cases(count):
 
 
 @pytest.mark.no_cover
-def test_random_cases_with_odd_paths():
+def test_random_cases_with_odd_paths_agree():
     assert compared(pairs(seed=23, count=2_000, odd=True))[0][:3] == []
 
 
-def test_another_order_of_the_rules_is_seen():
+def test_another_order_of_the_rules_is_detected():
     cases = list(pairs(seed=24, count=1_000))[::20]
     reversed_sites = [Site({**policy, "rules": policy["rules"][::-1]}) for policy, _ in cases]
 
@@ -57,5 +57,5 @@ def test_another_order_of_the_rules_is_seen():
 
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(100, 110))
-def test_a_million_random_cases(seed):
+def test_a_million_random_cases_agree(seed):
     assert compared(pairs(seed=seed, count=100_000, odd=seed % 5 == 0))[0][:3] == []

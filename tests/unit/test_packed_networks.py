@@ -37,7 +37,7 @@ def found(table, address):
 
 
 @given(st.lists(st.tuples(a_text(), st.booleans(), st.none() | st.just(NOW)), max_size=30))
-def test_a_look_up_finds_what_the_table_of_objects_finds(texts):
+def test_a_look_up_finds_the_same_entries_as_the_table_of_objects(texts):
     entries = [
         a_blocked(text, id=number, by_hand=by_hand, expires_at=expires_at)
         for number, (text, by_hand, expires_at) in enumerate(texts)
@@ -54,7 +54,7 @@ def test_a_look_up_finds_what_the_table_of_objects_finds(texts):
     assert sorted(packed, key=lambda entry: entry.id) == entries
 
 
-def test_the_longest_prefix_comes_first_whatever_lies_between():
+def test_the_longest_prefix_comes_first_in_nested_networks():
     texts = ["10.0.0.0/8", "10.0.0.0/16", "10.0.1.0/24", "10.0.2.0/24", "10.1.0.0/16"]
     table = PackedNetworks(pack(a_blocked(text, id=number) for number, text in enumerate(texts)))
 
@@ -64,13 +64,13 @@ def test_the_longest_prefix_comes_first_whatever_lies_between():
     assert list(table.containing(an_address("11.0.0.0"))) == []
 
 
-def test_what_an_entry_says_comes_back():
+def test_all_fields_of_an_entry_are_read_back():
     entry = a_blocked("203.0.113.0/24", id=2**62, by_hand=False, expires_at=NOW + DAY)
 
     assert list(PackedNetworks(pack([entry]))) == [entry]
 
 
-def test_more_entries_than_are_checked_at_once(monkeypatch):
+def test_more_entries_than_one_piece_are_checked(monkeypatch):
     monkeypatch.setattr(packed_networks, "_PIECE", 3)
     data = pack(a_blocked(f"203.0.113.{low}", id=low) for low in range(8))
 
@@ -93,7 +93,7 @@ HEAD = 8 + 8 + 8
     ],
     ids=["empty", "short", "long", "other order", "length", "around", "around too"],
 )
-def test_what_is_no_table_is_refused(broken):
+def test_an_invalid_table_is_refused(broken):
     data = pack([a_blocked("203.0.113.1"), a_blocked("203.0.113.2", id=2)])
 
     with pytest.raises(PackedRefused):

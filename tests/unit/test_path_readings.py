@@ -52,7 +52,7 @@ def test_spelling_can_be_read_as_the_plain_path(raw):
         ("/a\\..//b", "/a\\..//b", "as it was sent"),
     ],
 )
-def test_reading_of_one_kind_of_server_is_known(raw, reading, by):
+def test_readings_of_each_kind_of_server_are_known(raw, reading, by):
     assert reading in readings_of(raw)
 
 

@@ -54,19 +54,19 @@ def file_of(cache) -> Path:
     return cache._folder / NAME
 
 
-def test_child_process_compiles_what_finds_its_patterns(cache):
+def test_a_child_process_compiles_a_working_scanner(cache):
     assert sorted(number for number, _ in wanted(cache).scan(b"x\nunion  all etc/passwd")) == [0, 1]
     assert file_of(cache).stat().st_mode & 0o777 == 0o600
 
 
-def test_what_is_on_disk_is_not_compiled_again(cache, compiled):
+def test_patterns_on_disk_are_not_compiled_again(cache, compiled):
     wanted(cache)
     wanted(PatternCache(cache._folder, b"key"))
 
     assert len(compiled) == 1
 
 
-def test_what_a_killed_process_left_is_removed_before_the_same_is_compiled(cache, compiled):
+def test_leftover_files_of_a_killed_process_are_removed_before_compiling(cache, compiled):
     cache._folder.mkdir()
     (cache._folder / f".{NAME}.1").write_bytes(b"half")
     wanted(cache)
@@ -74,7 +74,7 @@ def test_what_a_killed_process_left_is_removed_before_the_same_is_compiled(cache
     assert list(cache._folder.glob(f".{NAME}.*")) == []
 
 
-def test_what_is_in_memory_is_given_at_once(cache, compiled):
+def test_a_scanner_in_memory_is_given_at_once(cache, compiled):
     scanner = wanted(cache)
     given = []
     cache.want(PATTERNS, given.append)
@@ -82,7 +82,7 @@ def test_what_is_in_memory_is_given_at_once(cache, compiled):
     assert given == [scanner]
 
 
-def test_what_is_in_use_stays_in_memory_while_other_patterns_come_and_go(cache, compiled):
+def test_a_scanner_in_use_stays_in_memory(cache, compiled):
     scanner = wanted(cache)
 
     for number in range(6):
@@ -90,7 +90,7 @@ def test_what_is_in_use_stays_in_memory_while_other_patterns_come_and_go(cache, 
         assert wanted(cache) is scanner
 
 
-def test_two_who_wait_for_the_same_patterns_share_a_scanner(cache, compiled):
+def test_two_requests_for_the_same_patterns_share_a_scanner(cache, compiled):
     assert cache.scanner(NAME, PATTERNS) is cache.scanner(NAME, PATTERNS)
 
 
@@ -211,7 +211,7 @@ def test_child_process_ends_with_its_parent():
     assert not child.is_running()
 
 
-def test_machine_without_the_engine_is_told(tmp_path, monkeypatch, caplog):
+def test_a_missing_engine_is_logged(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(pattern_cache, "AVAILABLE", False)
     cache = PatternCache(tmp_path, b"key")
     cache.want(PATTERNS, lambda _: pytest.fail("there is none"))
@@ -246,7 +246,7 @@ def test_rules_are_matched_before_and_after_their_scanner_is_there():
     assert [rule.id for rule in custom.inspect(request, None)] == [7]
 
 
-def test_set_says_what_scans_for_the_built_in_rules():
+def test_a_rule_set_names_the_engine_of_the_built_in_rules():
     assert RuleSet(builtin_rules()).engine == "re2"
     assert RuleSet([]).engine == ""
 

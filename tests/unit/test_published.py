@@ -46,7 +46,7 @@ def test_before_anything_is_published_there_is_no_policy(policies, observer):
     assert (observer.loads, observer.rejections) == ([], [])
 
 
-def test_what_is_published_is_loaded(policies, files, observer):
+def test_a_publication_is_loaded(policies, files, observer):
     publish(files, 1, domains={OFFICE: "denied"})
 
     assert revision(policies) == 1
@@ -54,7 +54,7 @@ def test_what_is_published_is_loaded(policies, files, observer):
     assert observer.loads == [(1, False)]
 
 
-def test_what_is_published_next_takes_its_place(policies, files, observer):
+def test_the_next_publication_replaces_the_policy(policies, files, observer):
     publish(files, 1)
     revision(policies)
 
@@ -86,7 +86,7 @@ def test_unchanged_segments_are_not_read_again(policies, files, folder):
 
 
 @pytest.mark.parametrize(("reloads", "reloaded"), [(0, False), (1, True)])
-def test_the_observer_is_told_of_a_reload(policies, files, observer, reloads, reloaded):
+def test_the_observer_is_notified_of_a_reload(policies, files, observer, reloads, reloaded):
     publish(files, 1)
     revision(policies)
 
@@ -132,7 +132,7 @@ def test_a_folder_that_comes_back_is_read_again(policies, files, folder):
     assert revision(policies) == 2
 
 
-def test_a_segment_that_cannot_be_read_is_tried_again(policies, files, folder, observer):
+def test_an_unreadable_segment_is_tried_again(policies, files, folder, observer):
     manifest = publish(files)
     path = folder / "segments" / manifest.segments[shard_of_user(BOB.id)].sha256
     away = path.rename(path.with_suffix(".away"))
@@ -144,7 +144,7 @@ def test_a_segment_that_cannot_be_read_is_tried_again(policies, files, folder, o
     assert observer.rejections == []
 
 
-def test_a_folder_that_cannot_be_looked_into_is_tried_again(policies, files, folder):
+def test_an_unreadable_folder_is_tried_again(policies, files, folder):
     publish(files)
     away = folder.rename(folder.with_suffix(".away"))
     folder.write_text("a file where the folder was")
@@ -176,7 +176,7 @@ def test_an_observer_that_fails_over_a_refusal_does_not_end_the_watch(files, fol
     assert revision(policies) == 1
 
 
-def test_watching_begins_with_what_is_published(policies, files):
+def test_watching_begins_with_the_current_publication(policies, files):
     publish(files)
 
     policies.watch()
@@ -185,7 +185,7 @@ def test_watching_begins_with_what_is_published(policies, files):
     policies.close()
 
 
-def test_a_publication_wakes_who_watches(policies, files, monkeypatch):
+def test_a_publication_wakes_the_watching_thread(policies, files, monkeypatch):
     begun = threading.Event()
 
     class SaysWhenItHasBegun(FolderWatch):
@@ -206,7 +206,7 @@ def test_a_publication_wakes_who_watches(policies, files, monkeypatch):
     publish(files, 3)  # ends the wait of its thread
 
 
-def test_what_is_published_before_the_first_report_is_taken_before_anybody_is_answered(files, monkeypatch):
+def test_a_publication_before_the_first_report_is_loaded_before_the_first_answer(files, monkeypatch):
     class Slow(Observer):
         def loaded(self, policy):
             if not self.loads:
@@ -222,21 +222,21 @@ def test_what_is_published_before_the_first_report_is_taken_before_anybody_is_an
     assert policies.current().version.revision == 2
 
 
-def test_what_was_published_later_is_found(files):
+def test_a_later_publication_is_found(files):
     publish(files, 2)
 
     assert LastPublished(files).later_than(a_version(1)).version == a_version(2)
 
 
 @pytest.mark.parametrize("version", [a_version(2), a_version(3), a_version(1, epoch=OTHER_EPOCH)])
-def test_what_is_no_later_or_of_another_epoch_is_not_found(files, version):
+def test_a_publication_of_no_later_version_or_another_epoch_is_not_found(files, version):
     publish(files, 2)
     found = LastPublished(files)
 
     assert [found.later_than(version) for _ in range(2)] == [None, None]
 
 
-def test_whatever_was_published_is_found_by_who_has_no_policy(files):
+def test_any_publication_is_found_without_a_policy(files):
     publish(files, 2)
 
     assert LastPublished(files).later_than(None).version == a_version(2)

@@ -40,17 +40,17 @@ def silent(server):
     return server
 
 
-def test_who_waits_for_a_short_time_asks_nothing(server):
+def test_a_short_wait_starts_no_probe(server):
     assert server.pulse.is_alive(server.now - PATIENCE + 0.1)
     assert server.questions == 0
 
 
-def test_who_waits_long_for_a_server_that_lives_goes_on(server):
+def test_a_long_wait_for_a_live_server_continues_after_a_probe(server):
     assert server.pulse.is_alive(server.now - 3600)
     assert server.questions == 1
 
 
-def test_after_an_answer_nothing_is_asked_for_a_while(server):
+def test_no_probe_starts_for_a_while_after_an_answer(server):
     since = server.now - 3600
     server.pulse.is_alive(since)
     server.now += PATIENCE - 0.1
@@ -59,7 +59,7 @@ def test_after_an_answer_nothing_is_asked_for_a_while(server):
     assert server.questions == 1
 
 
-def test_what_others_hear_saves_the_question(server):
+def test_answers_to_other_threads_make_a_probe_unnecessary(server):
     since, server.now = server.now, server.now + PATIENCE
     server.pulse.heard()
     server.answers = False
@@ -68,30 +68,30 @@ def test_what_others_hear_saves_the_question(server):
     assert server.questions == 0
 
 
-def test_who_waits_for_a_server_that_answers_nobody_is_told_to_stop(server):
+def test_waiting_for_a_silent_server_is_given_up(server):
     server.answers = False
 
     assert not server.pulse.is_alive(server.now - PATIENCE)
 
 
-def test_one_question_tells_all_who_waited_before_it(silent):
+def test_one_failed_probe_counts_for_every_earlier_wait(silent):
     assert not silent.pulse.is_alive(100.5)
     assert silent.questions == 1
 
 
-def test_who_began_to_wait_after_the_question_is_not_given_up_for_it(silent):
+def test_a_failed_probe_does_not_count_for_a_later_wait(silent):
     silent.answers = True
 
     assert silent.pulse.is_alive(silent.now)
     assert silent.questions == 2
 
 
-def test_who_begins_to_wait_for_a_silent_server_has_no_patience(silent):
+def test_a_new_wait_for_a_silent_server_probes_at_once(silent):
     assert not silent.pulse.is_alive(silent.now)
     assert silent.questions == 2
 
 
-def test_a_byte_ends_the_silence(silent):
+def test_a_received_byte_makes_the_server_alive_again(silent):
     silent.pulse.heard()
     silent.now += 0.1
 
@@ -100,7 +100,7 @@ def test_a_byte_ends_the_silence(silent):
     assert silent.questions == 1
 
 
-def test_a_failure_is_none_if_somebody_was_answered_meanwhile(server):
+def test_a_failure_is_ignored_if_an_answer_came_since_it_began(server):
     server.pulse.heard()
 
     server.pulse.failed(server.now - 1)
@@ -108,12 +108,12 @@ def test_a_failure_is_none_if_somebody_was_answered_meanwhile(server):
     assert server.pulse.may_connect()
 
 
-def test_everybody_connects_to_a_server_of_which_nothing_is_known(server):
+def test_connecting_to_an_unknown_server_is_permitted(server):
     assert server.pulse.may_connect()
     assert server.questions == 0
 
 
-def test_nobody_connects_to_a_server_that_was_silent_a_moment_ago(silent):
+def test_connecting_to_a_recently_silent_server_is_not_permitted(silent):
     silent.now += 0.9
 
     assert not silent.pulse.may_connect()
@@ -121,7 +121,7 @@ def test_nobody_connects_to_a_server_that_was_silent_a_moment_ago(silent):
 
 
 @pytest.mark.parametrize("answers", [True, False])
-def test_one_asks_after_a_second_whether_to_connect_again(silent, answers):
+def test_a_probe_after_a_second_decides_about_connecting(silent, answers):
     silent.now += 1
     silent.answers = answers
 
@@ -129,7 +129,7 @@ def test_one_asks_after_a_second_whether_to_connect_again(silent, answers):
     assert silent.questions == 2
 
 
-def test_nobody_waits_for_the_question_of_another_in_order_to_connect():
+def test_connecting_does_not_wait_for_a_running_probe():
     asked, go_on, clock = threading.Event(), threading.Event(), iter(range(0, 1000, 10))
 
     def ask():
@@ -150,7 +150,7 @@ def test_nobody_waits_for_the_question_of_another_in_order_to_connect():
     assert found == [True]
 
 
-def test_silence_and_its_end_are_said_once(server, caplog):
+def test_silence_and_its_end_are_logged_once(server, caplog):
     caplog.set_level(logging.INFO)
     server.answers = False
     for _ in range(3):

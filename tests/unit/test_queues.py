@@ -75,7 +75,7 @@ def test_a_store_that_is_too_slow_never_catches_up():
     assert shipping(10, 1.1 * costs.most, costs, away=(120.0, 720.0), seconds=3600, seed=1).caught_up is None
 
 
-def test_the_lock_is_drawn_through_two_sizes_of_batches():
+def test_the_cost_of_the_lock_follows_from_two_batch_sizes():
     costs = fleet.shipping_costs(UNITS)
     assert costs.row == pytest.approx((1600 * 150 - 100 * 400) / 1500 / 1e6)
     assert costs.lock == pytest.approx(100 * 400 / 1e6 - 100 * costs.row)
@@ -91,7 +91,7 @@ def test_hosts_follow_from_cores_and_one_may_be_lost():
     assert load["connections"] == 4 * 5 + 3 * 18
 
 
-def test_the_tables_have_what_the_document_has_marks_for():
+def test_every_table_has_a_mark_in_the_document():
     options = type("Options", (), {"cores": 2, "share": 0.6, "days": 30, "core_hour": 0.04, "gb_month": 0.1, "seed": 1})
     found = {
         "measured": UNITS, "units": UNITS, "assumed": vars(options) | {"share": 0.6},

@@ -37,7 +37,7 @@ def recorded(decision=None, request=None, *, answered_at=NOW, revision=5, status
     )
 
 
-def test_a_record_says_what_was_asked():
+def test_a_record_has_the_parts_of_the_request():
     request = replace(
         a_request(method="POST", scheme="https", host="Office.Example:8443", uri="/wiki?page=1&token=x"),
         headers=(("user-agent", "curl/8"),),
@@ -52,17 +52,17 @@ def test_a_record_says_what_was_asked():
 
 
 @pytest.mark.parametrize("effect", Effect)
-def test_a_record_says_what_was_decided(effect):
+def test_a_record_has_outcome_and_reason(effect):
     record = recorded(a_decision(Reason.SESSION_VALID, effect=effect))
 
     assert (record.outcome, record.reason) == (effect.value, "session-valid")
 
 
-def test_a_record_says_which_status_went_out():
+def test_a_record_has_the_status_that_was_sent():
     assert recorded(a_decision(Reason.CREDENTIAL_MISSING, effect=Effect.CHALLENGE), status=302).status == 302
 
 
-def test_a_record_says_what_decided_and_under_which_policy():
+def test_a_record_names_the_deciding_row_and_the_revision():
     verdict = Verdict(Effect.DENY, Reason.CLIENT_BLOCKED, DecidedBy("blocklist", 7))
 
     record = recorded(replace(a_decision(), verdict=verdict, country_code="NZ"), revision=9)
@@ -96,7 +96,7 @@ def test_a_record_lists_the_rules_that_blocked_and_that_only_watched():
     ],
     ids=["none", "monitor mode", "too weak", "together", "a rule that only records", "block mode"],
 )
-def test_a_record_says_how_high_the_rules_scored_and_what_monitor_mode_let_through(rules, score, would_refuse):
+def test_a_record_has_the_waf_score_and_whether_enforcement_would_refuse(rules, score, would_refuse):
     matches = [
         RuleMatch(number, "one", "sqli", points, enforced=enforced, blocks=blocks)
         for number, (points, enforced, blocks) in enumerate(rules)
@@ -121,7 +121,7 @@ def test_a_record_names_the_subject():
 
 
 @pytest.mark.parametrize(("subject", "state", "amr"), [(BOB_SUBJECT, "valid", ["pwd"]), (None, "not-valid", [])])
-def test_a_record_says_which_credential_was_sent_and_what_it_was_worth(subject, state, amr):
+def test_a_record_has_kind_and_state_of_the_credential(subject, state, amr):
     request = a_request(credentials=[a_credential("x", CredentialKind.SESSION_COOKIE)])
 
     record = recorded(a_decision(subject=subject), request)
@@ -139,7 +139,7 @@ def test_a_record_says_which_credential_was_sent_and_what_it_was_worth(subject, 
         (Reason.CANNOT_DECIDE, Effect.ERROR, "not-checked"),
     ],
 )
-def test_a_record_says_whether_a_credential_was_looked_at_at_all(reason, effect, state):
+def test_a_record_states_whether_the_credential_was_verified(reason, effect, state):
     record = recorded(a_decision(reason, effect=effect), a_request(credentials=["x"]))
 
     assert record.credential["state"] == state
@@ -171,7 +171,7 @@ def test_with_query_strings_off_nothing_of_one_reaches_a_record(query, kept):
     assert (record.path, record.query) == ("/wiki", kept)
 
 
-def test_where_no_policy_says_what_to_keep_nothing_of_a_query_string_is_kept():
+def test_without_a_policy_no_query_string_is_recorded():
     request = a_request(uri=f"/?{CANARY}")
 
     record = record_of(request, CANNOT_DECIDE, None, decision_id="", status=503, answered_at=NOW)
@@ -179,16 +179,16 @@ def test_where_no_policy_says_what_to_keep_nothing_of_a_query_string_is_kept():
     assert (record.query, record.policy_revision) == ("***", 0)
 
 
-def test_without_a_credential_there_is_none_in_the_record():
+def test_without_a_credential_the_record_has_none():
     assert recorded().credential is None
 
 
 @pytest.mark.parametrize(("seconds", "microseconds"), [(0, 0), (0.0005, 500), (2, 2_000_000), (-1, 0)])
-def test_a_record_says_how_long_it_took_and_never_less_than_nothing(seconds, microseconds):
+def test_a_record_has_a_latency_that_is_never_negative(seconds, microseconds):
     assert recorded(answered_at=NOW + seconds).latency_us == microseconds
 
 
-def test_a_record_of_nothing_that_could_be_read_can_be_written():
+def test_a_record_of_an_unreadable_request_can_be_written():
     record = recorded(CANNOT_DECIDE, a_request(host=None), revision=0)
 
     assert (record.host, record.reason, record.policy_revision) == (None, "cannot-decide", 0)

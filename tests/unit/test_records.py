@@ -46,7 +46,7 @@ TEXTS = st.text(st.characters(), max_size=40)  # halves of surrogate pairs as we
 
 
 @given(path=TEXTS, name=TEXTS, number=st.integers(0, 2**70))
-def test_every_record_is_written_and_read_whatever_its_texts(path, name, number):
+def test_records_with_any_texts_are_written_and_read(path, name, number):
     record = replace(a_record(), path=path, subject={"kind": "user", "id": number, "name": name})
 
     data = record.to_bytes()
@@ -66,7 +66,7 @@ def test_a_record_of_a_release_that_wrote_ascii_alone_is_read():
     "data",
     [b"", b"{", b"[]", b"null", b"1", b"{}", b'{"at": 1}', b"\xff", b"[" * 100_000, a_record().to_bytes()[:-1]],
 )
-def test_what_is_no_record_is_refused(data):
+def test_an_invalid_record_is_refused(data):
     with pytest.raises(RecordRefused):
         AccessRecord.from_bytes(data)
 

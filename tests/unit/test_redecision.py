@@ -41,13 +41,13 @@ def test_a_credential_that_was_never_looked_at_makes_a_request_undecidable():
     assert (outcome.verdict, outcome.missing) == (None, "credential")
 
 
-def test_a_credential_that_nobody_needs_makes_none():
+def test_an_unneeded_credential_makes_no_request_undecidable():
     outcome = again(BOBS, {"blocked": [CLIENT]}, {"domains": {OFFICE: "public"}})
 
     assert (outcome.verdict.reason, outcome.missing, outcome.assumed) == ("host-public", None, frozenset())
 
 
-def test_no_credential_is_known_to_be_none():
+def test_a_request_without_a_credential_is_decidable():
     assert again(VISIT, {"blocked": [CLIENT]}, {}).verdict.reason == "credential-missing"
 
 
@@ -78,7 +78,7 @@ def test_a_subject_is_proven_as_long_as_it_is_there_and_may_sign_in(name, change
 
 
 @pytest.mark.parametrize("target", ["headers", "cookies", "referer"])
-def test_a_new_rule_for_what_is_not_recorded_makes_a_request_undecidable(target):
+def test_a_new_rule_for_unrecorded_parts_makes_a_request_undecidable(target):
     rule = a_rule_for(target)
 
     assert again(BOBS, {}, {"rules": [rule]}).missing == "waf-rules"
@@ -90,7 +90,7 @@ def test_a_new_rule_for_what_is_not_recorded_makes_a_request_undecidable(target)
 @pytest.mark.parametrize(
     "target", ["uri", "path", "query", "args", "arg-names", "user-agent", "method", "host", "body"]
 )
-def test_a_new_rule_for_what_is_recorded_makes_none(target):
+def test_a_new_rule_for_recorded_parts_is_decidable(target):
     outcome = again(BOBS, {}, {"rules": [a_rule_for(target, "wiki|a=?1|^a$|^1$|GET|office")]})
 
     blocked = target not in {"user-agent", "body"}
@@ -105,7 +105,7 @@ def test_a_new_rule_for_bodies_makes_a_request_undecidable_whose_body_was_shown(
     assert redecider.replay(record).decision().missing == missing
 
 
-def test_an_unchanged_rule_for_bodies_matches_what_it_matched():
+def test_an_unchanged_rule_for_bodies_matches_the_same_requests():
     policy = a_policy(rules=[a_rule_for("body")])
 
     for body, reason in ((b"a=attack", "waf-rule"), (b"a=1", "session-valid")):
@@ -113,7 +113,7 @@ def test_an_unchanged_rule_for_bodies_matches_what_it_matched():
         assert (record.reason, a_redecider(policy).replay(record).decision().verdict.reason) == (reason, reason)
 
 
-def test_a_body_that_nobody_vouches_for_is_not_what_a_proxy_told():
+def test_a_body_from_an_untrusted_peer_is_no_part_shown_by_a_proxy():
     policy = a_policy(allowed=[an_allowed("192.0.2.77")])
     record = recorded([("host", OFFICE)], policy, peer="192.0.2.77", body=Body(b"a=1"))
 
@@ -132,13 +132,13 @@ def test_a_body_that_nobody_vouches_for_is_not_what_a_proxy_told():
         (f"/?{'a' * 3000}", "query"),
     ],
 )
-def test_a_new_rule_for_what_was_masked_or_cut_makes_a_request_undecidable(uri, target):
+def test_a_new_rule_for_masked_or_truncated_parts_makes_a_request_undecidable(uri, target):
     lines = [*BOBS[:2], ("x-forwarded-uri", uri), BOBS[-1]]
 
     assert again(lines, {}, {"rules": [a_rule_for(target)]}).missing == "waf-rules"
 
 
-def test_a_rule_that_has_not_changed_matches_what_it_matched():
+def test_an_unchanged_rule_matches_the_same_requests():
     rules = [a_rule_for("cookies", id=7)]
     history = ChangeHistory(known_from=0, newest=2)
     history.add(2, [{"resource": "waf-rules", "id": 8, "before": {}, "after": {}}], [{"resource": "waf-rules"}])
@@ -227,7 +227,7 @@ def test_a_rule_of_a_domain_is_not_settled_when_a_domain_has_changed():
     assert outcome.missing == "waf-rules"
 
 
-def test_a_request_rate_that_was_set_anew_makes_a_request_undecidable():
+def test_a_changed_request_rate_makes_a_request_undecidable():
     history = ChangeHistory(known_from=0, newest=2)
     history.add(
         2,
@@ -241,7 +241,7 @@ def test_a_request_rate_that_was_set_anew_makes_a_request_undecidable():
     }
 
 
-def test_what_the_gate_failed_on_is_undecidable():
+def test_a_request_that_the_gate_could_not_decide_is_undecidable():
     record = a_record(reason="cannot-decide", outcome="error", status=503)
     redecider = a_redecider(a_policy())
 
@@ -249,7 +249,7 @@ def test_what_the_gate_failed_on_is_undecidable():
     assert {step.missing for step in redecider.replay(record).steps()} == {"request"}
 
 
-def test_what_was_malformed_is_malformed_under_every_policy():
+def test_a_malformed_request_is_malformed_under_every_policy():
     assert (
         again([*VISIT, ("x-forwarded-proto", "gopher")], {}, {"blocked": [CLIENT]}).verdict.reason
         == "request-malformed"

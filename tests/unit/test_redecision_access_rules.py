@@ -22,7 +22,7 @@ def again(record, *rules, at=NOW):
     return decision.verdict.reason.value if decision.verdict else decision.missing
 
 
-def test_a_rule_on_a_path_opens_what_was_recorded_below_it():
+def test_a_rule_on_a_path_opens_recorded_requests_below_it():
     rule = an_access_rule("public", "prefix /wiki")
 
     assert again(a_record("/wiki/a"), rule) == "path-public"
@@ -38,7 +38,7 @@ def test_a_masked_path_cannot_be_judged_by_a_rule_on_paths():
     assert again(masked, elsewhere) == "credential-missing"
 
 
-def test_a_preflight_cannot_be_told_from_another_options():
+def test_a_recorded_preflight_is_indistinguishable_from_other_options_requests():
     record = replace(a_record(), method="OPTIONS")
 
     assert again(record, an_access_rule("public", methods=frozenset({"OPTIONS"}))) is Missing.HEADERS
@@ -48,7 +48,7 @@ def test_a_preflight_cannot_be_told_from_another_options():
 
 
 @pytest.mark.parametrize("method", ["COPY", "MOVE"])
-def test_where_a_copy_went_is_not_recorded(method):
+def test_the_destination_of_a_copy_is_not_recorded(method):
     record = replace(a_record(), method=method)
 
     assert again(record, an_access_rule("public", "prefix /")) is Missing.HEADERS

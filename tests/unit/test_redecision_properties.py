@@ -124,7 +124,7 @@ NOT_OF_RULES = {Missing.PATH, Missing.HEADERS, Missing.CREDENTIAL, Missing.REQUE
 
 @settings(max_examples=examples(200))
 @given(LINES, POLICIES, ACCESS_RULES, st.sampled_from([0, 7]))
-def test_under_the_same_access_rules_the_answer_is_the_same_or_says_what_is_missing(lines, parts, rules, over):
+def test_under_the_same_access_rules_the_answer_is_the_same_or_undecidable(lines, parts, rules, over):
     policy = a_policy(**parts, access_rules=rules)
     record = recorded(lines, policy, over=over)
 
@@ -137,7 +137,7 @@ def test_under_the_same_access_rules_the_answer_is_the_same_or_says_what_is_miss
 
 @settings(max_examples=examples(200))
 @given(LINES, POLICIES, ACCESS_RULES, ACCESS_RULES, st.sampled_from([0, 7]))
-def test_under_other_access_rules_the_answer_is_that_of_the_gate_or_none(lines, parts, rules, other_rules, over):
+def test_under_other_access_rules_the_answer_is_the_gates_or_undecidable(lines, parts, rules, other_rules, over):
     policy, other = a_policy(**parts, access_rules=rules), a_policy(version=2, **parts, access_rules=other_rules)
     record, truth = recorded(lines, policy, over=over), recorded(lines, other, over=over)
 
@@ -161,7 +161,7 @@ def test_under_the_same_policy_the_answer_is_the_same(lines, parts, over):
 
 @settings(max_examples=examples(400))
 @given(LINES, POLICIES, POLICIES, st.sampled_from([0, 7]))
-def test_under_another_policy_the_answer_is_that_of_the_gate_or_none(lines, parts, other_parts, over):
+def test_under_another_policy_the_answer_is_the_gates_or_undecidable(lines, parts, other_parts, over):
     policy, other = a_policy(**parts), a_policy(version=2, **other_parts)
     record, truth = recorded(lines, policy, over=over), recorded(lines, other, over=over)
 

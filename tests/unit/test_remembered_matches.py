@@ -51,7 +51,7 @@ def test_equal_requests_are_scanned_once():
         ("host", {"host": "attack.example"}, [9]),
     ],
 )
-def test_requests_that_differ_in_what_rules_inspect_are_scanned_again(target, parts, expected):
+def test_requests_that_differ_in_inspected_parts_are_scanned_again(target, parts, expected):
     counting = Counting([a_rule_for(target, id=9)])
     rules, other = RememberedMatches(counting), replace(RECORD, **parts)
 
@@ -66,7 +66,7 @@ def test_a_rule_of_one_domain_is_not_remembered_for_another():
     assert [matches(rules, RECORD, domain) for domain in (OFFICE, "other.example", OFFICE)] == [[9], [], [9]]
 
 
-def test_what_is_remembered_is_bounded(monkeypatch):
+def test_the_cache_of_matches_is_bounded(monkeypatch):
     monkeypatch.setattr(remembered_matches, "_KEPT", 2)
     counting = Counting([a_rule_for("query", id=9)])
     rules = RememberedMatches(counting)

@@ -22,7 +22,7 @@ def test_names_are_those_before_and_after_the_revision():
     assert [each for each in found if each.resource != "ip-white-list"] == [changes[1], changes[3]]
 
 
-def test_exchanged_names_are_told_apart():
+def test_exchanged_names_are_distinguished():
     exchange = [renamed(1, "a", "x"), renamed(2, "b", "a"), renamed(1, "x", "b")]
 
     first, *_, last = with_settled_names([moved("a", "b"), *exchange, moved("a", "b")])

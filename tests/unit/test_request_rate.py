@@ -115,7 +115,7 @@ def test_many_clients_are_counted_apart(rate):
     first=st.floats(0, 59.9),
     second=st.floats(0, 59.9),
 )
-def test_who_waits_as_long_as_told_is_let_in(tmp_path_factory, limit, before, now, first, second):
+def test_a_client_that_waits_the_stated_seconds_is_within_the_limit(tmp_path_factory, limit, before, now, first, second):
     path = tmp_path_factory.getbasetemp() / "rate-of-the-property"
     path.unlink(missing_ok=True)
     rate = SharedRequestRate(path)
@@ -128,7 +128,7 @@ def test_who_waits_as_long_as_told_is_let_in(tmp_path_factory, limit, before, no
     assert rate.seconds_over(HERE, limit, MINUTE + 60 + second + over) == 0
 
 
-def test_looking_tells_what_the_next_request_would_be_told_and_counts_nothing(tmp_path, rate):
+def test_a_read_only_view_gives_the_next_answer_and_counts_nothing(tmp_path, rate):
     looked_at = ReadOnlyRequestRate(tmp_path / "rate")
     ask(rate, 4)
     before = (tmp_path / "rate").read_bytes()
@@ -141,12 +141,12 @@ def test_looking_tells_what_the_next_request_would_be_told_and_counts_nothing(tm
     assert ask(rate, 1) == [told]
 
 
-def test_looking_where_nobody_has_counted_makes_no_table(tmp_path):
+def test_a_read_only_view_creates_no_table(tmp_path):
     assert ask(ReadOnlyRequestRate(tmp_path / "none"), 9) == [0] * 9
     assert not (tmp_path / "none").exists()
 
 
-def test_looking_at_a_table_that_is_being_made_sees_no_request(tmp_path):
+def test_a_read_only_view_of_an_incomplete_table_sees_no_request(tmp_path):
     (tmp_path / "short").write_bytes(b"")
 
     assert ask(ReadOnlyRequestRate(tmp_path / "short"), 9) == [0] * 9

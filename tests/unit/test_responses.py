@@ -126,23 +126,23 @@ def test_name_or_address_that_is_not_printable_is_sent_empty(bad):
 # Refusals.
 
 
-def test_client_over_its_rate_is_told_when_to_come_back():
+def test_client_over_its_rate_gets_retry_after():
     decision = a_decision(Reason.CLIENT_RATE_LIMITED, effect=Effect.DENY, retry_after_seconds=17)
 
     assert headers_of(decision)["Retry-After"] == "17"
 
 
-def test_other_refusal_has_no_time_to_come_back():
+def test_other_refusals_have_no_retry_after():
     assert "Retry-After" not in headers_of(DENIED)
 
 
-def test_who_cannot_decide_asks_to_come_back_soon():
+def test_an_undecided_request_gets_503_with_retry_after():
     assert answer(CANNOT_DECIDE, None, None, GUARD, "the-id").status == 503
     assert dict(answer(CANNOT_DECIDE, None, None, GUARD, "the-id").headers)["Retry-After"] == "1"
 
 
 @pytest.mark.parametrize("decision", [a_decision(), DENIED, CANNOT_DECIDE])
-def test_only_a_challenge_shows_where_to_sign_in(decision):
+def test_only_a_challenge_has_the_location_of_the_guard_page(decision):
     assert not {"WWW-Authenticate", "Location"} & set(headers_of(decision))
 
 
@@ -175,7 +175,7 @@ def test_git_is_asked_for_basic(request_):
         a_request(credentials=[a_credential("x", CredentialKind.GIT_TOKEN, "bob")]),
     ],
 )
-def test_anybody_else_is_not_asked_for_basic(request_):
+def test_other_clients_are_not_asked_for_basic(request_):
     assert headers_of(CHALLENGED, request_)["WWW-Authenticate"] == 'Gatewall realm="Gatewall"'
 
 
@@ -208,7 +208,7 @@ def test_guard_page_is_under_the_root_path():
     assert location(a_request(), root_path="").startswith("http://office.example/?rd=")
 
 
-def test_way_back_is_percent_encoded_as_bytes():
+def test_return_url_is_percent_encoded_as_bytes():
     url = location(a_request(uri="/\xff?a=b c&d=#'\"<>%0d%0a"))
 
     assert url.isascii()
@@ -248,7 +248,7 @@ def test_host_that_nobody_registered_is_never_named(request_, public_url):
         "/?rd=//evil.test",
     ],
 )
-def test_uri_never_moves_the_way_back_to_another_host(uri):
+def test_uri_never_moves_the_return_url_to_another_host(uri):
     url = location(a_request(uri=uri, scheme="https"))
 
     assert urlsplit(url)[:3] == ("https", OFFICE, "/wall/")
@@ -277,14 +277,14 @@ SITE = "http://office.example"
     ids=["short enough", "query", "query that grows when encoded", "path", "path and query"],
 )
 @pytest.mark.parametrize("public_url", [None, "https://gate.example"])
-def test_way_back_that_is_too_long_for_a_header_loses_its_query_then_its_path(uri, back, public_url):
+def test_a_return_url_too_long_for_a_header_loses_its_query_then_its_path(uri, back, public_url):
     url = location(a_request(uri=uri), public_url=public_url)
 
     assert way_back(url) == SITE + back
     assert len(url) <= 2_100
 
 
-def test_the_only_2xx_is_200_and_it_is_a_yes():
+def test_200_is_the_only_2xx_and_allows():
     # Some proxies take every 2xx for a yes (docs/adr/0037-two-hundred-alone.md).
     assert [effect for effect in Effect if effect.status < 300] == [Effect.ALLOW]
     assert Effect.ALLOW.status == 200

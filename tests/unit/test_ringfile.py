@@ -60,7 +60,7 @@ def test_file_is_whole_wherever_a_writer_is_killed(file, monkeypatch, call):
     assert os.listdir(file.parent) == ["jwt-keys"]  # noqa: PTH208 - the names alone
 
 
-def test_what_cannot_be_written_leaves_the_old_ring_and_no_copy(file, monkeypatch):
+def test_a_failed_write_leaves_the_old_ring_and_no_copy(file, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 

@@ -38,7 +38,7 @@ def test_new_ring_has_two_random_keys_and_can_be_written_down():
     assert KeyRing.parse(ring.text()) == ring
 
 
-def test_name_of_a_key_tells_when_it_was_made():
+def test_name_of_a_key_contains_its_creation_time():
     assert made_at(new_key(START)) == START
     assert made_at(BY_HAND) is None
     assert made_at(SigningKey("20261399T000000Z-ab", bytes(range(32)))) is None

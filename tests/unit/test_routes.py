@@ -64,7 +64,7 @@ def test_anything_else_is_not_the_gates(target):
         ("/a?/b", "/a?/b"),
     ],
 )
-def test_what_stands_behind_the_prefix_is_the_target_as_it_was_sent(root, behind, target):
+def test_the_rest_after_the_prefix_is_the_target_as_it_was_sent(root, behind, target):
     route = find(root, f"{root}/auth/envoy{behind}")
 
     assert route.dialect.parse is subrequest.envoy

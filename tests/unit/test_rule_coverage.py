@@ -72,12 +72,12 @@ def test_a_wider_condition_covers_a_narrower_one(name):
 
 
 @pytest.mark.parametrize("name", OTHER)
-def test_one_condition_that_leaves_something_is_enough(name):
+def test_a_rule_with_one_narrower_condition_does_not_cover(name):
     assert not covers(replace(NARROW, **{name: OTHER[name]}), NARROW)
 
 
 @pytest.mark.parametrize("name", set(OTHER) - {"start_minute", "end_minute", "time_zone"})
-def test_a_condition_does_not_cover_the_lack_of_it(name):
+def test_a_rule_with_a_condition_does_not_cover_one_without_it(name):
     none = getattr(ANY, name)
 
     assert not covers(replace(ANY, **{name: getattr(NARROW, name)}), replace(NARROW, **{name: none}))
@@ -104,7 +104,7 @@ def test_a_condition_does_not_cover_the_lack_of_it(name):
         ("glob /**/b/**", "exact /a/b/c", True),
     ],
 )
-def test_paths_are_compared_by_what_they_match(earlier, later, is_covered):
+def test_paths_are_compared_by_the_set_that_they_match(earlier, later, is_covered):
     earlier, later = (
         replace(ANY, paths=(PathPattern(PathMatch(match), value),))
         for match, value in (text.split() for text in (earlier, later))

@@ -88,7 +88,7 @@ def test_evidence_counts_requests_clients_and_gives_the_newest_as_examples():
     assert suggestion.missed == 0
 
 
-def test_what_else_the_rules_would_have_let_in_is_counted_by_program():
+def test_other_requests_that_the_rules_would_allow_are_counted_by_program():
     curious = asked("GET /health", "GET /health", "GET /admin", "POST /health", agent="curl/8.1")
     visitor = asked("GET /info", agent=BROWSER)
     [suggestion] = suggestions([*curious, *visitor, *enough()])
@@ -107,7 +107,7 @@ def test_a_path_that_no_rule_can_write_is_missed():
     assert suggestion.missed == 1
 
 
-def test_a_rule_has_a_bounded_number_of_paths_and_says_what_it_misses():
+def test_a_rule_has_a_bounded_number_of_paths_and_counts_the_missed_ones():
     names = [f"file{chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(2 * MAX_PATHS)]
     [suggestion] = suggestions(asked(*(f"GET /{name}" for name in names)))
 

@@ -91,7 +91,7 @@ def test_condition_on_the_request(condition, holding, failing):
     assert decides([rule], some_facts(**failing)) == (AUTHENTICATED, None)
 
 
-def test_one_of_several_paths_is_enough():
+def test_a_rule_with_several_paths_matches_any_of_them():
     rule = an_access_rule(DENIED, "exact /a", "glob /b/*", "exact /a/c", id=7)
 
     assert [decides([rule], some_facts(path))[1] for path in ("/a", "/b/x", "/a/c", "/b", "/")] == [7, 7, 7, None, None]
@@ -126,17 +126,17 @@ def test_rule_means_a_subject_that_meets_every_condition(condition, subject, mea
 
 
 @pytest.mark.parametrize("access", [AUTHENTICATED, TWO_FACTOR, DENIED])
-def test_rule_that_asks_who_the_visitor_is_decides_where_nobody_is_proved(access):
+def test_rule_with_a_condition_on_subjects_decides_for_unknown_visitors(access):
     rules = [an_access_rule(access, id=1, groups=frozenset({DEV})), an_access_rule(PUBLIC, id=2)]
 
     assert decides(rules, some_facts()) == (access, 1)
 
 
-def test_rule_that_asks_who_the_visitor_is_is_never_public_where_nobody_is_proved():
+def test_public_rule_with_a_condition_on_subjects_asks_unknown_visitors_to_sign_in():
     assert decides([an_access_rule(PUBLIC, groups=frozenset({DEV}))], some_facts()) == (AUTHENTICATED, 1)
 
 
-def test_subject_is_not_looked_up_where_no_rule_asks_for_it():
+def test_subject_is_not_looked_up_if_no_rule_needs_it():
     class Unasked(type(some_facts())):
         subject = property(lambda _: pytest.fail("looked up"))
 

@@ -134,7 +134,7 @@ def denies_all(access, rule):
     st.sampled_from([SHOWN, SHOWN - {"uri"}, SHOWN - {"method"}]),
     st.sampled_from([OFFICE, None, "shop.example"]),
 )
-def test_table_gives_what_a_plain_walk_does(rules, path, spell, subject, otherwise, visible, domain):
+def test_table_gives_the_same_outcome_as_a_plain_walk(rules, path, spell, subject, otherwise, visible, domain):
     facts = some_facts(spell(path), subject=subject, visible=visible, domain_name=domain)
 
     found = AccessRuleTable(rules).outcome(facts, otherwise)

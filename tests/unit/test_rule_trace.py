@@ -26,7 +26,7 @@ def told(rules, facts):
     ]
 
 
-def test_every_rule_of_the_host_is_told_with_what_failed_first():
+def test_the_trace_lists_every_rule_of_the_host_with_its_first_failed_condition():
     rules = [
         an_access_rule("public", "prefix /b", id=1, methods=frozenset({"POST"})),
         an_access_rule("public", "prefix /a", id=2, methods=frozenset({"POST"})),
@@ -69,7 +69,7 @@ def test_condition_that_failed_is_named(condition, failed):
     assert (reached, decides, told_condition) == (True, False, failed)
 
 
-def test_rule_that_asks_who_the_visitor_is_decides_without_one():
+def test_rule_with_a_condition_on_subjects_decides_without_a_subject():
     rule = an_access_rule("two_factor", groups=frozenset({1}))
 
     assert told([rule], some_facts("/")) == [("/", [(1, True, True, None)])]
@@ -85,7 +85,7 @@ def test_reading_of_the_rule_that_decided_comes_first_and_the_others_are_bounded
     assert told(rules, some_facts("/a/../b"))[0][0] in {"/a/../b", "/b"}
 
 
-def test_path_that_was_not_shown_has_no_reading_and_names_what_is_not_visible():
+def test_path_that_was_not_shown_has_no_reading_and_the_invisible_part_is_named():
     rules = [an_access_rule("public", "prefix /a", id=1), an_access_rule("denied", "prefix /b", id=2)]
 
     (reading,) = traced(rules, some_facts("/a", visible=SHOWN - {"uri"}))

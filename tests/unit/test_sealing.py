@@ -16,7 +16,7 @@ VECTOR = "v1.old.1.AAECAwQFBgcICQoLd5z6VmbO0l-I24byi0DMUiTa0vXG8S89KiPcHdMfZROV-
 
 
 @given(plain=st.binary(max_size=200), context=st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
-def test_what_was_sealed_opens(plain, context):
+def test_a_sealed_text_opens(plain, context):
     assert SEALER.open(SEALER.seal(plain, context=context), context=context) == plain
 
 
@@ -136,7 +136,7 @@ def test_the_name_of_the_key_is_read_from_the_text():
     assert sealing.kid_of(Sealer(KeyRing((OLD,))).seal(b"x", context="a")) == "old.1"
 
 
-def test_ring_key_itself_is_not_what_encrypts():
+def test_ring_key_itself_does_not_encrypt():
     sealed = SEALER.seal(b"a secret", context="a")
     body = base64url.decode(sealed.rpartition(".")[2])
     direct = sealing.AESGCM(NEW.secret)

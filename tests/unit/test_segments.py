@@ -16,7 +16,7 @@ def test_a_shard_and_its_kind_are_two_names(kind):
 
 
 @pytest.mark.parametrize("name", [Segment.SETTINGS, "networks/import:a", "other/1", "users"])
-def test_what_is_in_no_shards_is_its_own_kind(name):
+def test_a_segment_without_shards_is_its_own_kind(name):
     assert segments.kind_of(name) == name
 
 

@@ -92,7 +92,7 @@ def test_verifier_of_another_audience_wants_its_own(audience, accepted):
     assert (verifier.verify(with_claims(aud=audience)) is not None) is accepted
 
 
-def test_payload_can_be_read_whatever_its_audience_is():
+def test_payload_can_be_read_with_any_audience():
     payload = verify_payload(with_claims(aud="elsewhere"), KEYS, issuer=ISSUER, audience=None)
 
     assert payload is not None
@@ -150,7 +150,7 @@ def test_token_with_one_other_character_proves_nobody(position, character):
 
 
 @pytest.mark.parametrize("claim", ["iss", "aud", "sub", "iat", "nbf", "exp", "jti", "typ", "sv"])
-def test_payload_without_one_of_our_claims_is_none(claim):
+def test_payload_without_a_required_claim_is_refused(claim):
     assert verify_payload(with_claims(**{claim: None}), KEYS, issuer=ISSUER, audience=None) is None
 
 
@@ -163,7 +163,7 @@ def test_times_of_a_payload_are_not_looked_at(claim, moment):
 
 
 @pytest.mark.parametrize(("digits", "read"), [(18, True), (19, False)])
-def test_number_of_a_user_has_at_most_18_digits(digits, read):
+def test_id_of_a_user_has_at_most_18_digits(digits, read):
     assert (VERIFIER.verify(with_claims(sub="9" * digits)) is not None) is read
 
 
@@ -171,7 +171,7 @@ def test_number_of_a_user_has_at_most_18_digits(digits, read):
 @pytest.mark.parametrize(
     ("moment", "read"), [(0, True), (-1, False), (253_402_300_799, True), (253_402_300_800, False)]
 )
-def test_time_is_one_that_a_calendar_has(claim, moment, read):
+def test_times_outside_of_the_calendar_are_refused(claim, moment, read):
     assert (VERIFIER.verify(with_claims(**{claim: moment})) is not None) is read
 
 

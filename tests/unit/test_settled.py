@@ -33,7 +33,7 @@ EACH_POLICY = [pytest.param(name, marks=[] if name in MEASURED else pytest.mark.
     before=st.sampled_from(sorted(POLICIES)),
     taken=st.lists(steps, max_size=12),
 )
-def test_a_settled_decision_is_what_deciding_again_gives(visitor, path, before, taken):
+def test_a_settled_decision_equals_a_new_decision(visitor, path, before, taken):
     world = World()
     planes = two_planes(world)
     for name, change, varied in [*[(before, {}, VARIED[0])] * 4, *taken]:
@@ -123,7 +123,7 @@ NEVER = ["granted", "granted below", "allowed", "allowed for a while", "a rate o
 
 
 @pytest.mark.parametrize("name", NEVER)
-def test_what_may_end_by_itself_or_by_path_is_decided_each_time(name):
+def test_decisions_that_depend_on_time_or_path_are_not_settled(name):
     plane = Plane(World(), has_memo=True)
     plane.policies.policy = policy_in(name)
 
@@ -134,7 +134,7 @@ def test_what_may_end_by_itself_or_by_path_is_decided_each_time(name):
     assert (len(set(statuses)), plane.given_again) == (1, 0)
 
 
-def test_beside_a_step_that_may_decide_otherwise_every_request_is_decided(monkeypatch):
+def test_no_decision_is_settled_if_another_step_may_decide_otherwise(monkeypatch):
     assert all(step.repeats for step in STEPS), "settled.py must look at what this step depends on"
     assert not Step(lambda _: None, "A new step", (), ()).repeats
     monkeypatch.setattr(settled, "_STEPS_REPEAT", False)
@@ -160,7 +160,7 @@ def test_while_a_shadow_policy_is_evaluated_decisions_are_made_again():
     assert given == [0, 0, 0, 1, 2, 2, 3]
 
 
-def test_a_bug_of_the_short_way_is_logged_and_the_request_decided_anew(monkeypatch, caplog):
+def test_an_error_in_a_settled_decision_is_logged_and_the_request_decided_again(monkeypatch, caplog):
     def broken(*_):
         raise RuntimeError("broken on purpose")
 

@@ -114,7 +114,7 @@ def test_answers_are_the_same_with_and_without_a_shadow(headers):
     ],
     ids=["header", "cookie"],
 )
-def test_it_sees_what_no_log_keeps(rule, headers, body):
+def test_the_shadow_inspects_parts_that_are_not_logged(rule, headers, body):
     plane = Plane(a_policy(domains=OPEN), a_policy(domains=OPEN, rules=[rule]))
     plane.ask(body=body, **headers)
 
@@ -220,7 +220,7 @@ def broken_ports():
     return a_ports(credentials=broken, countries=broken, rates=broken)
 
 
-def test_it_counts_no_request_rate(tmp_path):
+def test_the_shadow_counts_no_request_rate(tmp_path):
     rates = SharedRequestRate(tmp_path / "rates")
     ports = a_ports(rates=rates)
     read_only = a_ports(rates=RequestRateView(rates))
@@ -257,7 +257,7 @@ def test_a_decision_under_another_version_is_not_compared():
     assert (plane.shadow.figures.behind, plane.shadow.figures.evaluated) == (1, 0)
 
 
-def test_what_could_not_be_decided_is_not_compared():
+def test_an_undecided_request_is_not_compared():
     plane = Plane(None, a_policy(domains=CLOSED))
 
     assert plane.ask().status == Effect.ERROR.status

@@ -137,7 +137,7 @@ def test_a_refused_overlay_is_reported_and_the_live_policy_stays(process, files,
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_an_unexpected_error_is_reported_and_the_process_follows_again(process, files, monkeypatch):
+def test_after_an_unexpected_error_is_reported_the_process_follows_again(process, files, monkeypatch):
     publish_shadow(files, publish(files, domains=OPEN), "domains", domains=CLOSED)
     process.turn()
     monkeypatch.setattr(shadow_follower, "LOOK_SECONDS", 0.01)
@@ -215,7 +215,7 @@ def test_reports_of_dead_processes_are_removed(tmp_path):
     assert read_reports(tmp_path / "missing") == {}
 
 
-def test_a_thread_follows(process, files, monkeypatch):
+def test_a_thread_follows_the_published_overlay(process, files, monkeypatch):
     monkeypatch.setattr(shadow_follower, "LOOK_SECONDS", 0.01)
     publish_shadow(files, publish(files, domains=OPEN), "domains", domains=CLOSED)
     process.live.refresh()

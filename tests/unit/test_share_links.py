@@ -58,7 +58,7 @@ def decide(uri="/photos/7", *, link=LINK, cookie=f"service.guest={COOKIE}", at=N
     return evaluate(auth(a_subrequest(**shown), TRUSTED, at), policy, a_ports(credentials=a_credential_check()))
 
 
-def test_its_guest_is_let_in_and_has_no_name():
+def test_a_guest_is_let_in_and_has_no_name():
     decision = decide()
 
     assert (decision.reason, decision.subject.kind, decision.subject.id) == (
@@ -110,7 +110,7 @@ def test_its_guest_is_let_in_and_has_no_name():
         ({"access_rules": [AccessRule(8, "more", Access.TWO_FACTOR)]}, Reason.SECOND_FACTOR_REQUIRED),
     ],
 )
-def test_what_it_is_for_and_what_stands_above_it(parts, reason):
+def test_a_share_link_opens_its_site_unless_another_step_decides(parts, reason):
     assert decide(**parts).reason is reason
 
 
@@ -166,7 +166,7 @@ def test_a_cookie_begins_and_ends_and_outlives_a_rotation_of_keys():
     assert LIFETIME_SECONDS == 30 * DAY
 
 
-def test_it_is_tried_last_and_never_reaches_the_site():
+def test_a_guest_cookie_is_tried_last_and_never_reaches_the_site():
     headers = {"cookie": f'a=b; service.guest="{COOKIE}"; service.token=x', "service-license": "gwl_x"}
 
     sent = credentials_of(headers, cookies(headers))

@@ -45,7 +45,7 @@ def test_a_body_is_looked_for_where_the_headers_name_one(headers, sent):
         (MAX_BODY + 1, {"transfer-encoding": "chunked"}, False, Body(b"x" * MAX_BODY, whole=False)),
     ],
 )
-def test_what_was_read_is_a_body_that_says_whether_it_is_whole(size, headers, ended, expected):
+def test_a_read_body_states_whether_it_is_whole(size, headers, ended, expected):
     assert bodies.of_read(b"x" * size, headers, ended=ended) == expected
 
 
@@ -103,7 +103,7 @@ def test_body_is_a_visible_part_of_the_request(dialect):
 # What of it is text.
 
 
-def test_of_a_file_that_is_no_text_its_long_runs_are_read():
+def test_long_runs_of_text_in_binary_files_are_read():
     shell = "<?php system($_GET['c']); ?>"
 
     assert readable(f"\x00{shell}\x01{'y' * 23}\xff{'z' * 24}\x7f") == f"{shell}\x02{'z' * 24}"

@@ -68,7 +68,7 @@ def claims_of(token):
 
 
 @EACH_ALGORITHM
-def test_user_is_told_with_site_groups_and_factors(algorithm):
+def test_claims_of_a_user_name_site_groups_and_factors(algorithm):
     signed = SignedIdentities(IDENTITY_KEYS, HOME)
 
     claims = claims_of(token_of(signed, replace(ALICE_SUBJECT, groups=("staff", "a"))))
@@ -87,7 +87,7 @@ def test_user_is_told_with_site_groups_and_factors(algorithm):
     }
 
 
-def test_git_token_is_told_as_its_user_and_a_license_without_a_name():
+def test_claims_of_a_git_token_name_its_user_and_those_of_a_license_nobody():
     signed = SignedIdentities(IDENTITY_KEYS, HOME)
 
     git, license_ = (claims_of(token_of(signed, subject)) for subject in (GIT_SUBJECT, LICENSE_SUBJECT))
@@ -141,7 +141,7 @@ def test_nothing_is_sent_when_it_is_off_or_subject_or_host_is_unknown():
 # Reuse.
 
 
-def test_visitors_who_take_turns_are_signed_once_each(monkeypatch):
+def test_alternating_subjects_are_signed_once_each(monkeypatch):
     signed, made = SignedIdentities(IDENTITY_KEYS), []
     monkeypatch.setattr(IDENTITY_KEYS, "sign", lambda claims, _: made.append(claims) or str(len(made)))
     app = replace(GIT_SUBJECT, kind=SubjectKind.APP_TOKEN, limits=TokenScope(all_domains=True))
@@ -215,7 +215,7 @@ def identity_sent(gate, dialect=auth, **headers):
 
 
 @pytest.mark.parametrize("dialect", [auth, forward])
-def test_gate_sends_the_token_of_who_is_let_in(dialect):
+def test_gate_sends_the_token_of_an_admitted_subject(dialect):
     status, token = identity_sent(signing_gate(a_signed_policy()), dialect, service_authorization=a_session_token(BOB))
 
     assert (status, claims_of(token)["preferred_username"]) == (200, "Bob")

@@ -18,7 +18,7 @@ def test_the_first_quarter_does_not_count():
     assert course.growth == 1
 
 
-def test_what_levels_off_does_not_grow():
+def test_a_curve_that_levels_off_does_not_grow():
     assert growing_in(MEMORY, [*range(100, 160), *[160] * 180]) == []
 
 

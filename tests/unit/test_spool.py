@@ -75,7 +75,7 @@ def test_a_segment_names_its_node_and_itself(writer, spool):
     )
 
 
-def test_nobody_else_may_read_the_spool(spool):
+def test_only_the_owner_can_read_the_spool(spool):
     before = os.umask(0)
     try:
         SpoolWriter(spool, "node-1").write(a_record())
@@ -277,7 +277,7 @@ def test_a_full_disk_loses_records_and_neither_descriptors_nor_names(spool, room
     assert list(spool.iterdir()) == []
 
 
-def test_the_thread_brings_to_disk_what_was_written(writer, spool):
+def test_the_thread_syncs_written_records(writer, spool):
     writer.write(a_record())
 
     writer._sync_outside_lock()

@@ -58,7 +58,7 @@ def test_with_sync_a_record_behind_a_torn_one_is_on_disk_too(spool, monkeypatch)
     assert synced[-1] == (second.stat().st_ino, second.stat().st_size)
 
 
-def test_without_a_free_descriptor_the_next_turn_syncs(spool, monkeypatch):
+def test_without_a_free_descriptor_the_next_attempt_syncs(spool, monkeypatch):
     writer = SpoolWriter(spool, "node-1")
     assert writer.write(a_record(0))
     synced = []

@@ -85,7 +85,7 @@ def test_a_full_segment_is_left_without_waiting_for_the_disk(writer, spool, sync
     assert in_order(spool) == records(written)
 
 
-def test_without_a_next_one_the_disk_is_waited_for(writer, spool, synced):
+def test_without_a_prepared_segment_the_writer_waits_for_the_disk(writer, spool, synced):
     written = filled(writer)
     synced.clear()
 
@@ -95,7 +95,7 @@ def test_without_a_next_one_the_disk_is_waited_for(writer, spool, synced):
     assert in_order(spool) == records(written)
 
 
-def test_the_thread_brings_the_full_one_to_disk_and_lets_go_of_it(writer, spool, synced):
+def test_the_thread_syncs_and_releases_the_full_segment(writer, spool, synced):
     written = filled(writer)
     (full,) = segment_files(spool)
     writer._create_next()
@@ -109,7 +109,7 @@ def test_the_thread_brings_the_full_one_to_disk_and_lets_go_of_it(writer, spool,
     assert (before, is_being_written(full)) == (True, False)
 
 
-def test_the_next_one_is_made_when_half_of_the_one_before_is_full(writer, spool):
+def test_the_next_segment_is_prepared_when_the_current_one_is_half_full(writer, spool):
     writer._create_next()
     assert segment_files(spool) == []
     writer.write(a_record())
@@ -124,7 +124,7 @@ def test_the_next_one_is_made_when_half_of_the_one_before_is_full(writer, spool)
     assert all(map(is_being_written, segment_files(spool)))
 
 
-def test_of_two_turns_between_two_of_the_thread_the_second_makes_its_own(writer, spool):
+def test_a_second_turnover_before_the_thread_runs_makes_its_own_segment(writer, spool):
     filled(writer)
     writer._create_next()
     written = over(writer, 100)
@@ -134,7 +134,7 @@ def test_of_two_turns_between_two_of_the_thread_the_second_makes_its_own(writer,
     assert writer.lost == 0
 
 
-def test_a_next_one_that_was_removed_takes_no_record(writer, spool):
+def test_a_removed_prepared_segment_takes_no_record(writer, spool):
     filled(writer)
     writer._create_next()
     shutil.rmtree(spool)
@@ -146,7 +146,7 @@ def test_a_next_one_that_was_removed_takes_no_record(writer, spool):
     assert writer.lost == 0
 
 
-def test_a_spool_that_is_over_its_bound_has_no_next_one(spool):
+def test_a_spool_over_its_bound_has_no_prepared_segment(spool):
     writer = SpoolWriter(spool, "node-1", segment_bytes=SEGMENT_BYTES, folder_bytes=1000)
     written = filled(writer)
 
@@ -159,7 +159,7 @@ def test_a_spool_that_is_over_its_bound_has_no_next_one(spool):
     writer.close()
 
 
-def test_closing_leaves_no_empty_segment_and_what_is_full_on_disk(writer, spool, synced):
+def test_closing_removes_the_empty_segment_and_syncs_the_others(writer, spool, synced):
     written = filled(writer)
     writer._create_next()
     written = over(writer, written)
@@ -179,7 +179,7 @@ def test_closing_leaves_no_empty_segment_and_what_is_full_on_disk(writer, spool,
     assert in_order(spool) == records(written)
 
 
-def test_one_that_is_made_while_the_writer_is_closed_is_removed(writer, spool, monkeypatch):
+def test_a_segment_prepared_while_the_writer_closes_is_removed(writer, spool, monkeypatch):
     filled(writer)
 
     def made_meanwhile(*args):
@@ -194,7 +194,7 @@ def test_one_that_is_made_while_the_writer_is_closed_is_removed(writer, spool, m
     assert len(list(Path("/proc/self/fd").iterdir())) < open_before
 
 
-def test_a_full_one_that_cannot_be_synced_is_said_and_let_go_of(writer, spool, monkeypatch, caplog):
+def test_a_full_segment_that_cannot_be_synced_is_logged_and_released(writer, spool, monkeypatch, caplog):
     written = filled(writer)
     (full,) = segment_files(spool)
     writer._create_next()
@@ -207,7 +207,7 @@ def test_a_full_one_that_cannot_be_synced_is_said_and_let_go_of(writer, spool, m
     assert not is_being_written(full)
 
 
-def test_the_thread_does_all_of_it_in_its_turns(writer, spool, monkeypatch):
+def test_the_thread_prepares_and_syncs_segments_in_turn(writer, spool, monkeypatch):
     turns = iter([False] * 3 + [True])
     seen = []
 

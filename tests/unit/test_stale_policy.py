@@ -114,16 +114,16 @@ def test_a_refusal_for_an_old_policy_leaves_a_row_that_names_it():
     assert (record.policy_revision, record.client_ip, record.host) == (1, "1.2.3.4", OFFICE)
 
 
-def test_a_gate_that_knows_no_age_refuses_in_strict_mode():
+def test_a_gate_without_an_age_refuses_in_strict_mode():
     gate = a_gate(a_policy(**STRICT))
 
     assert check(gate, service_authorization=a_session_token(BOB)).status == 503
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(15, {}), (16, {"policy": "not confirmed for 16 s"})])
-def test_health_says_how_long_a_policy_was_not_confirmed(seconds, said):
+def test_health_shows_how_long_a_policy_was_not_confirmed(seconds, said):
     assert Stale(seconds).gate().alarms() == said
 
 
-def test_health_of_a_process_without_a_policy_says_nothing_of_its_age():
+def test_health_of_a_process_without_a_policy_has_no_age():
     assert a_gate(None).alarms() == {}

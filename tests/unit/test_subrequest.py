@@ -69,7 +69,7 @@ def test_absent_forwarded_host_leaves_the_host_header():
     assert str(with_full(x_forwarded_host=None).authority) == "gatewall.internal"
 
 
-def test_without_any_host_there_is_none():
+def test_a_request_without_a_host_has_no_authority():
     request = ask()
 
     assert request.authority is None
@@ -80,7 +80,7 @@ def test_proxy_that_forwards_no_host_at_all_is_malformed():
     assert with_full(x_forwarded_host=None, host=None).fault == "no host was sent"
 
 
-def test_allowlist_applies_to_a_client_whom_the_proxy_named():
+def test_allowlist_applies_to_a_client_named_by_the_proxy():
     assert with_full().allowlist_applies
 
 

@@ -28,7 +28,7 @@ def basic(text):
     return "Basic " + b64encode(text.encode()).decode()
 
 
-def test_without_a_credential_there_is_none():
+def test_other_headers_are_no_credentials():
     assert credentials(host="office.example", cookie="a=1", authorization="Bearer x") == ()
 
 
@@ -51,7 +51,7 @@ def test_credentials_come_in_the_order_of_the_contract():
 
 
 @pytest.mark.parametrize("value", ["token", " token\t", "Bearer token", "bearer token", "BEARER   token"])
-def test_session_header_may_say_bearer(value):
+def test_session_header_may_start_with_bearer(value):
     assert credentials(service_authorization=value) == (Credential(HEADER, "token"),)
 
 

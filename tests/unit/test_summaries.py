@@ -137,7 +137,7 @@ def test_a_batch_of_many_minutes_comes_in_portions_that_are_the_whole():
     assert {total["outcome", width] for width in KEYS} == {25}
 
 
-def test_only_what_visitors_cannot_vary_is_counted_without_bound():
+def test_only_keys_that_visitors_cannot_vary_are_counted_without_bound():
     assert {"client", "denied-client", "host", "path", "would-client", "would-host"} == KINDS - EXACT
 
 

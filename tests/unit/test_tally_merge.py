@@ -57,7 +57,7 @@ def test_figures_of_parts_are_those_of_the_whole(counted, size):
     assert whole["access"]["people"]["results"][0]["count"] > EXAMPLES
 
 
-def test_merged_figures_are_bounded_and_say_by_how_much_they_may_be_too_low(monkeypatch, counted):
+def test_merged_figures_are_bounded_and_have_an_error(monkeypatch, counted):
     monkeypatch.setattr(heavy_hitters, "_KEPT", 5)
     some = [each for each in counted if each[1] is not None and each[1].is_changed]
     merged = Tally()

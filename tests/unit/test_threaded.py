@@ -66,7 +66,7 @@ def worker(monkeypatch):
     return Worker(None, [NoSocket()], threaded.bounds, threads=1, most_bytes=MOST)
 
 
-def test_who_holds_nothing_is_left_alone_when_requests_that_wait_for_a_thread_hold_too_much(worker):
+def test_idle_connections_survive_when_waiting_requests_exceed_the_memory_bound(worker):
     _, idle = worker.connect()
     partly, part = worker.connect()
     worker.feed(partly, b"GET / HTTP/1.1\r\n")
@@ -78,7 +78,7 @@ def test_who_holds_nothing_is_left_alone_when_requests_that_wait_for_a_thread_ho
     assert (idle.sent, idle.half_closed, idle.closed) == (b"", False, False)
 
 
-def test_what_fails_behind_an_answer_does_not_end_the_next_request(worker):
+def test_a_failure_after_an_answer_does_not_end_the_next_request(worker):
     connection, end = worker.connect()
     worker.feed(connection, a_request())
     first = worker.exchange

@@ -68,7 +68,7 @@ def test_a_step_is_taken_after_the_last_one_alone(used, is_taken):
     assert found == (NOW_STEP if is_taken else None)
 
 
-def test_the_clock_may_stand_at_its_beginning():
+def test_a_code_matches_at_the_unix_epoch():
     assert totp_codes.matching_step(SECRET, RFC_4226[0], at=0.0, after=-1) == 0
 
 
@@ -95,7 +95,7 @@ def test_the_clock_may_stand_at_its_beginning():
     ],
     ids=ascii,
 )
-def test_what_is_no_six_ascii_digits_is_no_code(code):
+def test_other_texts_than_six_ascii_digits_are_no_code(code):
     assert not totp_codes.is_code(code)
     assert totp_codes.matching_step(SECRET, code, at=NOW, after=-1) is None
 
@@ -132,7 +132,7 @@ def test_a_secret_has_160_random_bits():
     assert {len(secret) for secret in secrets} == {20}
 
 
-def test_the_uri_says_what_an_app_needs():
+def test_the_uri_has_all_parameters_for_an_app():
     parts = urlsplit(totp_codes.otpauth_uri(SECRET, "alice"))
     query = dict(parse_qs(parts.query).items())
 

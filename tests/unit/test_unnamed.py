@@ -44,7 +44,7 @@ def test_a_file_stays_while_its_writer_lives_and_goes_when_it_was_killed(spool):
     assert (stayed, list(spool.iterdir())) == ([spool / "one.new"], [])
 
 
-def test_a_process_that_starts_removes_what_others_left(spool, writer):
+def test_a_starting_process_removes_leftover_files(spool, writer):
     (spool / "one.new").write_bytes(b"half")
 
     writer.sync_regularly()

@@ -92,7 +92,7 @@ def test_cookies_that_a_proxy_joined_by_comma_are_kept_without_ours(joined, kept
     assert left(("Cookie", joined)) == {"Cookie": kept}
 
 
-def test_what_was_not_sent_is_not_there():
+def test_absent_headers_stay_absent():
     assert left(("Host", "office.example")) == {}
 
 

@@ -58,7 +58,7 @@ def test_built_in_patterns_have_thousands_of_alternatives():
         (r"^(?:https?|[^a-h]{1,3}x|\x41\\|.\bq|\W+)$|k{2}", []),
     ],
 )
-def test_alternative_that_does_nothing_is_told(source, expected):
+def test_useless_alternatives_are_found(source, expected):
     pattern, whole = Pattern(source), compile_pattern(source, Operator.REGEX)
 
     assert [

@@ -87,7 +87,7 @@ def test_without_the_engine_no_rule_is_apart(monkeypatch):
     why_refused.cache_clear()
 
 
-def test_what_was_left_out_is_kept_with_the_databases():
+def test_omitted_patterns_are_stored_with_the_databases():
     scanner = VectorScanner.compiled([b"needle", b"a$b", b"hay"])
     loaded = VectorScanner.loaded(scanner.dumped())
 
@@ -95,7 +95,7 @@ def test_what_was_left_out_is_kept_with_the_databases():
     assert sorted(number for number, _ in loaded.scan(b"hay needle")) == [0, 2]
 
 
-def test_pattern_of_which_the_engine_finds_what_re2_does_not_is_left_out():
+def test_pattern_that_the_engine_matches_differently_from_re2_is_left_out():
     assert VectorScanner.compiled([rb"\v", b"needle"]).left_out == {
         0
     }  # any vertical space to the one, one to the other
@@ -200,7 +200,7 @@ VALUES = st.text(st.sampled_from("abABéÄä<'/ =%.-~\t\n\r\x0b\0\x7f\xff"), max
 @example("(?i-m)^b", ["b"])
 @example("a", [])
 @given(PATTERNS, st.lists(VALUES, max_size=3))
-def test_any_pattern_that_is_accepted_leaves_the_scan_and_finds_what_re2_finds(pattern, values):
+def test_every_accepted_pattern_keeps_the_scan_and_matches_as_re2(pattern, values):
     """Whatever the API takes: anchors, empty matches, classes of Unicode, large repeats."""
     try:
         compile_pattern(pattern, Operator.REGEX)

@@ -261,7 +261,7 @@ def test_document_that_is_put_is_a_file():
         (b'--b\r\nContent-Disposition: form-data; name="a', "multipart/form-data; boundary=b"),
     ],
 )
-def test_what_was_not_read_as_it_is_is_noted(body, kind):
+def test_bodies_that_are_not_read_in_their_format_are_noted(body, kind):
     assert NOTE in found(body, kind)
 
 

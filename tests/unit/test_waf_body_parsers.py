@@ -68,7 +68,7 @@ def test_parameters_over_the_limit_are_ambiguous():
     assert [each.value for each in content_type.media_types('a/b; c="d,e", f\ng,')] == ["a/b", "f", "g"]
 
 
-def test_charset_decides_what_a_text_says():
+def test_a_text_is_decoded_by_its_charset():
     assert charsets.decoded("\xe9", "ISO-8859-1") == ("\xe9", True)
     assert charsets.decoded("x", "") == ("x", True)
     assert charsets.decoded("x", "klingon") is None
@@ -86,7 +86,7 @@ def test_parts_that_are_unusual_show_their_heads():
     assert heads == ["Content-Disposition: form-data; name=a; filename=x", "Content-Type: text/plain; x=y", "X-A: b"]
 
 
-def test_base64_in_a_part_that_is_none_is_read_as_it_is():
+def test_invalid_base64_in_a_part_is_read_as_sent():
     body, kind = form_data((field("a") + "\r\nContent-Transfer-Encoding: base64", f"{SHORT}="))
 
     assert Judge(None).refusing(request(body, kind))

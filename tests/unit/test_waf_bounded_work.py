@@ -78,7 +78,7 @@ def test_rule_whose_targets_the_operator_extends_to_bodies_inspects_texts():
 
 
 @given(st.text(st.characters(max_codepoint=255), max_size=20), st.sampled_from([0, 300]))
-def test_text_is_printable_as_python_says(text, more):
+def test_printable_text_is_recognized_as_by_python(text, more):
     assert is_printable(text + "a" * more) is (text + "a" * more).isprintable()
 
 
@@ -186,7 +186,7 @@ def test_references_that_are_decoded_are_few_and_whole(before, reference):
     assert 16_384 <= decoded // len(before + "x") * (len(reference) - 1) <= 21_000
 
 
-def test_base64_of_a_form_is_decoded_and_unreadable_text_is_told_early():
+def test_base64_of_a_form_is_decoded_and_other_text_is_not():
     coded = "U29tZSB3b3Jkcy4r" * 900
 
     assert form_base64_decoded(coded.replace("+", " ") + "\r") == "Some words.+" * 900
@@ -195,7 +195,7 @@ def test_base64_of_a_form_is_decoded_and_unreadable_text_is_told_early():
     assert form_base64_decoded("U29t ZQ" * 3) is None
 
 
-def test_attack_in_long_base64_is_found_and_what_is_not_inspected_as_sent_is_noted():
+def test_attack_in_long_base64_is_found_and_noted():
     coded = b64encode(("word " * 4_000 + SCRIPT).encode()).decode()
     in_lines = "\r\n".join(coded[at : at + 76] for at in range(0, len(coded), 76))
 

@@ -49,7 +49,7 @@ def test_last_argument_that_is_matched_alone_has_its_name():
     assert matches(spared, uri=f"/?{'&'.join(many(MAX_SEPARATE, 'html=attack'))}")
 
 
-def test_arguments_matched_together_keep_what_is_at_their_start_and_end():
+def test_arguments_matched_together_keep_their_starts_and_ends():
     uri = f"/?{'&'.join([*many(MAX_SEPARATE, 'b'), '../x', 'c'])}"
 
     assert BUILTIN.inspect(a_request(uri=uri), None)

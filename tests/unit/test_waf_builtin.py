@@ -33,7 +33,7 @@ def test_rule_finds_its_attacks(key):
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize("key", KEYS)
-def test_rule_leaves_what_only_looks_alike(key):
+def test_rule_does_not_match_its_look_alikes(key):
     mistaken = [look_alike for look_alike in HARMLESS[key] if key in matched(**look_alike)]
 
     assert mistaken == []

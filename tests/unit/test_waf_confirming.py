@@ -50,7 +50,7 @@ def test_attack_behind_an_excepted_one_is_found_where_it_is(scanners, stop_at, l
 
 
 @pytest.mark.parametrize("stop_at", [0, THRESHOLD])
-def test_rules_with_different_exclusions_look_behind_what_each_of_them_spares(scanners, stop_at):
+def test_rules_with_different_exclusions_look_behind_their_own_excluded_parts(scanners, stop_at):
     rules = [replace(rule, exclusions=SPARED if rule.name == "xss-script-tag" else OTHER) for rule in RULES]
     fields = [(name, TEXT + SCRIPT) for name in ("spared", "other")]
 

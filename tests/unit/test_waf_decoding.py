@@ -23,7 +23,7 @@ WRAPPED = st.text("ab%25uU0cfFe&;#x\\/*!'\"$ {}<\0\n\xc0\xef\xbc", max_size=40)
 
 
 @given(BYTES | WRAPPED)
-def test_nothing_grows(text):
+def test_decoding_never_lengthens_a_text(text):
     for undo in (percent_decoded, loosened, unquoted):
         assert len(undo(text)) <= len(text)
 
@@ -54,7 +54,7 @@ def test_percent_decoding_ends_at_text_that_it_leaves_alone_or_at_its_bound(text
 
 
 @given(BYTES | WRAPPED)
-def test_what_is_seen_of_any_request_is_bounded(text):
+def test_the_inspected_values_of_any_request_are_bounded(text):
     values = values_of(a_request(uri=f"/{text}?{text}={text}", headers={"x": text}, cookies={text: text}, body=None))
 
     assert sum(len(value) for _, _, value in values) <= 60 * (len(text) + 10)
@@ -110,7 +110,7 @@ def test_loosening_reads(text, read):
     ("text", "read"),
     [("c'a't", "cat"), ('w"h"o', "who"), ("c\\at", "cat"), ("who$@ami", "whoami"), ("a${IFS}b", "a b")],
 )
-def test_unquoting_reads_what_a_shell_reads(text, read):
+def test_unquoting_reads_text_as_a_shell_does(text, read):
     assert unquoted(text) == read
 
 
@@ -127,7 +127,7 @@ def test_unquoting_reads_what_a_shell_reads(text, read):
         ("====" * 4, ""),
     ],
 )
-def test_base64_is_read_where_it_says_something(text, read):
+def test_base64_is_decoded_if_it_contains_text(text, read):
     assert base64_decoded(text) == read
 
 
@@ -166,7 +166,7 @@ def test_cookies_are_not_looked_at_as_a_header():
 
 
 @pytest.mark.parametrize("text", ["{", "[" * 3000, '{"a":', "[1,2", "{}"])
-def test_what_is_no_json_is_seen_as_it_is(text):
+def test_invalid_json_is_inspected_as_sent(text):
     assert text in seen(Target.ARGS, uri=f"/?a={text}")
 
 
@@ -211,7 +211,7 @@ BODIES = [
 
 
 @pytest.mark.parametrize(("media_type", "body", "value"), BODIES)
-def test_body_is_read_as_what_it_says_it_is(media_type, body, value):
+def test_body_is_read_by_its_content_type(media_type, body, value):
     assert value in seen(Target.BODY, headers={"content-type": media_type}, body=body)
 
 
@@ -244,7 +244,7 @@ def test_bad_input_has_an_answer_in_bounded_time(uri):
     assert time.process_time() - began < 5
 
 
-def test_what_is_too_long_is_said_not_to_have_been_looked_at():
+def test_overlong_parts_are_noted_as_not_inspected():
     assert "protocol-not-inspected" in names("/?a=" + "x" * 40_000)
     assert "protocol-not-inspected" in names(headers=[(b"x-a", b"y" * 9_000)])
     assert "protocol-not-inspected" in names(headers=[(b"x-%d" % each, b"y" * 8_000) for each in range(20)])

@@ -53,7 +53,7 @@ def test_answer_is_that_of_the_whole_request_and_every_rule_matches_it(rules, pi
     assert refuses(early) == refuses(whole)
 
 
-def test_rules_behind_the_beginning_are_not_named_and_the_rest_is_said_not_to_be_looked_at(rules):
+def test_after_an_early_refusal_the_rest_is_noted_as_not_inspected(rules):
     behind = ATTACK + "&c=../../etc/passwd"
 
     assert {"traversal-dot-dot", "xss-script-tag"} <= names(rules, behind, stop_at=0)
@@ -70,7 +70,7 @@ def test_short_request_names_every_rule(rules):
 
 
 @pytest.mark.parametrize("text", ["'", "%2", "%252", "..", "%25u003"])
-def test_end_of_what_is_looked_at_is_no_end_of_a_value(rules, text):
+def test_the_end_of_the_inspected_beginning_is_no_end_of_a_value(rules, text):
     start = "/?a=" + "x" * (BEGINNING - 4 - len(text)) + text
 
     assert names(rules, start + "x" * LONG_URI) == names(rules, start + "x" * LONG_URI, stop_at=0)
@@ -131,7 +131,7 @@ def test_scores_below_the_threshold_stop_nothing():
 
 
 @pytest.mark.parametrize("mode", [EnforcementMode.BLOCK, EnforcementMode.MONITOR])
-def test_step_stops_at_what_suffices_to_refuse_in_every_mode(mode):
+def test_step_stops_at_a_sufficient_score_in_every_mode(mode):
     policy = a_policy(rules=BUILTIN, waf_mode=mode)
     found = {rule.name for rule in Facts(a_request(uri=ATTACK + "&c=../../x"), policy, None).matching_rules()}
 
@@ -139,7 +139,7 @@ def test_step_stops_at_what_suffices_to_refuse_in_every_mode(mode):
     assert "traversal-dot-dot" not in found
 
 
-def test_judge_says_of_a_long_attack_what_it_says_of_a_short_one():
+def test_judge_refuses_long_attacks_and_no_harmless_padding():
     judge = Judge()
 
     assert judge(b"GET", ATTACK.encode(), [])

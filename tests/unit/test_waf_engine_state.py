@@ -62,14 +62,14 @@ def state(rules, scanners=None):
     return waf_checks(policy_of(RuleSet(rules, scanners)))
 
 
-def test_there_is_nothing_to_say_without_a_policy_and_no_engine_without_rules():
+def test_without_a_policy_there_is_no_state_and_without_rules_no_engine():
     assert waf_checks(None) == {}
     assert state([]) == {"waf": "ok", "waf_engine": "none"}
 
 
 @needs_hyperscan
 @pytest.mark.parametrize("rules", [builtin_rules(), SOME], ids=["built-in", "custom"])
-def test_engine_that_has_its_patterns_is_well(rules):
+def test_engine_with_its_patterns_is_ok(rules):
     assert state(rules, CompiledNow()) == {"waf": "ok", "waf_engine": "hyperscan"}
 
 
@@ -152,7 +152,7 @@ def test_policy_whose_re2_fails_its_canaries_is_refused_and_the_last_one_stays(t
 
 
 @pytest.mark.parametrize("available", [False, pytest.param(True, marks=needs_hyperscan)])
-def test_cache_says_why_it_gives_no_scanner(tmp_path, monkeypatch, available):
+def test_health_shows_why_there_is_no_scanner(tmp_path, monkeypatch, available):
     def fail(patterns):
         raise subprocess.TimeoutExpired("compile", 1)
 
@@ -174,7 +174,7 @@ def test_cache_says_why_it_gives_no_scanner(tmp_path, monkeypatch, available):
         assert (cache.trouble, waf_checks(policy_of(rules))["waf"]) == ("", "ok")
 
 
-def test_canaries_are_told_apart_by_sound_patterns_alone():
+def test_only_sound_patterns_pass_the_canaries():
     assert canaries.passes_canaries(OneByOne(PATTERNS))
     for number in range(len(canaries.ATTACKS)):
         without = [text for text in canaries.ATTACKS if text != canaries.ATTACKS[number]]
@@ -190,7 +190,7 @@ def _quoted(text):
     return b"".join([b"\\x%02x" % each for each in text])
 
 
-def test_without_a_wheel_the_waf_runs_on_re2_and_says_so(tmp_path):
+def test_without_a_wheel_the_waf_runs_on_re2_and_logs_it(tmp_path):
     """In a process of its own, in which hyperscan cannot be imported."""
     code = f"""
         import logging, sys

@@ -59,7 +59,7 @@ def form_of(row):
 
 
 @pytest.mark.no_cover
-def test_what_a_site_sees_is_refused(seen):
+def test_payloads_that_a_site_sees_are_refused(seen):
     attacks = [row for row in ROWS if seen[row.name]]
     missed = [row.name for row in attacks if not JUDGE.refusing(sent(row.kind, row.body, row.coding))]
 

@@ -72,7 +72,7 @@ def test_an_exclusion_spares_the_part_that_it_names_and_no_other(name):
 
 
 @pytest.mark.parametrize("name", SENT)
-def test_the_place_of_a_match_says_what_an_exclusion_must_name(name):
+def test_the_place_of_a_match_is_the_part_that_an_exclusion_must_name(name):
     sent, exclusion = SENT[name]
     place = Places(sent, None).of(RULE)[0]
 
@@ -147,7 +147,7 @@ def test_a_cookie_that_is_sent_twice_is_that_cookie():
         ({"uri": "/?a=" + "x+" * 3_000 + ATTACK.replace(" ", "+")}, {"argument": "a"}),
     ],
 )
-def test_what_exceeds_the_bounds_keeps_the_name_of_its_part(parts, exclusion):
+def test_text_beyond_the_bounds_keeps_the_name_of_its_part(parts, exclusion):
     rule = excluding(**exclusion)
     kinds = ("argument", "header", "cookie")
     assert [place.part for place in Places(a_request(**parts), None).of(rule)] == []
@@ -157,7 +157,7 @@ def test_what_exceeds_the_bounds_keeps_the_name_of_its_part(parts, exclusion):
 
 
 @pytest.mark.parametrize("target", [Target.ARGS, Target.ARG_NAMES, Target.COOKIES, Target.HEADERS])
-def test_an_exclusion_of_an_own_rule_is_for_one_kind_of_parts(target):
+def test_an_exclusion_of_a_custom_rule_is_for_one_kind_of_parts(target):
     parts = {"uri": "/?attack=attack", "cookies": {"attack": "attack"}, "headers": {"attack": "attack"}}
     own = {Target.ARGS: "argument", Target.ARG_NAMES: "argument", Target.COOKIES: "cookie", Target.HEADERS: "header"}
     for kind in ("argument", "cookie", "header", "multipart_field"):
@@ -166,7 +166,7 @@ def test_an_exclusion_of_an_own_rule_is_for_one_kind_of_parts(target):
 
 
 @pytest.mark.parametrize("kind", ["argument", "json_path", "multipart_field"])
-def test_an_own_rule_inspects_the_whole_body_whatever_is_excluded(kind):
+def test_a_custom_rule_inspects_the_whole_body_despite_exclusions(kind):
     name = "$.a" if kind == "json_path" else "a"
     rule = a_rule("union", targets=(Target.BODY,), exclusions=(Exclusion(**{kind: name}),))
 
@@ -191,7 +191,7 @@ def test_a_path_that_is_cut_is_longer_than_any_exclusion():
 
 
 @pytest.mark.parametrize("path", ["", "posts", "$[0]", "$..a", "$.a-b", "$['a", "$['a'", "$a", "$." + "x" * 126])
-def test_what_is_no_path_of_a_string_is_refused(path):
+def test_invalid_json_paths_are_refused(path):
     with pytest.raises(ValueError, match=r"JSON path|in quotes"):
         canonical_json_path(path)
 
@@ -256,7 +256,7 @@ def test_an_exclusion_of_other_parts_changes_nothing_where_the_first_match_is_no
     }
 
 
-def test_an_exclusion_tells_its_part_and_the_paths_that_it_names():
+def test_an_exclusion_has_a_part_and_a_test_of_paths():
     test = Exclusion(path_prefix="/a").compiled[1]
 
     assert test

@@ -116,7 +116,7 @@ def test_utf_7_is_decoded_as_python_does_in_pieces_of_any_length(pieces):
 
 
 @given(st.lists(st.sampled_from([b"+ ", b"+AGF'", b"a", b"+AGE-"]), min_size=20, max_size=40))
-def test_utf_7_that_is_mostly_invalid_is_decoded_to_a_limit_and_said_not_to_be_whole(pieces):
+def test_mostly_invalid_utf_7_is_decoded_to_a_limit_and_marked_as_incomplete(pieces):
     data = b"".join(pieces) * 60
     found, expected = charsets.decoded(data.decode("latin-1"), "utf-7"), as_wire(data.decode("utf-7", "replace"))
 

@@ -32,7 +32,7 @@ def places(rules, uri, headers, body):
 
 @pytest.mark.parametrize("engine", ["re2", "hyperscan"])
 @pytest.mark.parametrize("where", SENT)
-def test_a_built_in_rule_tells_the_part_and_the_name(where, engine):
+def test_a_built_in_rule_reports_part_and_name(where, engine):
     uri, headers, body, place = SENT[where]
     rules = RuleSet(builtin_rules(), COMPILED_NOW if engine == "hyperscan" else None)
 
@@ -41,7 +41,7 @@ def test_a_built_in_rule_tells_the_part_and_the_name(where, engine):
     assert found["sqli-union-select"] == place, found
 
 
-def test_a_rule_of_ones_own_tells_the_part_and_the_name():
+def test_a_custom_rule_reports_part_and_name():
     rules = RuleSet(
         [a_rule("union", targets=(Target.ARGS, Target.HEADERS, Target.COOKIES), transforms=(Transform.LOWERCASE,))]
     )

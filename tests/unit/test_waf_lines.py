@@ -58,7 +58,7 @@ def test_bytes_that_are_no_database_are_refused(data):
 
 
 @needs_the_engine
-def test_scanners_may_be_waited_for():
+def test_compiled_now_gives_a_scanner_at_once():
     given = []
     CompiledNow().want([b"a+"], given.append)
 

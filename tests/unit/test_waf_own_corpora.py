@@ -103,7 +103,7 @@ def programs():
     return stored()
 
 
-def test_recorded_programs_are_many_and_say_what_was_recorded(programs):
+def test_recorded_programs_are_many_with_version_and_source(programs):
     by_program = Counter(item["category"] for item in programs)
 
     assert len(by_program) >= 30
@@ -115,7 +115,7 @@ def test_recorded_programs_are_many_and_say_what_was_recorded(programs):
     assert STORED.stat().st_size < 1024 * 1024
 
 
-def test_page_says_what_is_refused_of_every_recorded_program(programs):
+def test_page_shows_the_refusals_of_every_recorded_program(programs):
     counts: dict[str, Counter[str]] = {item["category"]: Counter() for item in programs}
     for item in programs:
         if names := refusing(item):

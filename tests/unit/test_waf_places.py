@@ -32,7 +32,7 @@ def test_a_built_in_rule_has_a_place_where_it_matches_and_nowhere_else(examples)
 
 
 @given(st.sampled_from(Operator), TARGETS, st.lists(st.sampled_from(Transform), max_size=2).map(tuple), TEXTS, TEXTS)
-def test_a_rule_of_ones_own_has_a_place_exactly_where_it_matches(operator, targets, transforms, pattern, text):
+def test_a_custom_rule_has_a_place_exactly_where_it_matches(operator, targets, transforms, pattern, text):
     needle = pattern.replace("\\", "") or "a"
     if operator is Operator.REGEX:
         needle = needle.replace("+", ".")
@@ -47,7 +47,7 @@ def test_a_rule_of_ones_own_has_a_place_exactly_where_it_matches(operator, targe
 
 
 @given(st.sampled_from(Operator), TEXTS, TEXTS)
-def test_what_is_found_in_a_value_matches_there(operator, pattern, value):
+def test_the_span_of_a_match_matches_again(operator, pattern, value):
     needle = (pattern.replace("\\", "") or "a").replace("+", ".")
     raw = value.encode("utf-8")
 
@@ -58,7 +58,7 @@ def test_what_is_found_in_a_value_matches_there(operator, pattern, value):
         assert compile_pattern(needle, operator)(raw[span[0] : span[1]])
 
 
-def test_scope_and_exclusions_hold():
+def test_places_respect_scope_and_exclusions():
     request = a_request(uri="/editor?q=attack&r=attack")
 
     def names(**parts):
@@ -93,7 +93,7 @@ def test_a_part_is_one_place_and_few_are_shown():
         (b"MSB1bmlvbiBzZWxlY3Qg", Form.REWRITTEN),
     ],
 )
-def test_the_form_says_how_a_text_was_read(sent, form):
+def test_a_place_names_the_form_in_which_its_text_was_read(sent, form):
     rule = a_rule(pattern=r"union\s+select", targets=(Target.ARGS,), builtin=True)
 
     (place,) = Places(request_of(b"GET", b"/?q=" + sent, []), None).of(rule)
@@ -128,7 +128,7 @@ def test_every_part_may_be_as_it_was_sent(target, parts):
         (Target.HEADERS, {"headers": {"x-search": "x" * 4000 + " 1 union select 2 "}}),
     ],
 )
-def test_a_built_in_rule_says_in_which_part_it_matches(target, parts):
+def test_a_built_in_rule_has_the_part_of_each_match(target, parts):
     rule = a_rule(pattern=r"union\s+select", targets=tuple(Target), builtin=True)
 
     assert target in {place.target for place in Places(a_request(**parts), None).of(rule)}

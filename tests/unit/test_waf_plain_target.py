@@ -82,7 +82,7 @@ NOT_PLAIN = {
 
 
 @pytest.mark.parametrize("why", NOT_PLAIN)
-def test_what_has_other_texts_is_left_to_those_who_find_them(why):
+def test_targets_with_other_texts_are_not_plain(why):
     uri, referer = NOT_PLAIN[why]
     assert plain_texts(Asked(uri, HOST, referer, "")) is None
 

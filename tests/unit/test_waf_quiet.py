@@ -71,7 +71,7 @@ def test_rules_that_are_edited_are_asked_about_all_headers():
     assert [len(rules.hits(request, None, 5)) for _ in range(3)] == [len(rules.hits(request, None, 5))] * 3
 
 
-def test_what_is_not_known_to_be_harmless_is_not_quiet():
+def test_headers_not_known_to_be_harmless_are_not_quiet():
     known, plain = known_after(uri="/a"), Asked("/a", None, None, "text/html")
 
     assert RULES.is_quiet(plain, known)

@@ -53,7 +53,7 @@ def test_both_shares_are_counted_and_add_up(folder):
     assert all(table(each).startswith(f"| x | {each.share} |") for each in rates)
 
 
-def test_share_of_a_request_is_for_ever():
+def test_share_of_a_request_never_changes():
     assert [share_of(f"blazehttp-{number}") for number in range(6)] == [
         "validation", "validation", "validation", "validation", "tuned", "tuned",
     ]  # fmt: skip

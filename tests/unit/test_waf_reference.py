@@ -177,7 +177,7 @@ MADE_UP = st.builds(
 
 
 @given(st.lists(RULES, max_size=4), KNOWN | MADE_UP, DOMAINS)
-def test_matcher_finds_what_a_plain_one_finds(rules, request, domain):
+def test_matcher_agrees_with_a_plain_one(rules, request, domain):
     assert RuleSet(rules).inspect(request, domain) == plainly(rules, request, domain)
 
 
@@ -189,12 +189,12 @@ class OneByOneFirst:
 
 
 @given(st.lists(RULES, max_size=4), KNOWN | MADE_UP, DOMAINS)
-def test_scan_finds_what_a_plain_matcher_finds(rules, request, domain):
+def test_scan_agrees_with_a_plain_matcher(rules, request, domain):
     assert RuleSet(rules, OneByOneFirst()).inspect(request, domain) == plainly(rules, request, domain)
 
 
 @pytest.mark.no_cover
-def test_built_in_rules_find_what_a_plain_matcher_finds_in_every_attack_and_look_alike(compiled):
+def test_built_in_rules_agree_with_a_plain_matcher_on_all_examples(compiled):
     requests = [a_request(**each) for examples in EXAMPLES for each in examples]
     found = [plainly(BUILTIN, each, None) for each in requests]
 
@@ -203,7 +203,7 @@ def test_built_in_rules_find_what_a_plain_matcher_finds_in_every_attack_and_look
 
 
 @given(request=MADE_UP)
-def test_built_in_rules_find_what_a_plain_matcher_finds(compiled, request):
+def test_built_in_rules_agree_with_a_plain_matcher(compiled, request):
     assert compiled.inspect(request, None) == plainly(BUILTIN, request, None)
 
 
@@ -212,7 +212,7 @@ def test_built_in_rules_find_what_a_plain_matcher_finds(compiled, request):
     pattern=st.sampled_from(CUSTOM),
     value=st.text("ab \n\t\x0b\xe4\xc4/<ü", max_size=8),
 )
-def test_what_re2_finds_the_expression_finds(operator, pattern, value):
+def test_the_expression_matches_wherever_re2_does(operator, pattern, value):
     rule = a_rule(pattern, operator=operator)
     expression = expression_of(rule)
     data = value.encode("utf-8")

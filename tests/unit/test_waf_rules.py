@@ -40,7 +40,7 @@ def finds(pattern, *targets, transforms=(), **parts):
         (Operator.ENDS_WITH, "needle yy", False),
     ],
 )
-def test_operator_says_how_a_pattern_is_compared(operator, value, found):
+def test_operator_decides_how_a_pattern_is_compared(operator, value, found):
     assert compile_pattern("needle", operator)(value.encode()) is found
 
 
@@ -147,7 +147,7 @@ REQUEST = {
         (Target.BODY, ["bo%41dy"]),
     ],
 )
-def test_target_is_what_a_rule_looks_at(target, seen):
+def test_a_rule_matches_the_values_of_its_target_only(target, seen):
     values = ["/pa%74h?n%61me=v%61lue&flag", "/path", "n%61me=v%61lue&flag", "value", "", "name", "flag", "agentA"]
     values += ["bo%41dy", "refA", "othAer", "cookAie", "PURGE", "host.example"]
 
@@ -215,7 +215,7 @@ def test_no_request_makes_the_rules_fail(uri, value):
     ).inspect(a_request(uri="/" + uri.decode("latin-1"), headers={"x": text}, cookies={text: text}), None)
 
 
-def test_refusal_says_what_re2_said_and_re2_says_nothing_itself(capfd):
+def test_refusal_quotes_the_error_of_re2_and_re2_prints_nothing(capfd):
     with pytest.raises(PatternRefused, match=r"RE2 syntax: missing \): \("):
         compile_pattern("(", Operator.REGEX)
 

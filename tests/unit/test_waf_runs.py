@@ -29,7 +29,7 @@ def test_run_of_a_character_hides_nothing_that_re2_finds(character):
     assert hidden == []
 
 
-def test_scanner_that_misses_what_comes_after_a_run_of_blanks_is_not_trusted():
+def test_scanner_that_misses_attacks_after_a_run_of_blanks_is_not_trusted():
     class Misses:
         left_out = frozenset()
 

@@ -35,7 +35,7 @@ def names(rules, text):
     return {rule.name for rule in rules.inspect(request(text, "text/plain"), None, THRESHOLD)}
 
 
-def test_enforced_rule_sees_what_is_behind_matches_of_monitored_ones(rules):
+def test_enforced_rule_matches_behind_matches_of_monitored_rules(rules):
     text = WORDS * 300 + MONITORED_ATTACK + WORDS * 1_000 + ATTACK + WORDS * 500
 
     assert names(rules, text) >= {ENFORCED, "xss-script-tag"}

@@ -193,7 +193,7 @@ def test_exclusion_holds_where_every_part_of_it_does(exclusion, spared):
     assert matches(rule, "office.example", uri="/editor/1?html=attack") is not spared
 
 
-def test_one_of_several_exclusions_is_enough():
+def test_one_matching_exclusion_of_several_is_enough():
     rule = a_rule("attack", exclusions=(Exclusion(argument="a"), Exclusion(argument="b")), **IN_ARGS)
 
     assert not matches(rule, uri="/?a=attack&b=attack")

@@ -133,7 +133,7 @@ def test_pattern_that_is_read_with_doubt_is_looked_for_in_all_texts(pattern):
     assert split_up([pattern]) == ([(0, pattern)], [])
 
 
-def test_alternatives_of_a_pattern_are_told_apart():
+def test_alternatives_of_a_pattern_are_split():
     assert split_up([b"(?i)a|<b|c(?:<|d)|[|<]"]) == ([(0, b"(?i)a|c(?:<|d)")], [(0, b"(?i)<b|[|<]")])
     assert split_up([b"a|<", b"b"]) == ([(0, b"a"), (1, b"b")], [(0, b"<")])
 
@@ -170,7 +170,7 @@ def test_parts_match_where_the_pattern_does_and_those_that_wait_need_an_uncommon
 @needs_the_engine
 @settings(max_examples=25, deadline=None)
 @given(st.sampled_from(ANYWHERE + ELSEWHERE).flatmap(lambda each: st.tuples(st.just(each), matches_of(each[1]))))
-def test_whatever_a_built_in_pattern_matches_is_found(case):
+def test_every_match_of_a_built_in_pattern_is_found(case):
     (number, part), text = case
     if compile_line_search(part)(text) >= 0:  # Python's re has other ends of a line and a wider white space
         assert text.translate(None, COMMON) or (number, part) not in ELSEWHERE
@@ -206,7 +206,7 @@ def test_databases_are_kept_as_they_were_made(patterns):
 
 @needs_the_engine
 @given(st.text("ab<. \n", max_size=30).map(str.encode))
-def test_one_pass_over_a_text_finds_what_two_find(text):
+def test_one_pass_over_a_text_finds_the_same_as_two(text):
     scanner = VectorScanner.compiled(PAIRS)
     apart = VectorScanner(scanner._anywhere, scanner._elsewhere)
 
@@ -216,7 +216,7 @@ def test_one_pass_over_a_text_finds_what_two_find(text):
 
 
 @needs_the_engine
-def test_of_two_matches_of_one_pattern_the_first_is_told():
+def test_the_first_of_two_matches_of_one_pattern_is_reported():
     scanner = VectorScanner.compiled([b"ab|<b"])
 
     assert scanner.scan(b"<b ab") == [(0, 2)]

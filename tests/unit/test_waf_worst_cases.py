@@ -84,7 +84,7 @@ def test_attack_behind_very_many_escapes_is_found_as_sent_and_the_rest_is_noted(
     assert "xss-script-tag" in matched(uri=uri.format(ESCAPED_ATTACK + escapes))
 
 
-def test_values_share_what_is_decoded_and_ordinary_ones_note_nothing():
+def test_values_share_the_decoding_limit_and_ordinary_ones_are_not_noted():
     assert NOTE not in matched(uri="/?a=" + "\\x61" * MAX_SIGNS)
     assert NOTE in matched(uri="/?a=" + "\\x61" * MAX_SIGNS, headers={"x-a": "\\x61"})
 
@@ -121,7 +121,7 @@ def test_beginning_of_a_long_body_that_suffices_is_enough():
     assert "traversal-in-text" in {rule.name for rule in RULES.inspect(request, None)}
 
 
-def test_rule_that_hits_what_it_does_not_target_is_looked_for_where_it_does():
+def test_rule_with_a_match_outside_its_targets_is_looked_for_in_them():
     referer = "https://cloud.example/?q=1 union select 1"
     both = matched(uri="/?q=1%20union%20select%201", headers={"referer": referer})
 

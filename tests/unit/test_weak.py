@@ -31,7 +31,7 @@ from gatewall.credentials.weak import why_weak
         "gatewall-gatewall-secret-0192837465",
     ],
 )
-def test_guessable_secret_is_told_without_being_shown(secret):
+def test_guessable_secret_is_reported_without_being_shown(secret):
     why = why_weak(secret)
 
     assert why

@@ -29,7 +29,7 @@ def test_every_key_signs():
     assert first != second
 
 
-def test_a_secret_is_random_and_shown_as_the_specification_says():
+def test_a_secret_is_random_and_shown_in_the_specified_format():
     secret = signing.new_secret()
 
     assert 24 <= len(secret) <= 64

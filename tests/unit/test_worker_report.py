@@ -38,7 +38,7 @@ def report_of(folder):
     return path
 
 
-def test_before_anybody_reports_there_is_no_worker(folder):
+def test_without_a_report_there_is_no_worker(folder):
     assert living_workers(folder) == []
 
 
@@ -48,7 +48,7 @@ def test_a_worker_reports_the_revision_it_has_loaded(folder):
     assert living_workers(folder) == [WorkerState(ME, 7)]
 
 
-def test_a_worker_reports_what_it_refused_and_decides_with_the_revision_before(folder):
+def test_a_worker_reports_a_refusal_and_the_revision_that_it_keeps(folder):
     report = WorkerReport(folder)
     report.loaded(a_policy(version=7))
 
@@ -72,7 +72,7 @@ def test_a_refusal_is_forgotten_with_the_next_policy(folder):
     assert living_workers(folder) == [WorkerState(ME, 8)]
 
 
-def test_figures_of_the_memo_are_reported_with_what_was_before(folder):
+def test_figures_of_the_memo_are_added_to_the_report(folder):
     report, figures = WorkerReport(folder), {"hits": 2, "misses": 1, "number": 1, "bytes": 70}
     report.loaded(a_policy(version=7))
     report.rejected("damaged")
@@ -88,7 +88,7 @@ def test_a_long_reason_is_cut(folder):
     assert len(living_workers(folder)[0].rejected) == 200
 
 
-def test_what_a_dead_worker_left_is_removed(folder):
+def test_files_of_a_dead_worker_are_removed(folder):
     WorkerReport(folder).loaded(a_policy(version=7))
     pid = a_dead_pid()
     for name in (f"{pid}", f"{pid}.new"):
@@ -99,7 +99,7 @@ def test_what_a_dead_worker_left_is_removed(folder):
     assert len(left(folder)) == 1
 
 
-def test_a_worker_counts_for_as_long_as_it_lives_whatever_its_process_id_is_to_the_agent(folder):
+def test_a_worker_counts_while_it_lives_even_in_another_pid_namespace(folder):
     code = (
         "import os, sys; from pathlib import Path; os.getpid = lambda: 999_999_999\n"
         "from gatewall.snapshot.worker_report import WorkerReport\n"
@@ -118,7 +118,7 @@ def test_a_worker_counts_for_as_long_as_it_lives_whatever_its_process_id_is_to_t
     assert left(folder) == []
 
 
-def test_what_a_dead_worker_left_is_removed_though_its_process_id_is_another_process_by_now(folder):
+def test_files_of_a_dead_worker_are_removed_even_if_its_pid_is_reused(folder):
     folder.mkdir()
     (folder / str(ME)).write_text(f'{{"pid": {ME}, "revision": 6, "rejected": ""}}')
 
@@ -142,7 +142,7 @@ def test_a_damaged_report_is_not_counted(folder, content):
 
 
 @pytest.mark.parametrize("name", ["0", "-1", "x", "99999999999999999999", ".1"])
-def test_a_file_of_no_process_is_removed(folder, name):
+def test_a_file_not_named_after_a_process_is_removed(folder, name):
     folder.mkdir()
     (folder / name).write_text('{"pid": 1, "revision": 1, "rejected": ""}')
 

@@ -81,7 +81,7 @@ def in_child(work):
     return pid
 
 
-def test_one_enters_at_a_time(path, queue):
+def test_only_one_process_holds_the_lock(path, queue):
     other = WriteQueue(path)
 
     assert queue.enter(0)
@@ -91,7 +91,7 @@ def test_one_enters_at_a_time(path, queue):
     other.close()
 
 
-def test_who_is_in_is_in_and_who_is_not_may_leave(queue):
+def test_entering_and_leaving_are_idempotent(queue):
     queue.leave()
     assert queue.enter(0)
     assert queue.enter(0)
@@ -100,7 +100,7 @@ def test_who_is_in_is_in_and_who_is_not_may_leave(queue):
     assert queue.enter(0)
 
 
-def test_they_enter_in_the_order_in_which_they_came(path, queue, patient):
+def test_waiters_enter_in_order_of_arrival(path, queue, patient):
     assert queue.enter(0)
     entered = []
     with Waiting(path, entered) as first, Waiting(path, entered) as second, Waiting(path, entered) as third:
@@ -109,7 +109,7 @@ def test_they_enter_in_the_order_in_which_they_came(path, queue, patient):
     assert entered == [first, second, third]
 
 
-def test_who_comes_back_at_once_waits_behind_those_who_wait(path, queue, patient):
+def test_an_owner_that_enters_again_waits_behind_earlier_waiters(path, queue, patient):
     assert queue.enter(0)
     entered = []
     with Waiting(path, entered) as first, Waiting(path, entered) as second:
@@ -118,7 +118,7 @@ def test_who_comes_back_at_once_waits_behind_those_who_wait(path, queue, patient
         assert entered == [first, second]
 
 
-def test_who_gives_up_is_not_waited_for(path, queue):
+def test_waiters_that_gave_up_are_skipped(path, queue):
     entered, late = [], WriteQueue(path)
     assert queue.enter(0)
     assert not late.enter(0.01)
@@ -131,7 +131,7 @@ def test_who_gives_up_is_not_waited_for(path, queue):
     late.close()
 
 
-def test_a_process_that_is_killed_while_it_holds_the_lock_holds_it_no_more(path, queue):
+def test_a_killed_process_releases_the_lock(path, queue):
     inside = path.with_name("inside")
 
     def hold():
@@ -150,7 +150,7 @@ def test_a_process_that_is_killed_while_it_holds_the_lock_holds_it_no_more(path,
     assert queue.enter(0)
 
 
-def test_a_process_that_is_killed_while_it_waits_is_not_waited_for(path, queue):
+def test_a_killed_waiter_is_skipped(path, queue):
     assert queue.enter(0)
     pid = in_child(lambda: WriteQueue(path).enter(PATIENCE))
     watcher = WriteQueue(path)
@@ -164,7 +164,7 @@ def test_a_process_that_is_killed_while_it_waits_is_not_waited_for(path, queue):
     watcher.close()
 
 
-def test_a_process_that_is_stopped_while_it_waits_is_overtaken(path, queue):
+def test_a_stopped_waiter_is_overtaken(path, queue):
     assert queue.enter(0)
     pid = in_child(lambda: WriteQueue(path).enter(PATIENCE))
     watcher = WriteQueue(path)
@@ -182,7 +182,7 @@ def test_a_process_that_is_stopped_while_it_waits_is_overtaken(path, queue):
         watcher.close()
 
 
-def test_a_child_waits_for_its_parent_and_takes_nothing_from_it(path, queue):
+def test_a_forked_child_does_not_hold_the_lock_of_its_parent(path, queue):
     assert queue.enter(0)
     found = path.with_name("found")
 
@@ -200,7 +200,7 @@ def test_a_child_waits_for_its_parent_and_takes_nothing_from_it(path, queue):
     other.close()
 
 
-def test_a_child_that_closes_what_it_inherited_releases_nothing(path, queue, monkeypatch):
+def test_a_forked_child_that_closes_the_queue_does_not_release_the_lock(path, queue, monkeypatch):
     assert queue.enter(0)
     of_the_parent = os.dup(queue._descriptor)
     monkeypatch.setattr(write_queue.os, "getpid", lambda: 0)
@@ -213,7 +213,7 @@ def test_a_child_that_closes_what_it_inherited_releases_nothing(path, queue, mon
     other.close()
 
 
-def test_who_finds_a_place_taken_in_the_last_moment_takes_the_next(path, queue, monkeypatch):
+def test_a_waiter_takes_the_next_place_if_another_took_the_first(path, queue, monkeypatch):
     first = WriteQueue(path)
     waiting_places(first)
     assert first._take_place() == 0
@@ -225,7 +225,7 @@ def test_who_finds_a_place_taken_in_the_last_moment_takes_the_next(path, queue, 
     first.close()
 
 
-def test_of_a_crowd_of_threads_and_processes_nobody_is_inside_with_another_or_left_out(path):
+def test_concurrent_threads_and_processes_enter_one_at_a_time(path):
     turns, count = 15, path.with_name("count")
     count.write_bytes(b"0")
 
