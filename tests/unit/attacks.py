@@ -1,4 +1,4 @@
-"""What the built-in rules are there to find, by rule."""
+"""Attacks that the built-in rules must find, by rule."""
 
 from urllib.parse import quote
 

@@ -8,7 +8,7 @@ from gatewall.engine.waf import vector
 from tests.support.patterns import scanner_of
 from tests.unit.publications import some_files
 
-# Nothing about time: a slow machine is no finding.
+# No deadline: a slow machine is not a failure.
 settings.register_profile(
     "unit",
     database=None,
@@ -18,19 +18,19 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("unit")
-# Before the modules are imported: some make a matcher for all their tests.
+# Before the modules are imported: some create a matcher at import.
 vector._compiled = scanner_of  # type: ignore[assignment] # patterns from a file stand in for a cache of compiled ones
 
 
 def pytest_addoption(parser, pluginmanager):
-    # The folder must run with ``-p no:django`` too, where nobody else knows this line of pyproject.toml.
+    # The folder must also run with ``-p no:django``; without that plugin pytest does not know this option.
     if not pluginmanager.has_plugin("django"):
         parser.addini("DJANGO_SETTINGS_MODULE", "read by pytest-django")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_setup():
-    # A unit that opens a socket is none; the plugin lifts the block after each test.
+    # Unit tests open no socket. The plugin lifts the block after each test.
     pytest_socket.disable_socket()
 
 
@@ -42,5 +42,5 @@ def files(tmp_path):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Where ``files`` keeps it."""
+    """Return the folder of the published policy of ``files``."""
     return tmp_path / "policy"

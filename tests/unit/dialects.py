@@ -1,4 +1,4 @@
-"""The same visit, told in each dialect."""
+"""The same visit in each dialect."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Tongue:
     required: tuple[str, ...]
 
     def ask(self, *, peer: str = PROXY, trusted=TRUSTED, extra=None, **visit: str | None) -> AccessRequest:
-        """Ask about the visit with some parts, or by ``extra`` headers, replaced; None leaves a header out."""
+        """Parse a subrequest about the visit, with some parts or ``extra`` headers replaced; None omits a header."""
         parts = self.write(**(VISIT | visit))
         headers = {name: value for name, value in (parts["headers"] | (extra or {})).items() if value is not None}
         asked = Subrequest(peer, "http", headers, parts.get("method", "GET"), parts.get("target", "/"))

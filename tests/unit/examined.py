@@ -1,4 +1,4 @@
-"""Evidence as an examination of a right proxy leaves it, with one thing changed."""
+"""Evidence of the doctor about a correct proxy, with single changes."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,7 +20,7 @@ Change = Callable[[Seen], Seen]
 
 
 def all_probes(*, is_let_in: bool = False, run: str = "0" * 32) -> list[Probe]:
-    """Return what one examination sends."""
+    """Return all probes of one examination."""
     numbers = (f"{run}{number:02d}" for number in count())
     plain = probes.first(SITE, next(numbers))
     rest = probes.others(SITE, plain, lambda: next(numbers), root_path="/wall", is_let_in=is_let_in)
@@ -28,7 +28,7 @@ def all_probes(*, is_let_in: bool = False, run: str = "0" * 32) -> list[Probe]:
 
 
 def right(probe: Probe) -> Seen:
-    """Return what comes of a probe where all is well."""
+    """Return the evidence of a probe through a correct proxy."""
     if probe.name in probes.HIDDEN:
         return Seen(probe, Reply(404, {}, HERE))
     path, _, query = probe.uri.partition("?")
@@ -47,7 +47,7 @@ def right(probe: Probe) -> Seen:
 def evidence(
     kind: str | None = None, *, forged_for: str = "", changes: dict[str, Change] | None = None, **more
 ) -> Evidence:
-    """Return evidence of a right proxy in which what came of these probes is changed."""
+    """Return evidence about a correct proxy, with the results of these probes changed."""
     changed = dict(changes or {})
     if forged_for:
         changed[probes.FORGED_FOR] = arrived(client=forged_for)
@@ -81,5 +81,5 @@ def answered(status: int | None = None, **headers) -> Change:
 
 
 def unrecorded(status: int | None = 200, **headers) -> Change:
-    """Return a change after which the gate knows nothing of the probe."""
+    """Return a change after which the gate has no record of the probe."""
     return lambda seen: Seen(seen.probe, Reply(status, headers, HERE, "" if status else "no answer in time"))

@@ -1,4 +1,4 @@
-"""Tokens that must open nothing: more spellings of the attacks in ``tests/support/token_attacks.py``, by their rows."""
+"""Forged tokens that must be refused: more variants of the attacks in ``tests/support/token_attacks.py``, by row."""
 
 import hashlib
 import hmac
@@ -27,14 +27,14 @@ SECRET = KEYS.signing.secret
 
 
 def signed(header, payload, secret=SECRET):
-    """A token over exactly these bytes or values, with a good signature."""
+    """Return a token over exactly these bytes or values, with a valid signature."""
     parts = [part if isinstance(part, bytes) else json.dumps(part).encode() for part in (header, payload)]
     signing_input = ".".join(map(base64url, parts))
     return f"{signing_input}.{base64url(hmac.digest(secret, signing_input.encode(), hashlib.sha256))}"
 
 
 def with_header(**fields):
-    """A token that our key signed, with some header fields replaced, or left out by None."""
+    """Return a token signed by our key, with some header fields replaced; None omits a field."""
     return signed({name: value for name, value in (HEADER | fields).items() if value is not None}, some_claims(BOB))
 
 

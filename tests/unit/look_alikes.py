@@ -1,4 +1,4 @@
-"""What looks like an attack and is none, by the rule that must leave it alone."""
+"""Harmless requests that look like attacks, by the rule that must not match them."""
 
 from tests.unit.attacks import agent, arg, header, path
 

@@ -110,7 +110,7 @@ SECRET = [
 ]
 
 HARMLESS = [
-    # Names that only look like it
+    # Harmless names that resemble names of secrets
     *(
         "page",
         "keyboard",

@@ -1,4 +1,4 @@
-"""A connection of the data plane with a transport that writes down what is done to it."""
+"""A connection of the data plane with a transport that records every call."""
 
 import asyncio
 from typing import Any
@@ -13,7 +13,7 @@ OK = Answer(200, (("X-A", "1"),))
 
 
 class Transport(asyncio.Transport):
-    """The other end: what it was sent, and what the connection did."""
+    """The other end: the bytes it was sent, and what the connection did."""
 
     def __init__(self, blocks_at=None):
         super().__init__()
@@ -47,7 +47,7 @@ class Transport(asyncio.Transport):
 
 
 class ServerContext:
-    """The server of one connection, its loop and its clock."""
+    """The server context of one connection, with its loop and clock."""
 
     bounds_of = staticmethod(bodies.bounds)
 
@@ -89,7 +89,7 @@ class ServerContext:
         return handle
 
     def turn(self):
-        """One turn of the loop; True if there was anything to do."""
+        """Run one turn of the loop; return whether there was anything to do."""
         turns, self._turns = self._turns, []
         for each in turns:
             if not each.cancelled:
@@ -106,7 +106,7 @@ class Handle:
 
 
 class Proxy:
-    """A connection with what it is connected to."""
+    """A connection with its transport and server context."""
 
     def __init__(self, answer=OK, peer="192.0.2.1", **transport):
         self.context, self.transport = ServerContext(answer), Transport(**transport)

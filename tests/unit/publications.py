@@ -1,4 +1,4 @@
-"""Published policy without a database: the rows of the cast as the files that an agent leaves."""
+"""Published policy without a database: the rows of the cast as the files that an agent writes."""
 
 import uuid
 from dataclasses import replace
@@ -39,7 +39,7 @@ def publish(files, revision=1, *, parent_epoch="", epoch=EPOCH, reloads=0, **sou
 
 
 class Observer:
-    """Remembers what it was told."""
+    """Records its calls."""
 
     def __init__(self):
         self.loads, self.rejections = [], []
@@ -57,14 +57,14 @@ class Observer:
 
 
 def revision(policies):
-    """Refresh, and return the revision in memory."""
+    """Refresh the policy, and return its revision in memory."""
     policies.refresh()
     policy = policies.current()
     return policy and policy.version.revision
 
 
 def put(path, data):
-    """Put bytes where a file is, as another file: readers look for that."""
+    """Replace a file by a new one with these bytes: readers check the identity of the file."""
     new = path.with_suffix(".put")
     new.write_bytes(data)
     new.replace(path)

@@ -1,4 +1,4 @@
-"""Questions of a proxy in the dialect of ``/auth``."""
+"""Subrequests of a proxy in the dialect of ``/auth``."""
 
 from gatewall.gate.subrequest import auth
 from tests.support.cast import NOW, PROXY, TRUSTED, a_subrequest
@@ -18,5 +18,5 @@ def ask(*, peer=PROXY, scheme="http", trusted=TRUSTED, **headers):
 
 
 def with_full(**headers):
-    """Ask with every forwarding header, some of them replaced, or left out by None."""
+    """Parse a subrequest with every forwarding header, some of them replaced; None omits a header."""
     return ask(**{name: value for name, value in (FULL | headers).items() if value is not None})

@@ -1,4 +1,4 @@
-"""Requests as the gate records them, and what decides again about them."""
+"""Requests as the gate records them, and the means to replay them."""
 
 from gatewall.engine.waf.rules import Target
 from gatewall.gate.gate import Dialect, Gate
@@ -52,7 +52,7 @@ class Policies:
 
 
 def recorded(lines, policy, *, over=0, peer="", body=None):
-    """What the gate writes down when a proxy sends these lines."""
+    """Return the record that the gate writes when a proxy sends these lines."""
     records = Records()
     ports = a_ports(country="DE", credentials=a_credential_check(), over_seconds=over)
     gate = Gate(Policies(policy), ports, trusted=TRUSTED, guard=GuardPage("/wall"), clock=lambda: NOW, records=records)

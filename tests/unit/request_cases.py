@@ -1,4 +1,4 @@
-"""One situation for each step of the decision, made so that any two of them can be put into one request."""
+"""One situation for each step of the decision, so that any two of them can be combined in one request."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ SHOP = "shop.example"
 
 @dataclass(frozen=True)
 class Scene:
-    """Bob, with a password session, asks for a registered domain: nothing stands against them."""
+    """Bob, with a password session, requests a registered domain: no step refuses the request."""
 
     fault: str = ""
     blocked: tuple[BlockedNetwork, ...] = ()
@@ -37,7 +37,7 @@ class Scene:
     device_passes: tuple[DevicePass, ...] = ()
 
     def parts(self) -> tuple[AccessRequest, PolicySnapshot, Ports]:
-        """What ``evaluate`` takes."""
+        """Return the arguments of ``evaluate``."""
         request = a_request(client=CLIENT, host=SHOP, credentials=self.credentials, fault=self.fault, uri="/?q=attack")
         policy = a_policy(
             blocked=self.blocked,
@@ -53,13 +53,13 @@ class Scene:
         return request, policy, a_ports(country="DE", over_seconds=self.over_seconds)
 
     def applies(self, step: Step) -> bool:
-        """True if the step, asked alone, has something to say."""
+        """Return whether the step alone gives a verdict."""
         return step.function(Facts(*self.parts())) is not None
 
 
 @dataclass(frozen=True)
 class Situation:
-    """What makes the step of this name apply, and what the step then says."""
+    """A change of the scene that makes the step of this name apply, and the verdict of the step."""
 
     name: str
     reason: Reason

@@ -6,7 +6,7 @@ from typing import get_args, get_origin, get_type_hints
 
 
 def of_type(value, hint):
-    """True if the value, and everything in it, has the type that its class declares."""
+    """Return whether the value, and everything in it, has the type that its class declares."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin is UnionType:
         return any(of_type(value, part) for part in parts)

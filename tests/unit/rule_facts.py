@@ -32,7 +32,7 @@ class FixedFacts:
 
 
 def some_facts(path: str = "/", *, method: str = "GET", visible: frozenset[str] = SHOWN, **facts: object) -> FixedFacts:
-    """Return the facts of a request for this path, with these facts besides."""
+    """Return the facts of a request for this path, with these other facts."""
     parts = {name: facts.pop(name) for name in ("client", "allowlist_applies", "at") if name in facts}
     return FixedFacts(a_request(uri=path, method=method, visible=visible, **parts), **facts)  # type: ignore[arg-type]  # values of each field
 
@@ -46,7 +46,7 @@ def an_access_rule(access: Access | str = Access.DENIED, *patterns: str, **condi
 
 
 def a_grant(**parts: Any) -> Grant:
-    """Return a grant of charlie, or of a group, for the shop, for a minute."""
+    """Return a grant for charlie, or for a group, to enter the shop for a minute."""
     user_id = None if "group_id" in parts else CHARLIE.id
     values = {"user_id": user_id, "group_id": None, "domain": SHOP, "path_prefix": None, "methods": frozenset()}
     return Grant(7, **{**values, "expires_at": NOW + 60, **parts})

@@ -1,4 +1,4 @@
-"""Planes with and without a memo in one world, the policies that it may have, and its visitors."""
+"""Data planes with and without a memo, the policies that they may have, and their visitors."""
 
 import dataclasses
 from functools import cache
@@ -136,7 +136,7 @@ def policy_in(name):
 
 
 class World:
-    """What can change between two requests: the same for both planes."""
+    """State that can change between two requests, shared by both planes."""
 
     at = NOW
     country = "DE"
@@ -146,7 +146,7 @@ class World:
 
 
 class Journal(Records):
-    """Records of which all are lost while the disk is full."""
+    """A journal that loses all records while the disk is full."""
 
     def __init__(self, world):
         super().__init__()
@@ -158,7 +158,7 @@ class Journal(Records):
 
 
 class Plane:
-    """A data plane in a world, with or without a memo."""
+    """A data plane in a ``World``, with or without a memo."""
 
     def __init__(self, world, *, has_memo):
         self._world = world
@@ -179,7 +179,7 @@ class Plane:
         self.given_again = 0
 
     def ask(self, path, lines):
-        """Return the answer, its records and how many requests were counted so far, without what is random."""
+        """Return the answer, its records and the number of requests counted so far, without random parts."""
         self._countries.code, self._rates.over = self._world.country, self._world.over
         request = read(self._memo, a_head([*PROXY, *lines], path), "10.0.0.1")
         answer = self._application("GET", path, request.lines, "10.0.0.1", "http", None, request.head)

@@ -1,4 +1,4 @@
-"""Who would lose or gain which host and path, as a backtest says first."""
+"""Users who would lose or gain access to a host and path, the first part of the result of a backtest."""
 
 import uuid
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Texts that name an address, a hop or a network, and those that name none."""
+"""Parsing of addresses, hops and networks; invalid texts."""
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
@@ -206,5 +206,5 @@ def test_networks_of_an_address_are_all_that_hold_it_the_largest_first(address, 
 
 
 def _is_mapped(network):
-    """True for an IPv6 network that the list stores as the IPv4 network it stands for."""
+    """Return whether the list stores the IPv6 network as the IPv4 network that it maps."""
     return network.version == 6 and network.prefixlen >= 96 and network.network_address.ipv4_mapped is not None

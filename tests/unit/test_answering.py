@@ -1,4 +1,4 @@
-"""A worker that is told to end while it starts."""
+"""A worker that gets a signal to end while it starts."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""App tokens: how they are sent, whom they prove, and the domains and paths that they open."""
+"""App tokens: how they are sent, which user they authenticate, and which domains and paths they open."""
 
 import base64
 from dataclasses import replace
@@ -41,7 +41,7 @@ def basic(name, token):
 
 
 def reason(uri="/", *, token=ALICES_APP_TOKEN, kind=BEARER, username="", header="", host=OFFICE, at=NOW, **policy):
-    """What a request with this token is told; alice's token is for /dav at the office."""
+    """Return the reason of the answer to a request with this token; alice's token is for /dav at the office."""
     visible = policy.pop("visible", SEEN)
     headers = {
         "x_forwarded_for": "198.51.100.7",

@@ -1,4 +1,4 @@
-"""From segments to a policy: what has not changed is not built again, what is not usable is refused."""
+"""Assembly of a policy from segments: unchanged tables are reused, unusable segments are refused."""
 
 from dataclasses import replace
 
@@ -57,7 +57,7 @@ USUAL = {"domains": {OFFICE: "public"}, "rules": [a_rule("attack")], "blocked": 
 
 
 class Reader:
-    """Segments in memory, identified by their content; remembers which were read."""
+    """Segments in memory, identified by their content; records which were read."""
 
     def __init__(self, **source):
         self.data = {name: codec.encode(name, rows) for name, rows in a_source(**(USUAL | source)).items()}
@@ -142,7 +142,7 @@ def break_missing(data):
 
 
 def break_whole(data):
-    data[Segment.USERS] = data[USERS]  # nobody would find a row in it
+    data[Segment.USERS] = data[USERS]  # no look-up would find a row in it
 
 
 def break_unknown(data):

@@ -1,4 +1,4 @@
-"""Where the data plane may listen: what is refused before it starts."""
+"""Unix sockets of the data plane: unusable paths are refused before the start."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A backtest decides a request under both policies: what it says is what the gate itself says."""
+"""A backtest decides a request under both policies, with the same answers as the gate."""
 
 import uuid
 from dataclasses import replace
@@ -129,7 +129,7 @@ LACKING = {
 
 @pytest.mark.parametrize(("today", "change", "missing"), LACKING.values(), ids=LACKING)
 def test_facts_that_both_policies_lack_make_no_difference(today, change, missing):
-    """The client was blocked when it came: nothing that is asked for after the lists was looked at."""
+    """The client was blocked at request time: no fact that is needed after the lists was looked up."""
     wiki = [("x-forwarded-for", CLIENT), ("x-forwarded-host", OFFICE), ("x-forwarded-uri", "/wiki?q=1")]
     record = recorded([*wiki, CREDENTIALS["bob"]], ONCE_BLOCKED)
     before = a_policy(version=2, **{"domains": DOMAINS, **today})
@@ -162,7 +162,7 @@ AGES = {
 
 @pytest.mark.parametrize(("today", "change", "history", "missing"), AGES.values(), ids=AGES)
 def test_how_old_the_policy_was_is_missing_where_a_limit_of_it_may_have_refused(today, change, history, missing):
-    """The credential of the record was not looked at either: only the settings that steps read make a difference."""
+    """The credential of the record was not verified either: only the settings that steps read make a difference."""
     wiki = [("x-forwarded-for", CLIENT), ("x-forwarded-host", OFFICE), ("x-forwarded-uri", "/wiki")]
     record = recorded([*wiki, CREDENTIALS["bob"]], ONCE_BLOCKED)
     before, after = a_policy(domains=DOMAINS, **today), a_policy(version=2, domains=DOMAINS, **{**today, **change})
@@ -183,7 +183,7 @@ def test_a_prediction_equals_the_answer_of_the_gate_under_each_policy(lines, pas
     short = a_comparison(before, with_rules(before, after, after.waf.rules)).of(record)
 
     if short is None:
-        assert not differs  # even where nobody could decide it again
+        assert not differs  # even if the request is undecidable
     elif short.missing is None:
         assert short.is_changed == differs
         assert [answer(short.before), answer(short.after)] == [(each.outcome, each.reason) for each in truths]
@@ -222,8 +222,8 @@ def test_two_requests_that_are_alike_are_not_when_an_exclusion_ended_between_the
 
     late, early = (a_row(number, at=NOW - ago) for number, ago in ((1, 10), (2, 100)))
 
-    assert comparison.of(late).missing is None  # the rule was asked, and did not match
-    assert comparison.of(early).missing is Missing.WAF_RULES  # it was not asked, and the cookies are not recorded
+    assert comparison.of(late).missing is None  # the rule was evaluated, and did not match
+    assert comparison.of(early).missing is Missing.WAF_RULES  # it was not evaluated, and the cookies are not recorded
 
 
 def a_row(number, **parts):
@@ -237,7 +237,7 @@ def test_a_tally_names_people_first_and_shows_a_few_decisions_of_each():
     comparison, tally = a_comparison(before, after), Tally()
 
     for number in range(5):
-        name = "Bob" if number < 2 else "bobby"  # as they were called before; the newest come first
+        name = "Bob" if number < 2 else "bobby"  # under their former names; the newest come first
         who = {"subject": {"kind": "user", "id": 7, "name": name}} if number < 4 else {}
         row = a_row(number, **who)
         tally.add(row, comparison.of(row))

@@ -1,4 +1,4 @@
-"""The backup file: whatever byte of it is wrong or missing, its rows are those that were written, or it is refused."""
+"""The backup file: if a byte of it is wrong or missing, either its rows are unchanged, or the file is refused."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Base64url: one text for some bytes, and no other."""
+"""Base64url: exactly one valid text for some bytes."""
 
 import base64
 import string

@@ -1,4 +1,4 @@
-"""What a browser gets from the endpoints whose answer reaches it."""
+"""Answers of the endpoints whose answer reaches the browser: redirects and pages."""
 
 from html.parser import HTMLParser
 
@@ -121,7 +121,7 @@ def test_a_browsers_answer_has_the_headers_of_any_other(decision):
 
 
 class Page(HTMLParser):
-    """What is in a page: its text, its tags, their attributes."""
+    """The content of a page: its text, its tags, and their attributes."""
 
     def __init__(self, body):
         super().__init__()

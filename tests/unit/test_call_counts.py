@@ -1,4 +1,4 @@
-"""What an answer of the data plane costs, counted and not timed: calls of functions, Python's and C's, for one request.
+"""Cost of an answer of the data plane in calls of functions (Python's and C's) for one request, not in time.
 
 The whole of it: the bytes of a request to status and headers, with a country, the WAF, a request rate, a credential
 with a real signature and a record in a real spool. The bounds are what was counted on 28 November 2026.
@@ -71,7 +71,7 @@ def custom_rules(number):
 
 
 class DataPlane:
-    """The application of a worker over a policy of this size."""
+    """The application of a worker with a policy of this size."""
 
     def __init__(self, folder, *, blocked=10, rules=10, people=10, builtin=False):
         source = a_source(
@@ -104,15 +104,15 @@ class DataPlane:
         }
 
     def calls(self, kind):
-        """How many calls one more request costs, after some of the same: the memos know it."""
+        """Return the calls of one more request after some equal ones, which have filled the memos."""
         return min(self.calls_of_each(kind)[1:])
 
     def calls_of_each(self, kind):
-        """How many calls each of eight requests alike costs."""
+        """Return the calls of each of eight equal requests."""
         return [self._counted(self.credentials[kind]) for _ in range(8)]
 
     def calls_when_new(self):
-        """How many calls a request costs that has a session, address, browser and target that no other had."""
+        """Return the calls of a request with a session, address, browser and target that no other request had."""
         counts = []
         for number in range(1, 4):
             session = a_session_token(PEOPLE[-1], jti=f"new-{number}")
@@ -149,7 +149,7 @@ class DataPlane:
 
 @pytest.fixture(scope="module")
 def data_plane(tmp_path_factory):
-    """Return a function that gives the data plane of a size, made once; what they opened is closed."""
+    """Yield a function that returns the data plane of a size, created once; close all of them at the end."""
     made = {}
 
     def of_size(**size):

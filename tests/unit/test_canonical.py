@@ -1,4 +1,4 @@
-"""One spelling of everything: the canonical form of a canonical form is itself, and means the same."""
+"""Canonical forms are idempotent: the canonical form of a canonical form is itself, with the same meaning."""
 
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
@@ -25,7 +25,7 @@ DOMAINS = st.builds(
 
 
 def understood(parse, text):
-    """What ``parse`` makes of a text, or a case that says nothing."""
+    """Return the value that ``parse`` gives for a text; discard the example if the text is invalid."""
     try:
         return parse(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Which rows of the policy have changed since when."""
+"""The change history: which rows of the policy have changed since a revision."""
 
 import pytest
 

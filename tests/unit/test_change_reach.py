@@ -1,4 +1,4 @@
-"""A backtest decides only what a change can touch: what it leaves out gets the same answer under both policies."""
+"""A backtest decides only the requests that a change can affect: others get the same answer under both policies."""
 
 from dataclasses import fields, replace
 
@@ -48,7 +48,7 @@ def test_skipped_requests_get_the_same_answer_under_both_policies(lines, today, 
 
     if short is not None:
         assert short == whole
-    elif whole is not None:  # left out: one of them lacks something, and still they agree
+    elif whole is not None:  # skipped: one of them lacks a fact, and still they agree
         truths = [recorded(lines, policy, over=over) for policy in (before, after)]
         assert whole.missing is not None
         assert len({(truth.outcome, truth.reason) for truth in truths}) == 1
@@ -126,7 +126,7 @@ def test_a_grant_of_a_group_touches_no_request_of_a_deleted_user():
 
 
 def test_a_change_of_another_domain_leaves_no_request_undecidable():
-    """A rule about cookies names a domain, and domains change: whether it matched then is not known any more."""
+    """A rule about cookies names a domain, and domains change: whether it matched then is unknown."""
     rule = a_rule_for("cookies", domain=OFFICE)
     before = a_policy(version=2, domains=DOMAINS, rules=[rule])
     after = a_policy(version=3, domains={**DOMAINS, "open.example": "denied"}, rules=[rule])

@@ -1,4 +1,4 @@
-"""Charts: everything is inside, sums are right, and nothing is too many."""
+"""Charts: all boxes are inside, sums are right, and the numbers of lines and labels are bounded."""
 
 from itertools import pairwise
 

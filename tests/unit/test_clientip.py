@@ -1,4 +1,4 @@
-"""Who the client is (vectors HN-01 to HN-13)."""
+"""The client address behind trusted proxies (vectors HN-01 to HN-13)."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Segments as bytes: what was written is read, anything else is refused and never taken for something."""
+"""Segments as bytes: encoded rows are decoded unchanged, and all other bytes are refused."""
 
 import json
 import random
@@ -108,17 +108,17 @@ EACH = pytest.mark.parametrize("segment", ROWS, ids=str)
 
 
 def rows_of(segment, data):
-    """The rows of these bytes, by id where they come out of a table."""
+    """Return the rows of these bytes, by id if they come from a table."""
     found = codec.decode(segment, data)
     if isinstance(found, tuple):
         return found
-    if isinstance(found, Mapping):  # a row under a number that is not its own is found by nobody
+    if isinstance(found, Mapping):  # no look-up finds a row under a number that is not its own
         found = [row for row in map(found.get, found) if row is not None]
     return tuple(sorted(found, key=lambda row: row.id))
 
 
 def decoded_or_refused(segment, data):
-    """The rows of these bytes, none if they are refused. Any other exception is the test's failure."""
+    """Return the rows of these bytes, or no rows if they are refused. Any other exception fails the test."""
     try:
         return rows_of(segment, data)
     except codec.DecodeError:
@@ -167,7 +167,7 @@ def test_rows_of_another_kind_are_refused(segment):
 
     taken = {each: decoded_or_refused(segment, data) for each, data in kinds.items()}
 
-    # A rule about a country and one about a domain look alike in part; what counts is the type.
+    # A rule about a country and one about a domain are alike in part; the type decides.
     assert all(type(row) is type(ROWS[segment][0]) for rows in taken.values() for row in rows)
 
 
@@ -211,7 +211,7 @@ def test_an_unknown_segment_is_refused(segment):
 
 
 def written(rows, segment=Segment.REVOCATIONS):
-    """What ``encode`` would have written, had it such rows."""
+    """Return the bytes that ``encode`` would write for such rows."""
     if segment not in KEYED:
         return codec.encode(Segment.REVOCATIONS, ()).removesuffix(b"[]") + json.dumps(rows).encode()
     table = keyed_rows.pack((number, json.dumps(row).encode()) for number, row in enumerate(rows))

@@ -1,4 +1,4 @@
-"""How old the policy of a process is: by the clock that nobody sets, and since the last comparison."""
+"""Age of a process's policy: the time since the last confirmation, by a clock that nobody can set."""
 
 import os
 import time
@@ -48,7 +48,7 @@ def test_confirmations_of_an_earlier_boot_are_ignored_and_removed(confirmations,
 
 def test_a_file_with_the_time_of_day_confirms_nothing(confirmations, folder):
     confirmations.confirm(999.0)
-    os.utime(folder / "confirmed-this-boot")  # as somebody may who copies it
+    os.utime(folder / "confirmed-this-boot")  # as copying the file does
 
     assert confirmations.last() is None
 
@@ -120,7 +120,7 @@ def test_a_kernel_that_does_not_name_its_boot_has_nothing_confirmed(folder, cloc
     confirmations = Confirmations(folder, clock=clock)
     confirmed._boot_id.cache_clear()
 
-    confirmations.confirm(999.0)  # after the next boot nobody could tell this note from one of that
+    confirmations.confirm(999.0)  # after the next boot this file would be indistinguishable from a file of that boot
 
     assert confirmations.last() is None
     assert list(folder.glob("confirmed-*")) == []

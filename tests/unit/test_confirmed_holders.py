@@ -1,4 +1,4 @@
-"""Who holds a policy knows when it was last confirmed: workers of the data plane, and the control plane."""
+"""Age of the policy in workers of the data plane and in the control plane."""
 
 import logging
 
@@ -56,7 +56,7 @@ def test_a_worker_that_refuses_a_publication_ignores_its_confirmations(host, fil
     host.age()
     put(folder / "current", b"nonsense")
     clock.now += 20
-    host.confirmed()  # of the one that it refuses
+    host.confirmed()  # the confirmation is of the version that the worker refuses
 
     assert host.age() == 20
 
@@ -104,7 +104,7 @@ def test_a_worker_logs_once_that_it_is_cut_off_and_once_that_it_is_not(host, fil
 
 
 class Store:
-    """The rows, which may be away, went back or cannot be used."""
+    """The policy rows of a database that may be unavailable, restored to an earlier state, or unusable."""
 
     def __init__(self):
         self.force, self.error, self.load_error = Version(1), None, None

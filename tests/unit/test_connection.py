@@ -1,4 +1,4 @@
-"""What a connection of the data plane answers, and what it never answers twice."""
+"""A connection of the data plane: every request is answered once, in order."""
 
 import pytest
 

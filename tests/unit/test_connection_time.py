@@ -1,4 +1,4 @@
-"""How long a connection of the data plane waits for what, and how it ends."""
+"""Timeouts of a connection of the data plane, and how it closes."""
 
 import pytest
 

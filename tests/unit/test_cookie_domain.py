@@ -1,4 +1,4 @@
-"""Cookie domains and public suffixes: what browsers accept, and the words for what they do not."""
+"""Cookie domains and public suffixes: what browsers accept, and the messages about what they refuse."""
 
 import socket
 

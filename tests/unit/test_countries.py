@@ -1,4 +1,4 @@
-"""Countries of a file that is replaced while a process looks into it."""
+"""Country look-up in a file that is replaced while a process reads it."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ def countries(path, clock):
 
 
 def install(path, country):
-    """Put a database in the place of the one before, as a whole."""
+    """Replace the database atomically."""
     write_mmdb(path.with_name("new"), {"198.51.100.0/24": {"country": country}}).replace(path)
 
 

@@ -1,4 +1,4 @@
-"""Whom a credential proves under the policy of this moment."""
+"""The subject that a credential authenticates under the current policy."""
 
 from dataclasses import replace
 
@@ -43,7 +43,7 @@ def subject_of(secret, policy=None, *, kind=CredentialKind.SESSION_HEADER, usern
 
 
 def a_check(*, seen):
-    """A credential check that has seen Bob's token before, or not."""
+    """Return a credential check that has seen Bob's token before, or not."""
     check = a_credential_check()
     if seen:
         assert subject_of(a_session_token(BOB), check=check) is not None
@@ -125,7 +125,7 @@ def test_revocation_of_one_session_leaves_the_others_of_the_user():
 
 
 class CountingVerifier(SessionVerifier):
-    """Counts how often a signature was looked at."""
+    """A verifier that counts the verified signatures."""
 
     calls = 0
 

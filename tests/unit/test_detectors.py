@@ -43,7 +43,7 @@ def probe(target="/a", rules=(1,), *, client="192.0.2.1", at=NOW, kinds=None):
 
 
 def found(watched, signals):
-    """The detectors that found something, in order."""
+    """Return the verdicts, in order."""
     feed = {FailedSignIn: watched.failed_sign_in, Probe: watched.probe}
     return [verdict for signal in signals for verdict in feed[type(signal)](signal)]
 

@@ -1,4 +1,4 @@
-"""Device passes: which program at which address one lets in, and that it ends by time alone, and with its user."""
+"""Device passes: which program at which address they let in, and that they end by time or with their user."""
 
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ NO_DEVICE = AccessRule(9, "x", Access.DENIED, credential_kinds=frozenset({"devic
 
 
 def decide(*, passes=(PASS,), client="198.51.100.7", agent="Jellyfin/10.8.1", access="authenticated", **parts):
-    """What a request without a credential of this program is told at the shop."""
+    """Return the decision about a request by this program to the shop without a credential."""
     headers = {
         **({"x_forwarded_for": client} if client else {}),
         "x_forwarded_host": parts.pop("host", SHOP),

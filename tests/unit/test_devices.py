@@ -1,4 +1,4 @@
-"""Sessions in a list are told apart by browser and system."""
+"""Names of devices in a list of sessions: browser and operating system."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Four dialects, one question: what each requires, what none reads of another, and what all refuse."""
+"""Four dialects, one subrequest: required headers, headers of other dialects, and malformed requests."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ FOREIGN = [(name, header) for name in TONGUES for header in sorted(EVERY_HEADER 
 
 
 def question(request):
-    """What was understood, without the headers that the visitor is shown with."""
+    """Return the parsed subrequest, without the visitor's own headers."""
     return replace(request, headers=())
 
 
@@ -90,7 +90,7 @@ def test_without_a_fault_there_is_always_a_host(tongue):
     assert request.fault or tongue is TONGUES["auth"]
 
 
-# What all refuse.
+# Refused by all dialects.
 
 
 FAULTS = [
@@ -176,7 +176,7 @@ def test_an_original_url_that_is_not_one_absolute_url_is_malformed(url):
     assert TONGUES["original-url"].ask(extra={"x-original-url": url}).fault
 
 
-# What all understand alike (vectors HN-20 to HN-55).
+# Parsed alike by all dialects (vectors HN-20 to HN-55).
 
 
 HOSTS = [

@@ -1,4 +1,4 @@
-"""What the doctor says of what was sent, answered and recorded; and that its probes do no harm."""
+"""The doctor's findings about probes, answers and records; its probes do no harm."""
 
 import pytest
 
@@ -22,7 +22,7 @@ PLACE = Place("10.0.0.1:1998", "10.0.0.1:1999", "/gate", "office.example")
 
 
 def outcome(found, verdict=Verdict.WRONG):
-    """Return the codes that came out like this, by check."""
+    """Return the codes of the findings with this verdict, by check."""
     by_check = {
         result.check: {finding.code for finding in result.findings if finding.verdict is verdict}
         for result in judge(found)
@@ -197,7 +197,7 @@ def test_every_probe_is_known_by_its_own_nonce_and_by_our_name():
 
 
 def test_no_number_of_examinations_leads_to_a_ban():
-    """Refused are the attack and the dots; each may trip two kinds of rules."""
+    """The attack and the dots are refused; each may match two kinds of rules."""
     detectors, client = Detectors(Limits()), parse_address("198.51.100.7")
     rules = {probes.ATTACK: {1, 2}, probes.ATTACK_PAGE: {1, 2}, probes.DOTS: {3, 4}}
     for run in range(50):

@@ -1,4 +1,4 @@
-"""Where the doctor never goes, whatever a name leads to."""
+"""Addresses that the doctor never connects to, even if a name resolves to them."""
 
 import socket
 
@@ -14,7 +14,7 @@ PROBE = Probe("plain", "0" * 34, "/")
 
 @pytest.fixture
 def connected(monkeypatch):
-    """The addresses that the doctor would have connected to; nobody answers there."""
+    """Return the addresses that the doctor tried to connect to; none of them answers."""
     found = []
 
     def refuse(place, *_):

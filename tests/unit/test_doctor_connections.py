@@ -1,4 +1,4 @@
-"""What the doctor says of WebSockets, and of answers of the site that it got around the proxy."""
+"""The doctor's findings about WebSockets, and about answers of the site that bypass the proxy."""
 
 import socket
 
@@ -31,7 +31,7 @@ FOUND = {
 
 
 def result_of(found, check):
-    """Return the findings of a check as verdict and code."""
+    """Return the verdict and code of each finding of a check."""
     (result,) = [each for each in judge(found) if each.check == check]
     return [(finding.verdict, finding.code) for finding in result.findings]
 
@@ -73,7 +73,7 @@ def test_handshake_that_walks_around_the_gate_is_wrong():
 
 @pytest.fixture
 def names(monkeypatch):
-    """Give names these addresses, and the machine one of its own."""
+    """Make these names resolve to these addresses, and give the machine an address of its own."""
     hosts = {
         "site": [INSIDE],
         "localhost": ["127.0.0.1", "::1"],

@@ -1,4 +1,4 @@
-"""The text of a policy document: what is written is read back as it was, and what is no document is refused."""
+"""The text of a policy document: written values are read back unchanged, and invalid documents are refused."""
 
 import json
 import tracemalloc
@@ -206,7 +206,7 @@ def test_the_values_of_a_large_document_take_little_memory():
     finally:
         tracemalloc.stop()
 
-    assert peak / number < 220  # bytes, with its place; times ``MAX_VALUES``
+    assert peak / number < 220  # bytes of a value with its place; times ``MAX_VALUES``
 
 
 @given(st.binary(max_size=200))

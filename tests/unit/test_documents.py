@@ -1,4 +1,4 @@
-"""Help: every page of docs/ becomes HTML with the anchors of its headings, and nothing else of the machine is read."""
+"""Help: every page of docs/ becomes HTML with anchors for its headings; no other file of the machine is read."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A domain whose WAF only monitors until a time: nothing is refused before it, everything from it on."""
+"""A domain whose WAF only monitors until a time: attacks are refused from that time on, and not before."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What a URL of a database becomes: Django's description of it."""
+"""A database URL becomes a Django database configuration."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""``GATEWALL_PUBLIC_URL`` and ``GATEWALL_COOKIE_DOMAIN``: what is refused, in one line with the remedy."""
+"""``GATEWALL_PUBLIC_URL`` and ``GATEWALL_COOKIE_DOMAIN``: bad values are refused in one line with the remedy."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The WSGI environ of a request: bytes kept, lines told apart, nothing of what a header says of the server."""
+"""The WSGI environ of a request: bytes and separate lines are kept; no header changes the server's own variables."""
 
 import pytest
 

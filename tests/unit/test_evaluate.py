@@ -1,4 +1,4 @@
-"""What single steps look at. Their order is tested in test_evaluate_order.py."""
+"""The inputs of single steps. Their order is tested in test_evaluate_order.py."""
 
 import pytest
 from hypothesis import given
@@ -27,7 +27,7 @@ def reason_of(request, policy, ports=None):
     return evaluate(request, policy, ports or a_ports()).reason
 
 
-# Identity along with an answer that needed none: steps 4, 7 and 9.
+# Identity in answers that need no credential: steps 4, 7 and 9.
 
 OPEN_DOORS = pytest.mark.parametrize(
     "policy",
@@ -261,7 +261,7 @@ def test_position_of_the_entry_that_blocks_does_not_matter(position, random):
     assert decision.verdict.decided_by.id == 99
 
 
-# What a decision names, and what it says when nothing decides.
+# The row that a decision names, and the decision if no step decides.
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What access rules make of one request: the reason, the rule that decided, and the order of the steps."""
+"""Access rules in the decision: the reason, the rule that decided, and the order of the steps."""
 
 from dataclasses import dataclass, field, replace
 
@@ -172,7 +172,7 @@ def test_answer_on_a_public_path_has_the_subject_kind_public():
 
 @dataclass
 class RuleRates:
-    """A request rate with the seconds over for each rule; None is the setting."""
+    """A request rate with the seconds to wait for each rule; None is the limit of the settings."""
 
     over: dict
     asked: list = field(default_factory=list)

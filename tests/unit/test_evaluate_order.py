@@ -119,7 +119,7 @@ def test_explanation_lists_every_step_in_order():
 def test_explanation_shows_the_verdicts_of_later_steps():
     silent = [
         (earlier.name, later.name)
-        for earlier, later in PAIRS[len(STEPS) - 1 :]  # behind a malformed request nothing is asked
+        for earlier, later in PAIRS[len(STEPS) - 1 :]  # after a malformed request no step is evaluated
         if (earlier.name, later.name) not in ONE_STANDING
         for _, results in [explain(*later.change(earlier.change(Scene())).parts())]
         if later.reason not in [result.verdict.reason for result in results if result.verdict and not result.decided]

@@ -1,4 +1,4 @@
-"""What the settings, domains, countries and rules of a policy make of one request."""
+"""Settings, domains, countries and WAF rules of a policy in the decision about one request."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What runs the examples of the documentation notices when they are wrong."""
+"""The runner of the documentation's examples detects wrong examples."""
 
 import pytest
 

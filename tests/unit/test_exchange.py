@@ -1,4 +1,4 @@
-"""An answer that a thread makes, with a loop that calls at once: what is done when nobody is left to read it."""
+"""An answer that a thread produces, with a loop that calls at once: what happens if its reader is gone."""
 
 import threading
 
@@ -10,14 +10,14 @@ from tests.support.processes import PATIENCE
 
 
 class Loop:
-    """Calls at once what a thread has it call."""
+    """An event loop that runs the callbacks of threads at once."""
 
     def call_soon_threadsafe(self, call):
         call()
 
 
 class Reader:
-    """A connection whose reader is always ready, until it is lost."""
+    """A connection whose reader is always ready until the connection is lost."""
 
     def __init__(self):
         self.is_lost = False

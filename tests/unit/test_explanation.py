@@ -1,4 +1,4 @@
-"""The explanation of a request that nobody made is the answer of the gate to the same request."""
+"""The explanation of a hypothetical request equals the answer of the gate to the same request."""
 
 from dataclasses import replace
 
@@ -60,7 +60,7 @@ def explained(made_up=VISIT, *, ports=None, trusted=TRUSTED, **policy):
 
 
 def gate_record(made_up, policy, ports):
-    """What the gate writes down when a proxy asks it about the very request."""
+    """Return the record that the gate writes when a proxy asks about the same request."""
     records = Records()
     gate = Gate(Policies(policy), ports, trusted=TRUSTED, guard=GuardPage("/wall"), clock=lambda: NOW, records=records)
     told = [

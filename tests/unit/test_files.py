@@ -1,4 +1,4 @@
-"""Policy as files: forward only, verified when read, never changed in place."""
+"""Published policy files: versions only increase, files are verified when read and never changed in place."""
 
 from dataclasses import replace
 

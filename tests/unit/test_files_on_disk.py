@@ -1,4 +1,4 @@
-"""Policy as files: what is on the disk, who may read it, how long it stays, and who may write."""
+"""Published policy files on disk: contents, permissions, retention, and the lock of publishers."""
 
 import fcntl
 import hashlib
@@ -127,7 +127,7 @@ def test_an_old_segment_that_is_asked_for_again_is_young(files, folder):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Stop the clock at now, also for the times of files; return what moves it."""
+    """Stop the clock at the current time, also for the times of files; return the object that moves it."""
     touched = os.utime
     with time_machine.travel(int(time.time()), tick=False) as travelled:
         monkeypatch.setattr(os, "utime", lambda path, times=None: touched(path, times or (time.time(), time.time())))
@@ -141,7 +141,7 @@ def test_files_level_off_however_often_the_policy_changes(files, folder, clock):
         counts.append(len(list((folder / "segments").iterdir())))
         clock.shift(1)
 
-    # One segment a change: those in use, and those that went out of use in the last ten seconds.
+    # One segment per change: those in use, and those that went out of use in the last ten seconds.
     assert max(counts[100:]) == counts[20] <= len(files.manifest().segments) + 11
 
 

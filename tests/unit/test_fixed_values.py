@@ -1,4 +1,4 @@
-"""Words and numbers that others hold on to: rows, files of another version, clients, documents."""
+"""Values that must not change: stored rows, files of other versions, clients and documents depend on them."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Who waits for a file is woken when it gets its name, and waits at most as long as was asked for."""
+"""A wait for a file ends when the file gets its name, or after its timeout."""
 
 import threading
 from contextlib import closing
@@ -11,7 +11,7 @@ from gatewall.snapshot import folder_watch
 from gatewall.snapshot.folder_watch import FolderWatch
 
 LONG = 120.0
-"""Seconds that no test may take: only a call that is woken returns earlier."""
+"""A timeout in seconds that no test may reach: only a call that is woken returns earlier."""
 
 
 def put(folder, name="current"):
@@ -21,7 +21,7 @@ def put(folder, name="current"):
 
 
 def returns_after(action, watch):
-    """True if a thread that waits returns once this was done, and not before."""
+    """Return whether a waiting thread returns after this call, and not before."""
     waiter = threading.Thread(target=watch.wait, args=(LONG,), daemon=True)
     waiter.start()
     waiter.join(0.05)
@@ -49,7 +49,7 @@ def test_a_wait_consumes_all_earlier_changes(tmp_path, monkeypatch):
         put(tmp_path, "b")
         watch.wait(LONG)
 
-        watch.wait(0.01)  # would not end at all if it never ended by itself
+        watch.wait(0.01)  # a wait without a working timeout would never end
 
         assert returns_after(lambda: put(tmp_path, "c"), watch)
 

@@ -31,7 +31,7 @@ ASKED = {"x_forwarded_for": "1.2.3.4", "x_forwarded_host": OFFICE, "x_forwarded_
 
 
 class Policies:
-    """Holds one policy, or none, or fails."""
+    """A source of one policy, of none, or of an error."""
 
     def __init__(self, policy=None, error=None):
         self._policy, self._error = policy, error
@@ -212,7 +212,7 @@ def test_decision_ids_of_one_moment_differ_in_all_their_random_bits():
 
 
 def test_a_forked_process_gives_no_decision_id_that_its_parent_gives():
-    new_decision_id(NOW)  # random parts of many are there from now on
+    new_decision_id(NOW)  # from now on random parts for many ids are in memory
     ours, theirs = os.pipe()
     child = os.fork()
     if not child:

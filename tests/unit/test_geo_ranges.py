@@ -1,4 +1,4 @@
-"""Text ranges made into an MMDB: what is looked up in it is what the ranges say, and bad text makes none."""
+"""Conversion of text ranges to an MMDB: look-ups give the values of the ranges; bad text is refused."""
 
 import io
 import random

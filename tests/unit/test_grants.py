@@ -1,4 +1,4 @@
-"""Grants: what they let a user into, what stands above them, and that they end by the time of the request alone."""
+"""Grants: which requests they let in, which steps precede them, and that they expire by the time of the request."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ DENIED = {"access_rules": [AccessRule(8, "rule", Access.DENIED, users=frozenset(
 
 
 def decide(grant=None, *, who="charlie", host=SHOP, access="authenticated", uri="/", at=NOW, **parts):
-    """What charlie, whose scope is office.example alone, is told at the shop."""
+    """Return the decision about charlie, whose scope is office.example only, at the shop."""
     visible, method = parts.pop("visible", SEEN), parts.pop("method", "GET")
     ports = a_ports(credentials=Subjects(parts.pop("known", SECRETS)))
     domains = {"office.example": "authenticated", SHOP: access, "other.example": "authenticated"}

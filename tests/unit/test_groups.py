@@ -1,4 +1,4 @@
-"""What a user of groups may enter: the union of the own scope and those of the groups."""
+"""Scope of a user in groups: the union of the user's own scope and those of the groups."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ STAFF = GroupState(3, "staff", True, frozenset({"hidden.example"}))
 
 
 def of_groups(user, *groups):
-    """The subjects of a session and of a git token of this user, who is in these groups and one that is gone."""
+    """Return the subjects of a session and a git token of this user, who is in these groups and a deleted one."""
     member = replace(user, groups=frozenset({*(group.id for group in groups), 99}))
     policy = a_policy(users=[member], groups=[FAMILY, GUESTS, STAFF])
     token = {BOB.id: BOBS_GIT_TOKEN, CHARLIE.id: CHARLIES_GIT_TOKEN}[user.id]

@@ -1,4 +1,4 @@
-"""Headers as the servers deliver them: bytes kept, lines told apart."""
+"""Headers as the servers deliver them: bytes and separate lines are kept."""
 
 import pytest
 from hypothesis import given

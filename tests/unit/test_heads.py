@@ -1,4 +1,4 @@
-"""The memo of header lines: the same answers and records with and without it, within bounds, and nothing kept."""
+"""The memo of heads: equal answers and records with and without it, bounded memory, and no kept secrets."""
 
 import dataclasses
 import gc
@@ -137,7 +137,7 @@ def test_a_connection_reads_each_head_as_a_new_connection_does(heads_, varied):
 
 
 class Plane:
-    """A data plane whose decisions have numbers instead of random ids."""
+    """A data plane whose decisions have sequential numbers instead of random ids."""
 
     def __init__(self, *, has_memo):
         self.policies, self.records = Policies(None), Records()

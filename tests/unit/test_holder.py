@@ -1,4 +1,4 @@
-"""The policy of one process: newest that can be had, never older, never lost."""
+"""The policy of one process: the newest available version, never an older one, never lost."""
 
 import logging
 from threading import Barrier, Thread
@@ -11,7 +11,7 @@ from tests.support.cast import a_policy
 
 
 class Store:
-    """A store in memory that can be made to fail, and counts what it is asked."""
+    """A store in memory that can be made to fail, and counts its calls."""
 
     def __init__(self, version=1):
         self.force = Version(version)
@@ -116,12 +116,12 @@ def test_a_store_is_reloaded_after_an_outage():
     policies = [holder.current() for _ in range(3)]
 
     assert store.loads == 2
-    assert policies[0] is not before  # of the same number, and not the same for that
+    assert policies[0] is not before  # the same version number, but another object
     assert policies[0] is policies[2]
 
 
 def published_as(*versions):
-    """What a host has published: one policy after the other, each asked for once."""
+    """Return a fallback that gives these published policies one after the other."""
     policies = [a_policy(version=version) for version in versions]
     return lambda _version: policies.pop(0)
 
@@ -212,7 +212,7 @@ def test_lock_is_free_after_a_failure():
 
 
 def ask_at_once(holder, threads=16):
-    """What many threads get that ask at the same moment."""
+    """Return the policies that many threads get at the same moment."""
     barrier, answers = Barrier(threads), []
 
     def ask():

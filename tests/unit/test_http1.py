@@ -1,4 +1,4 @@
-"""Requests out of bytes: one reading of each, however they arrive, and none of what has two."""
+"""Parsing of HTTP/1.1: each request has one reading, however its bytes are split; ambiguous requests are refused."""
 
 import random
 
@@ -14,7 +14,7 @@ CHUNKED = "Transfer-Encoding: chunked"
 
 
 def read(*pieces):
-    """What a reader makes of these pieces; nothing is read behind what ends the connection."""
+    """Return what a reader parses from these pieces, up to the end of the connection."""
     reader, found = RequestReader(bodies.bounds), []
     for piece in pieces:
         reader.feed(piece)

@@ -1,4 +1,4 @@
-"""The names under which a domain's site is told who the visitor is."""
+"""Names of the identity headers of a domain."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Keys of signed identities: what they sign verifies by another library, from the published key set alone."""
+"""Keys of signed identities: another library verifies their tokens with the published key set alone."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -18,7 +18,7 @@ EACH_ALGORITHM = pytest.mark.parametrize("algorithm", [EDDSA, ES256])
 
 
 def verified(token, keys):
-    """Return header and claims of a token, verified by the key set as published. Raises JoseError."""
+    """Return header and claims of a token, verified with the published key set. Raises JoseError."""
     found = jwt.decode(token, KeySet.import_key_set(json.loads(keys.key_set)), algorithms=[EDDSA, ES256])
     return found.header, found.claims
 

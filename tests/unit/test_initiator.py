@@ -1,4 +1,4 @@
-"""Which requests a page made the browser send: no signal of the person in front of it."""
+"""Requests that a page made the browser send, without an action of the user."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Rows by a number: each is found by its name alone, also where several have one number."""
+"""Rows by a numeric key: each is found by its name only, even if several have the same number."""
 
 import pytest
 from hypothesis import given
@@ -26,7 +26,7 @@ def test_a_row_is_found_by_its_name(names, other):
 
 
 class Reader:
-    """Tables of numbers, and which rows of them were read."""
+    """A reader of tables of numbers that records which rows were read."""
 
     def __init__(self):
         self.read = []

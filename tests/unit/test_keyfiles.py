@@ -1,4 +1,4 @@
-"""The secrets that an installation makes for itself."""
+"""The secrets that an installation generates for itself."""
 
 import os
 import runpy
@@ -86,7 +86,7 @@ def test_leftover_files_of_a_killed_run_do_not_stop_the_next_run(tmp_path, monke
 
 
 class Killed(BaseException):
-    """The process ends here."""
+    """Raised where the process is killed."""
 
 
 def _killed(*_, **__):

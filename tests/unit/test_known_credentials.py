@@ -1,4 +1,4 @@
-"""What is remembered of a credential holds for one policy, and for the time that the session permits."""
+"""The memo of a credential is valid for one policy, and within the lifetime of the session."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""A property that is looked up once."""
+"""A property that is computed once."""
 
 from gatewall.engine.values import lazy
 

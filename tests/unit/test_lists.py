@@ -1,4 +1,4 @@
-"""Which list entry speaks for a client."""
+"""Which list entry applies to a client."""
 
 import pytest
 from hypothesis import given
@@ -204,7 +204,7 @@ def test_longest_prefix_decides_and_the_blocklist_wins_ties(number, prefixes):
     blocks, length, _ = max(entries, key=lambda entry: (entry[1], entry[0]))
 
     found = IPLists(
-        # one table a source: the answer must not depend on how the entries are spread
+        # one table per source: the answer must not depend on the distribution of the entries
         [NetworkTable([a_blocked(network, id=length)]) for blocks, length, network in entries if blocks],
         NetworkTable([an_allowed(network, id=length) for blocks, length, network in entries if not blocks]),
     ).standing(client, None, NOW, allowlist_applies=True)

@@ -1,4 +1,4 @@
-"""The log of a process: JSON on stdout or lines on stderr, and one line a record whatever is in it."""
+"""The log of a process: JSON on stdout or plain lines on stderr, always one line per record."""
 
 import json
 import logging
@@ -12,7 +12,7 @@ from gatewall.kernel import log_lines
 
 @pytest.fixture
 def logger():
-    """A logger that is configured for the test alone."""
+    """Return a logger that is configured for this test only."""
     root = logging.getLogger()
     before = root.handlers[:], root.level
     yield logging.getLogger("gatewall.test")

@@ -1,4 +1,4 @@
-"""What was lost is counted where the process leaves it behind."""
+"""Lost records are counted in a file that outlives the process."""
 
 import json
 import math
@@ -29,7 +29,7 @@ def writer(spool):
 
 @pytest.fixture
 def impatient(monkeypatch):
-    """A writer that tries again at once what failed."""
+    """Return a writer that retries at once after a failure."""
     monkeypatch.setattr("audit.spool.writer._RETRY_SECONDS", 0)
 
 
@@ -62,7 +62,7 @@ def test_losses_outlive_the_process_to_the_number(spool):
 
     told = 300 + process.communicate()[0].count(b"\n")
     (found,) = losses(spool)
-    assert found.count - told in {0, 1}  # killed before it could say so
+    assert found.count - told in {0, 1}  # killed before it could store the number
     assert found.at == 1000.0 + found.count
 
 

@@ -1,4 +1,4 @@
-"""The manifest: signed over everything, and never a step back."""
+"""The manifest: all of it is signed, and an older version is never accepted."""
 
 import hashlib
 import hmac
@@ -25,7 +25,7 @@ def refused(data, key=KEY):
 
 
 def signed(body, key=KEY):
-    """These bytes with a good signature: what only a Gatewall of another version could have written."""
+    """Return these bytes with a valid signature, as only a Gatewall of another version could write them."""
     body = body if isinstance(body, bytes) else json.dumps(body).encode()
     return hmac.digest(key, body, hashlib.sha256).hex().encode() + b"\n" + body
 

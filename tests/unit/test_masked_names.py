@@ -1,4 +1,4 @@
-"""Usual names of secrets and tokens of well-known services do not stay in clear, and harmless names do."""
+"""Values of common secret names and tokens of well-known services are masked; those of harmless names are not."""
 
 import pytest
 

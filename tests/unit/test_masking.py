@@ -1,4 +1,4 @@
-"""No secret that can be told by its name, its looks or its place is left in a target, a header or a host."""
+"""Secrets that are recognizable by name, format or place are masked in targets, headers and hosts."""
 
 import sys
 import time

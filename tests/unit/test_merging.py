@@ -1,4 +1,4 @@
-"""What is remembered of summaries that were put together is what putting them together gives."""
+"""Cached merges of summaries equal new merges."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""What a subject has to prove further: a second factor, or a sign-in that resists phishing."""
+"""Proof that a subject still lacks: a second factor, or a phishing-resistant sign-in."""
 
 from dataclasses import replace
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""The mutants of ``python -m tests.mutation``: what is changed, what is not, and that a change acts."""
+"""The mutants of ``python -m tests.mutation``: which code is changed, which is not, and that a change has an effect."""
 
 from types import FunctionType
 

@@ -17,7 +17,7 @@ IN, OUT = (200, "host-public"), (403, "client-blocked")
 
 
 def edits(*made):
-    """The open town at 0, then these: changes, sent, done, and what else is known of it."""
+    """Return the edits: the open policy at 0, then these (changes, sent, done, other fields)."""
     return [Edit(OPEN, 0, 0, "a"), *(Edit(changes, sent, done, "a", **more) for changes, sent, done, more in made)]
 
 

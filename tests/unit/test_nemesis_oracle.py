@@ -1,4 +1,4 @@
-"""The oracle of the fault tests says what docs/decisions.md says, step by step."""
+"""The oracle of the fault tests decides as docs/decisions.md documents, step by step."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The unit tests themselves."""
+"""Unit tests have no network."""
 
 import socket
 

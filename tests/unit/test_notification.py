@@ -1,4 +1,4 @@
-"""Who leads on a host, and how it is woken."""
+"""Leader election of the agent on a host, and the notification that wakes it."""
 
 import select
 import subprocess
@@ -23,7 +23,7 @@ with AgentLock(Path(sys.argv[1])).held() as ours:
 
 @pytest.fixture
 def agent(tmp_path):
-    """Another process that holds the lock."""
+    """Run another process that holds the lock."""
     process = subprocess.Popen(
         [sys.executable, "-c", HOLD, tmp_path], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
@@ -90,7 +90,7 @@ def clock():
 
 @pytest.fixture
 def stopped(tmp_path, clock):
-    """The lease of an agent that has not renewed it for too long."""
+    """Yield the expired lease of an agent that has stopped renewing it."""
     with AgentLock(tmp_path, clock).lead() as lease:
         clock.now += LEASE_SECONDS + 0.1
         yield lease
@@ -172,11 +172,11 @@ def test_a_lease_that_cannot_be_written_is_no_reason_to_stop_leading(tmp_path, m
         assert lease.renew()
 
 
-# The bell.
+# The notification.
 
 
 def heard(listener):
-    """True if there is a ring to be heard without waiting for one."""
+    """Return whether a notification is pending, without waiting."""
     return bool(select.select([listener._descriptor], [], [], 0)[0])
 
 

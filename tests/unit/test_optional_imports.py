@@ -1,4 +1,4 @@
-"""Packages that a library is not to find."""
+"""Packages that are hidden from imports."""
 
 import subprocess
 import sys

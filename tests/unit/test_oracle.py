@@ -1,4 +1,4 @@
-"""The oracle of access rules: each sentence decides its case, and the random cases reach all that can happen."""
+"""The oracle of access rules: each documented sentence decides its case; random cases reach every outcome."""
 
 from collections import Counter
 
@@ -24,7 +24,7 @@ ANSWERS = {
 
 @pytest.fixture(scope="module")
 def decided():
-    """Random cases and what the oracle says of them."""
+    """Return random cases with the decisions of the oracle."""
     return [(policy, request, decide(policy, request)) for policy, request in pairs(seed=1, count=8_000)]
 
 

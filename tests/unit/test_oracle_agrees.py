@@ -15,7 +15,7 @@ CASES = [*RULE_CASES, *STEP_CASES]
 
 
 def compared(cases):
-    """Return the differences, each with all that it takes to look into it, and how often each reason was given."""
+    """Return the differences, each with all data for debugging, and the number of decisions by reason."""
     found, reasons, last, site = [], Counter(), None, None
     for policy, request in cases:
         if policy is not last:

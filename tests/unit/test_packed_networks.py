@@ -1,4 +1,4 @@
-"""Networks in columns: what a look-up finds is what the table of objects finds, and bytes that are none are refused."""
+"""Networks in columns: look-ups find the same entries as the table of objects, and invalid bytes are refused."""
 
 import pytest
 from hypothesis import given
@@ -10,12 +10,12 @@ from gatewall.engine.packed_networks import PackedNetworks, PackedRefused, pack
 from tests.support.cast import DAY, NOW, a_blocked, an_address
 
 FEW_BITS = st.integers(0, 15)
-"""Few addresses, so that networks hold each other and are there twice."""
+"""A few addresses, so that networks are nested and repeated."""
 
 
 @st.composite
 def a_text(draw):
-    """A network of one of the two versions, among few."""
+    """Draw a network of IPv4 or IPv6, out of a few."""
     if draw(st.booleans()):
         length, low = draw(st.integers(0, 32)), draw(FEW_BITS)
         number = (0xC0000200 | low) >> (32 - length) << (32 - length)
@@ -88,8 +88,8 @@ HEAD = 8 + 8 + 8
         lambda data: data + b"\0",
         lambda data: b"skrowten" + data[8:],
         lambda data: data[: HEAD + 8] + b"\x21" + data[HEAD + 9 :],  # a prefix of 33 bits
-        lambda data: data[: HEAD + 10] + b"\0" * 4 + data[HEAD + 14 :],  # within itself
-        lambda data: data[: HEAD + 14] + b"\1\0\0\0" + data[HEAD + 18 :],  # the second, too
+        lambda data: data[: HEAD + 10] + b"\0" * 4 + data[HEAD + 14 :],  # the network within itself
+        lambda data: data[: HEAD + 14] + b"\1\0\0\0" + data[HEAD + 18 :],  # the second one too
     ],
     ids=["empty", "short", "long", "other order", "length", "around", "around too"],
 )

@@ -1,4 +1,4 @@
-"""Compiled patterns on disk: once a host, ours alone, and never in anybody's way."""
+"""Compiled patterns on disk: compiled once per host, signed by us, and without blocking other work."""
 
 import os
 import subprocess
@@ -31,7 +31,7 @@ def cache(tmp_path):
 
 @pytest.fixture
 def compiled(monkeypatch):
-    """Counts what is compiled, in this process: a child would take a second each."""
+    """Return the list of compilations, done in this process: a child process would take a second for each."""
     counted = []
 
     def compile_here(patterns):
@@ -43,7 +43,7 @@ def compiled(monkeypatch):
 
 
 def wanted(cache, patterns=PATTERNS):
-    """What the cache gives, waited for."""
+    """Wait for the scanner of the cache, and return it."""
     given, event = [], threading.Event()
     cache.want(patterns, lambda scanner: (given.append(scanner), event.set()))
     assert event.wait(60)
@@ -182,7 +182,7 @@ def test_child_process_that_fails_is_a_refusal(monkeypatch):
 
 
 def test_child_process_may_wait_for_a_busy_host_much_longer_than_it_computes(monkeypatch):
-    # It yields to everything else: beside nine busy processes on two cores, 240 s were too few for 10 s of CPU.
+    # It has the lowest priority: beside nine busy processes on two cores, 10 s of CPU took more than 240 s.
     asked = {}
 
     def run(command, **options):

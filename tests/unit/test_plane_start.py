@@ -1,4 +1,4 @@
-"""The start of a plane whose address is still held by the workers of a killed master, or by somebody else."""
+"""Start of a plane whose address is still in use by workers of a killed master or by another program."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from gatewall.install.ports import PortTakenError
 
 
 class Clock:
-    """Time that passes while the plane sleeps."""
+    """A clock that advances while the plane sleeps."""
 
     def __init__(self):
         self.now = 0.0

@@ -1,4 +1,4 @@
-"""The policy of a process that has nothing but files: the newest good one, and never one that is not."""
+"""The policy of a process that reads published files only: the newest valid version, never an invalid one."""
 
 import shutil
 import threading
@@ -197,7 +197,7 @@ def test_a_publication_wakes_the_watching_thread(policies, files, monkeypatch):
     monkeypatch.setattr("gatewall.snapshot.published._POLL_SECONDS", 3600.0)
     publish(files, 1)
     policies.watch()
-    assert begun.wait(PATIENCE)  # what is published before wakes nobody
+    assert begun.wait(PATIENCE)  # an earlier publication wakes no thread
 
     publish(files, 2)
 
@@ -210,7 +210,7 @@ def test_a_publication_before_the_first_report_is_loaded_before_the_first_answer
     class Slow(Observer):
         def loaded(self, policy):
             if not self.loads:
-                publish(files, 2)  # its writer finds no report yet
+                publish(files, 2)  # its publisher finds no report yet
             super().loaded(policy)
 
     monkeypatch.setattr("gatewall.snapshot.published.Thread.start", lambda _: None)

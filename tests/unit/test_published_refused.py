@@ -1,4 +1,4 @@
-"""Published policy that is wrong: refused, all of it, and the last good one stays."""
+"""Invalid published policy is refused as a whole, and the last valid one stays in use."""
 
 import json
 import random
@@ -47,7 +47,7 @@ def signed(manifest, key=KEY):
 
 
 def wrong_manifests(good):
-    """Manifests that are wrong as a whole, most of them with a good signature."""
+    """Yield manifests that are invalid as a whole, most of them with a valid signature."""
     version, body = good.version, signed(good).partition(b"\n")[2]
     settings = good.segments[Segment.SETTINGS]
     resized = {**good.segments, Segment.SETTINGS: replace(settings, size=settings.size + 1)}
@@ -102,7 +102,7 @@ def test_a_thousand_corrupted_publications_are_all_refused(policies, files, fold
     assert len(variants) > 1000
     assert observer.loads == [(5, False)]
     put(folder / "current", current)
-    assert revision(policies) == 6  # it was good all the while
+    assert revision(policies) == 6  # it was valid all the time
 
 
 @pytest.mark.parametrize(

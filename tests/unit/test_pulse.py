@@ -1,4 +1,4 @@
-"""Whether a server answers, as far as the threads of a process have seen."""
+"""Liveness of a database server, shared by the threads of a process."""
 
 import logging
 import threading
@@ -11,7 +11,7 @@ PATIENCE = 3.0
 
 
 class Server:
-    """Answers questions or not, each of which takes two seconds of the clock when it does not."""
+    """A server that answers probes or not; a probe without an answer takes two seconds of the clock."""
 
     def __init__(self):
         self.now = 100.0
@@ -33,7 +33,7 @@ def server():
 
 @pytest.fixture
 def silent(server):
-    """A server that was asked in vain a moment ago."""
+    """Return a server that did not answer a probe a moment ago."""
     server.answers = False
     since, server.now = server.now, server.now + PATIENCE
     assert not server.pulse.is_alive(since)

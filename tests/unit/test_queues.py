@@ -1,4 +1,4 @@
-"""The queues of bench.fleet against what is known of such queues, and the tables that are made of them."""
+"""The queues of bench.fleet against formulas of queueing theory, and the tables of their results."""
 
 import random
 

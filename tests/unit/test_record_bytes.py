@@ -1,4 +1,4 @@
-"""Short ways to the bytes of a record: the same bytes as the long way's."""
+"""Optimized encodings of a record give the same bytes as the general one."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What an answer leaves in the access log."""
+"""The access-log record of an answer."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What a record does not have makes a request undecidable; what it has does not."""
+"""Replay of records: missing facts make a request undecidable, recorded ones do not."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Recorded requests under access rules: what a record lacks is said, and time windows are those of the request."""
+"""Recorded requests under access rules: missing facts are named, and time windows apply to the request's time."""
 
 from dataclasses import replace
 

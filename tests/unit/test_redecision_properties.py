@@ -1,4 +1,4 @@
-"""Over random requests and policies, to decide again gives the gate's own answer or none."""
+"""For random requests and policies, a replay gives the gate's own answer or none."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -119,7 +119,7 @@ ACCESS_RULES = st.lists(
     unique_by=lambda rule: rule.id,
 )
 NOT_OF_RULES = {Missing.PATH, Missing.HEADERS, Missing.CREDENTIAL, Missing.REQUEST_RATE}
-"""What a record may lack although the policy is the same."""
+"""Facts that a record may lack although the policy is the same."""
 
 
 @settings(max_examples=examples(200))
@@ -168,7 +168,7 @@ def test_under_another_policy_the_answer_is_the_gates_or_undecidable(lines, part
     again = a_redecider(other, ALL_CHANGED).replay(record).decision()
 
     if again.verdict is not None:
-        # Which of several rules reached the threshold first may depend on one that is not known.
+        # Which of several rules reached the threshold first may depend on an unknown one.
         parts = slice(0, 2) if again.verdict.reason == "waf-rule" else slice(0, 3)
         assert words(again.verdict)[parts] == words_of_record(truth)[parts]
 

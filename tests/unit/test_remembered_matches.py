@@ -1,4 +1,4 @@
-"""WAF rules are asked once about recorded requests that are equal in all that rules inspect."""
+"""WAF rules scan recorded requests once if these are equal in all inspected parts."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from tests.unit.recorded import a_rule_for
 
 
 class Counting(RuleSet):
-    """Rules that count how often they are asked."""
+    """A rule set that counts its scans."""
 
     asked = 0
 

@@ -115,7 +115,7 @@ def test_many_clients_are_counted_apart(rate):
     first=st.floats(0, 59.9),
     second=st.floats(0, 59.9),
 )
-def test_a_client_that_waits_the_stated_seconds_is_within_the_limit(tmp_path_factory, limit, before, now, first, second):
+def test_a_client_that_waits_the_stated_time_is_let_in(tmp_path_factory, limit, before, now, first, second):
     path = tmp_path_factory.getbasetemp() / "rate-of-the-property"
     path.unlink(missing_ok=True)
     rate = SharedRequestRate(path)

@@ -1,4 +1,4 @@
-"""A decision as a status and headers."""
+"""The HTTP status and headers of a decision."""
 
 from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
@@ -285,6 +285,6 @@ def test_a_return_url_too_long_for_a_header_loses_its_query_then_its_path(uri, b
 
 
 def test_200_is_the_only_2xx_and_allows():
-    # Some proxies take every 2xx for a yes (docs/adr/0037-two-hundred-alone.md).
+    # Some proxies let in on every 2xx (docs/adr/0037-two-hundred-alone.md).
     assert [effect for effect in Effect if effect.status < 300] == [Effect.ALLOW]
     assert Effect.ALLOW.status == 200

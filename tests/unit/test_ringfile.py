@@ -1,4 +1,4 @@
-"""A key ring in its file: whole at every moment, private, and changed by one at a time."""
+"""The file of a key ring: replaced atomically, private, and changed by one process at a time."""
 
 import errno
 import os
@@ -15,7 +15,7 @@ NEW = KeyRing((SigningKey("new", bytes(range(100, 132))), *OLD.keys))
 
 
 class Killed(BaseException):
-    """The process ends here."""
+    """Raised where the process is killed."""
 
 
 @pytest.fixture

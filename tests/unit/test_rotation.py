@@ -1,4 +1,4 @@
-"""What a rotation makes of a key ring, and when a key is dropped."""
+"""Rotation of a key ring, and when a key is dropped."""
 
 from datetime import UTC, datetime, timedelta
 

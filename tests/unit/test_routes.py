@@ -1,4 +1,4 @@
-"""Which dialect a path belongs to."""
+"""The dialect of a path."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What access rules cost, counted in calls of functions: rules for other hosts and paths cost a request nothing."""
+"""Cost of access rules in function calls: rules for other hosts and paths cost a request nothing."""
 
 import gc
 import sys
@@ -12,7 +12,7 @@ from tests.unit.rule_facts import SHOWN, an_access_rule
 
 
 def calls_with(rules):
-    """How many calls the decision about one request costs under these rules, after one of the same."""
+    """Return the calls of the decision about a request under these rules, after an equal request."""
     policy = a_policy(domains={OFFICE: "authenticated"}, access_rules=rules)
     request = a_request(uri="/api/v1/items", credentials=["bob"], visible=SHOWN)
     ports, counted = a_ports(country="DE"), 0

@@ -1,4 +1,4 @@
-"""Rules that take every request that a later one could: found only where it is so."""
+"""Detection of rules that cover every request of a later rule, without false positives."""
 
 from dataclasses import replace
 from ipaddress import ip_network

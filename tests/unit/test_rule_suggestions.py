@@ -1,4 +1,4 @@
-"""Suggested access rules: from refused requests of a program, the paths and methods that would have let it in."""
+"""Suggested access rules: paths and methods, from refused requests of a program, that would let it in."""
 
 import pytest
 
@@ -9,7 +9,7 @@ BROWSER = "Mozilla/5.0 (X11; Linux x86_64)"
 
 
 def asked(*requests, agent=APP, client="203.0.113.7"):
-    """Refused requests, newest first, from texts like ``GET /path``."""
+    """Return refused requests, newest first, from texts like ``GET /path``."""
     found = []
     for number, request in enumerate(requests):
         method, path = request.split(" ", 1)

@@ -1,4 +1,4 @@
-"""Access rules: which one decides, by conditions, order and every reading of the path."""
+"""Access rules: which rule decides, by conditions, order and every reading of the path."""
 
 import pytest
 
@@ -97,7 +97,7 @@ def test_a_rule_with_several_paths_matches_any_of_them():
     assert [decides([rule], some_facts(path))[1] for path in ("/a", "/b/x", "/a/c", "/b", "/")] == [7, 7, 7, None, None]
 
 
-# Whom a rule means.
+# Conditions on subjects.
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_rates_of_all_readings_count():
 
 @pytest.mark.parametrize("path", ["/a" * (MAX_SEGMENTS + 1), "/a" * (MAX_SEGMENTS // 2 + 1) + "%2525"])
 def test_path_of_very_many_segments_counts_as_not_shown(path):
-    """Else one request would cost each glob a comparison with thousands of segments, by each reading."""
+    """Otherwise each glob would be compared with thousands of segments of one request, for each reading."""
     public, denied = an_access_rule(PUBLIC, "prefix /a", id=1), an_access_rule(DENIED, "glob /**/x", id=2)
 
     assert decides([public], some_facts(path)) == (AUTHENTICATED, None)

@@ -1,4 +1,4 @@
-"""Access rules with random rules, paths and spellings: no spelling is laxer, and the index changes nothing."""
+"""Random access rules, paths and spellings: no spelling gets laxer access, and the index changes no outcome."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -98,7 +98,7 @@ def test_adding_a_reading_never_widens(rules, readings, more, subject, otherwise
 
 
 def plainly(rules, facts, otherwise):
-    """The outcome by walking over all rules for each reading, without an index."""
+    """Return the outcome of walking over all rules for each reading, without an index."""
     compiled = [CompiledRule(rule, number) for number, rule in enumerate(rules)]
     unseen, met = unseen_parts(facts), []
     for path in facts.path_readings:

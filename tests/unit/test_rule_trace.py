@@ -19,7 +19,7 @@ def traced(rules, facts):
 
 
 def told(rules, facts):
-    """For each reading, its path and (id, reached, decides, failed) of each rule."""
+    """Return the path of each reading, and (id, reached, decides, failed) of each rule."""
     return [
         (reading.path, [(each.rule.id, each.reached, each.decides, each.failed) for each in reading.rules])
         for reading in traced(rules, facts)

@@ -1,4 +1,4 @@
-"""Secrets sealed at rest: what opens, and everything that does not."""
+"""Encryption of secrets at rest: valid texts open, all others are refused."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Which segment holds the row of a key, and what a segment's name tells of it."""
+"""Which segment holds the row of a key, and the parts of a segment's name."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Session tokens: what we issue passes, and nothing else does."""
+"""Session tokens: only tokens that we issued are accepted."""
 
 import json
 
@@ -176,7 +176,7 @@ def test_times_outside_of_the_calendar_are_refused(claim, moment, read):
 
 
 def test_longest_token_is_read_and_a_longer_one_is_not():
-    headers = (HEADER, {"alg": "HS256", "kid": "new"})  # no payload alone gives every length
+    headers = (HEADER, {"alg": "HS256", "kid": "new"})  # one payload cannot give every length
     tokens = [signed(header, some_claims(BOB, x="x" * size)) for header in headers for size in range(2600, 2900)]
     tokens = {len(token): token for token in tokens}
 

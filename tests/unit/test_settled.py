@@ -1,4 +1,4 @@
-"""Settled decisions: the same answers, records and counts as decided anew, whatever time, policy or country become."""
+"""Settled decisions: the same answers, records and counts as new ones after changes of time, policy or country."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""A shadow policy: what it would have answered is recorded where it differs, and no answer changes."""
+"""A shadow policy: its verdict is recorded if it differs, and it changes no answer."""
 
 from itertools import count
 
@@ -74,7 +74,7 @@ class Plane:
 
 
 def plain(answer):
-    """An answer without its decision id."""
+    """Return an answer without its decision id."""
     ids = {"X-Gatewall-Decision-Id", "X-Request-Id"}
     return answer.status, [each for each in answer.headers if each[0] not in ids], answer.body
 
@@ -290,7 +290,7 @@ def test_the_server_is_asked_once_to_call_back():
     plane.ask(forward)
 
     assert len(asked) == 1
-    asked.pop()()  # evaluates one, and asks again for the other
+    asked.pop()()  # evaluates one, and asks to be called again for the other
     assert len(asked) == 1
     asked.pop()()
     assert (asked, plane.shadow.figures.evaluated) == ([], 2)

@@ -1,4 +1,4 @@
-"""A process follows the published shadow policy: composed with the live one, never instead of it."""
+"""A process follows the published shadow policy: it combines the overlay with the live policy."""
 
 import json
 import os
@@ -160,7 +160,7 @@ def test_after_an_unexpected_error_is_reported_the_process_follows_again(process
         follower.close()
 
     assert calls[0] is not None
-    assert calls[1:4] == [None] * 3  # suspended, not left with the overlay of before
+    assert calls[1:4] == [None] * 3  # suspended, instead of using the previous overlay
     assert follower.problem == ""
 
 

@@ -1,4 +1,4 @@
-"""Many different answers with and without a shadow policy: the same answers, and the differences of both policies."""
+"""Many requests with and without a shadow policy: equal answers, and exactly the differences of both policies."""
 
 import random
 from time import thread_time

@@ -1,4 +1,4 @@
-"""Share links: whom the cookie of a guest lets in, for which requests, and that they end by the time of the request."""
+"""Share links: which requests a guest cookie lets in, and that links expire by the time of the request."""
 
 from dataclasses import replace
 
@@ -43,7 +43,7 @@ WHOLE = replace(LINK, path_prefix=None, methods=frozenset())
 
 
 def decide(uri="/photos/7", *, link=LINK, cookie=f"service.guest={COOKIE}", at=NOW, access="authenticated", **parts):
-    """What a request to the shop with these cookies is told."""
+    """Return the decision about a request to the shop with these cookies."""
     headers = {
         "x_forwarded_for": "198.51.100.7",
         "x_forwarded_host": parts.pop("host", SHOP),

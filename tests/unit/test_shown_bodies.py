@@ -1,4 +1,4 @@
-"""How much of a visitor's body is read, what it is packed in, and what of it is text."""
+"""Bodies that a proxy shows: how much is read, content codings, and text in files."""
 
 import gzip
 import os
@@ -100,7 +100,7 @@ def test_body_is_a_visible_part_of_the_request(dialect):
     assert ask(Body(b"a=1"), **{"x-envoy-auth-partial-body": "false"}).body_is_whole is True
 
 
-# What of it is text.
+# Text in files.
 
 
 def test_long_runs_of_text_in_binary_files_are_read():

@@ -1,4 +1,4 @@
-"""The signed identity of a decision: its claims, how long it is reused, and when there is none."""
+"""The signed identity of a decision: its claims, its reuse, and decisions without one."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a soak calls growth."""
+"""Detection of growth in a soak test."""
 
 import pytest
 

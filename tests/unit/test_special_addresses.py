@@ -1,4 +1,4 @@
-"""Which addresses are public, by a table of ours: the same with every version of Python."""
+"""Public addresses by our own table, independent of the Python version."""
 
 from ipaddress import ip_address, ip_network
 

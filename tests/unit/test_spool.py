@@ -1,4 +1,4 @@
-"""The spool: what ``write`` has returned for is there, whatever becomes of the process."""
+"""The spool: a record for which ``write`` has returned survives a crash of the process."""
 
 import os
 import shutil
@@ -198,7 +198,7 @@ def test_beyond_the_cap_of_the_folder_records_are_counted_as_lost(spool, caplog)
 
 @pytest.fixture
 def impatient(monkeypatch):
-    """A writer that tries again at once what failed."""
+    """Return a writer that retries at once after a failure."""
     monkeypatch.setattr("audit.spool.writer._RETRY_SECONDS", 0)
 
 

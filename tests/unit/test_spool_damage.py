@@ -1,4 +1,4 @@
-"""A segment of the spool that is torn or damaged: what stands before it counts, and nothing is made up."""
+"""A torn or damaged segment of the spool: earlier records are read, and no record is invented."""
 
 import random
 import struct
@@ -16,7 +16,7 @@ def records(count):
 
 @pytest.fixture
 def three(tmp_path):
-    """A segment of three records: its path, its bytes, and where each frame ends."""
+    """Return a segment of three records: its path, its bytes, and the end of each frame."""
     writer, ends = SpoolWriter(tmp_path, "node-1"), []
     for record in records(3):
         writer.write(record)

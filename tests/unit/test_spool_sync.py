@@ -1,4 +1,4 @@
-"""`GATEWALL_SPOOL_SYNC`, and whether a spool can be written at all."""
+"""`GATEWALL_SPOOL_SYNC`, and whether a spool is writable."""
 
 import os
 

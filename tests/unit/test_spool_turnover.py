@@ -1,4 +1,4 @@
-"""From a full segment to the next: no answer waits for the disk, and nothing is lost or left behind."""
+"""From a full segment to the next: no answer waits for the disk, no record is lost, no file is left over."""
 
 import os
 import shutil
@@ -31,7 +31,7 @@ def writer(spool):
 
 @pytest.fixture
 def synced(monkeypatch):
-    """Inodes that were waited for, in order."""
+    """Return the inodes that were synced, in order."""
     found = []
     for name in ("fsync", "fdatasync"):
         call = getattr(os, name)
@@ -52,7 +52,7 @@ def test_the_head_of_a_segment_is_on_the_disk_before_its_name(spool, monkeypatch
 
 
 def filled(writer):
-    """Write until another record has no room any more; return how many there are."""
+    """Write until the segment has no room for another record; return the number of records."""
     written = 0
     while writer._size + len(framed(a_record(written).to_bytes())) <= SEGMENT_BYTES:
         writer.write(a_record(written))

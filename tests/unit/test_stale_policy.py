@@ -1,4 +1,4 @@
-"""`stale_policy` at the gate: what a policy decides that nobody could compare with the database for a while."""
+"""`stale_policy` at the gate: decisions under a policy that has not been confirmed for a while."""
 
 import pytest
 
@@ -25,7 +25,7 @@ STRICT = {"stale_policy": "strict", "stale_policy_seconds": 60}
 
 
 class Policies:
-    """Holds one policy, or none."""
+    """A source of one policy, or of none."""
 
     def __init__(self, policy=None):
         self._policy = policy
@@ -55,7 +55,7 @@ def reason(answer):
 
 
 class Stale:
-    """The age of a policy that was confirmed so many seconds ago, or never; remembers whether it was asked."""
+    """The age of a policy that was confirmed this many seconds ago, or never; records whether it was read."""
 
     def __init__(self, seconds):
         self._at = None if seconds is None else -float(seconds)

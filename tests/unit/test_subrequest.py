@@ -1,4 +1,4 @@
-"""What ``GET /auth`` is about (vectors HN-20 to HN-55)."""
+"""Parsing of the subrequest of ``GET /auth`` (vectors HN-20 to HN-55)."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def test_malformed_forwarding_headers_of_anybody_else_do_not_exist():
     assert request.fault == ""
 
 
-# What is absent.
+# Absent parts.
 
 
 def test_plain_request_is_about_the_peer_and_its_host():
@@ -101,7 +101,7 @@ def test_unix_socket_peer_is_trusted():
     assert str(ask(peer="", **FULL).client) == "1.2.3.4"
 
 
-# What is malformed.
+# Malformed requests.
 
 
 MALFORMED = [

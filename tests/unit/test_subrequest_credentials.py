@@ -1,4 +1,4 @@
-"""What the visitor sent along: credentials, and what the WAF is shown."""
+"""Credentials in the visitor's headers, and the headers that the WAF inspects."""
 
 from base64 import b64encode
 
@@ -156,7 +156,7 @@ def test_credential_shows_no_secret():
     assert "token" not in repr(Credential(HEADER, "token", "bob"))
 
 
-# What is shown.
+# Headers for the WAF.
 
 CANARY = "canary-secret"
 

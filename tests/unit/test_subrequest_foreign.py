@@ -1,4 +1,4 @@
-"""Bytes, aliases and headers of other dialects: what must not be lost, and what must not count."""
+"""High bytes are kept in subrequests; header aliases and headers of other dialects have no effect."""
 
 from dataclasses import replace
 

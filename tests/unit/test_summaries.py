@@ -1,4 +1,4 @@
-"""Summaries of the most frequent keys: exact while there is room, within their error where there is none."""
+"""Summaries of the most frequent keys: exact while there is room, otherwise within their error."""
 
 import random
 from collections import Counter
@@ -26,7 +26,7 @@ from tests.support.records import a_record
 
 
 def summed_up(stream, keys, *, pieces=7):
-    """The summary of a stream that comes in pieces, cut after each."""
+    """Return the summary of a stream in pieces, cut after each piece."""
     summary = Summary()
     for first in range(0, len(stream), pieces):
         summary.add(Summary(Counter(stream[first : first + pieces])))
@@ -40,7 +40,7 @@ def skewed(seed, length=2000, keys=60):
 
 
 def holds(summary, stream):
-    """True if no count is too high, nor too low by more than the error, missing keys included."""
+    """Return whether no count is too high, or too low by more than the error; missing keys count as zero."""
     return all(0 <= number - summary.counts[key] <= summary.error for key, number in Counter(stream).items())
 
 

@@ -1,4 +1,4 @@
-"""Figures of parts of a window, merged: they are those of the whole, or as close as they say."""
+"""Merged figures of parts of a window equal those of the whole, within their error."""
 
 import json
 import random
@@ -16,7 +16,7 @@ from tests.unit.test_backtest import a_comparison, a_row
 
 @pytest.fixture(scope="module")
 def counted():
-    """Requests, newest first, each with what a change makes of it: all kinds of results."""
+    """Return requests, newest first, each with its comparison under a change; all kinds of results occur."""
     denied = a_policy(version=2, domains={OFFICE: "denied"})
     cookies = a_policy(version=2, domains={OFFICE: "public"}, rules=[a_rule_for("cookies")])
     public = a_policy(domains={OFFICE: "public"})

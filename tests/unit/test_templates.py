@@ -1,4 +1,4 @@
-"""Folders that are built once: which are kept, and that those of another name are left alone."""
+"""Cached template folders: which are kept; folders of another name are left alone."""
 
 import os
 

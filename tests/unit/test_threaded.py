@@ -1,4 +1,4 @@
-"""What a worker of the control plane does with its connections while its threads are busy. No sockets."""
+"""Connections of a control plane worker while all its threads are busy, without sockets."""
 
 import asyncio
 
@@ -21,7 +21,7 @@ class NoSocket:
 
 
 class End(Transport):
-    """The other end of a connection; nothing waits to be sent to it."""
+    """The other end of a connection; it has no unsent data."""
 
     def set_write_buffer_limits(self, high=None, low=None):
         pass
@@ -34,7 +34,7 @@ class End(Transport):
 
 
 class Worker(ThreadedServer):
-    """A server all of whose threads are busy."""
+    """A server with all threads busy."""
 
     def run(self, exchange, environ, outlet):
         self.exchange = exchange

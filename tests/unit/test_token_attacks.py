@@ -1,4 +1,4 @@
-"""The JWT attack list: every case is there by its id, and the pure verifier believes none of the tokens."""
+"""The JWT attack list: every case is present by its id, and the verifier refuses all its tokens."""
 
 import hashlib
 from collections import Counter

@@ -161,7 +161,7 @@ def test_a_secret_is_shown_without_padding():
 
 
 def decoded(pixels: list[list[int]]) -> str:
-    """Read the QR code of an image, rows of 0 (dark) and 255."""
+    """Return the content of the QR code of an image, given as rows of 0 (dark) and 255."""
     image = memoryview(bytes(chain(*pixels))).cast("B", shape=[len(pixels), len(pixels[0])])
     (found,) = zxingcpp.read_barcodes(image, formats=zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode))
     return found.text

@@ -1,4 +1,4 @@
-"""Files of the spool without a name: removed when their writer was killed, and not before."""
+"""Spool files without a final name: removed after their writer was killed, and not before."""
 
 import fcntl
 import os

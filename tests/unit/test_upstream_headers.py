@@ -1,4 +1,4 @@
-"""What the site may see of the visitor's cookies and Authorization: everything but what is ours."""
+"""Cookies and Authorization for the site: all of the visitor's values without our credentials."""
 
 import base64
 

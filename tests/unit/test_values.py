@@ -1,4 +1,4 @@
-"""Values that are made for each request: what an unfrozen class keeps of a frozen one."""
+"""Value classes that are not frozen, because one is created for each request, behave like frozen ones."""
 
 from dataclasses import replace
 

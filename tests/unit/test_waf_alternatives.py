@@ -1,4 +1,4 @@
-"""Every alternative of every built-in pattern finds something that the rest of the pattern does not."""
+"""Every alternative of every built-in pattern matches a text that the rest of the pattern does not match."""
 
 from itertools import islice
 from random import Random
@@ -16,7 +16,7 @@ RULES = {rule.key: rule for rule in BUILTIN_RULES}
 
 
 def example_of(pattern, alternative, whole, is_path):
-    """Return a text that the pattern matches, and does not without the alternative; None if none was drawn."""
+    """Return a text that the pattern matches only with the alternative; None if none was drawn."""
     rest = compile_pattern(pattern.without(alternative), Operator.REGEX)
     random = Random(alternative.number)  # noqa: S311 - the same texts each time
     for text in islice(pattern.samples(alternative, random), TRIES):
@@ -27,7 +27,7 @@ def example_of(pattern, alternative, whole, is_path):
 
 
 def dead(key, each):
-    """Return the alternatives of a rule's pattern without an example; of every ``each``-th one."""
+    """Return the alternatives of a rule's pattern without an example; only every ``each``-th one is tried."""
     rule = RULES[key]
     pattern, whole = Pattern(rule.pattern), compile_pattern(rule.pattern, Operator.REGEX)
     is_path = rule.targets == (Target.PATH,)

@@ -1,4 +1,4 @@
-"""A pattern that the multi-pattern engine does not take costs the others nothing, and finds what RE2 finds."""
+"""A pattern that the multi-pattern engine does not support slows no others, and matches as in RE2."""
 
 from dataclasses import replace
 
@@ -103,7 +103,7 @@ def test_pattern_that_the_engine_matches_differently_from_re2_is_left_out():
 
 @pytest.mark.parametrize("value", ["a\rb", "a\fb", "a\x85b"])
 def test_all_but_a_vertical_tab_is_read_as_re2_reads_it(value):
-    """To the engine ``\\v`` is any vertical space, so that its opposite finds less than RE2's."""
+    """In the engine ``\\v`` is any vertical space, so its complement matches less than RE2's."""
     pattern = rb"a[^\v]b"
 
     assert OneByOne([pattern]).scan(value.encode("latin-1"))
@@ -201,7 +201,7 @@ VALUES = st.text(st.sampled_from("abABéÄä<'/ =%.-~\t\n\r\x0b\0\x7f\xff"), max
 @example("a", [])
 @given(PATTERNS, st.lists(VALUES, max_size=3))
 def test_every_accepted_pattern_keeps_the_scan_and_matches_as_re2(pattern, values):
-    """Whatever the API takes: anchors, empty matches, classes of Unicode, large repeats."""
+    """All patterns that the API accepts: anchors, empty matches, classes of Unicode, large repeats."""
     try:
         compile_pattern(pattern, Operator.REGEX)
     except PatternRefused:

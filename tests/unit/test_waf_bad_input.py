@@ -1,4 +1,4 @@
-"""Hostile input: decided within the bound and noted, never an exception, the same answer by both engines."""
+"""Hostile input is decided in bounded time and noted, without an exception, with the same answer by both engines."""
 
 import base64
 import html

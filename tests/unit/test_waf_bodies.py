@@ -1,4 +1,4 @@
-"""Bodies are read as what they are: what an application sees of one, the rules see, and documents are no attacks."""
+"""Bodies are read in their format: rules see the values that an application sees, and documents are no attacks."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""What bounds the work of a hostile request finds the same: scans that end early, decoders in C, fewer values."""
+"""Bounds of the work for a hostile request change no result: early ends of scans, decoders in C, fewer values."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The built-in rules: what each finds, and what looks like it and is harmless."""
+"""The built-in rules: each matches its attacks and not its harmless look-alikes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A pattern whose first match is where its rule does not look is looked for behind it, and no oftener than needed."""
+"""If the first match of a pattern is outside of its rule's targets, the search continues, but only as needed."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Undoing encodings: it ends, it shrinks, it is done when it is done; and what it shows of a request."""
+"""Decoding terminates, never lengthens a text and leaves nothing encoded; the inspected values of a request."""
 
 import time
 from base64 import b64encode
@@ -215,7 +215,7 @@ def test_body_is_read_by_its_content_type(media_type, body, value):
     assert value in seen(Target.BODY, headers={"content-type": media_type}, body=body)
 
 
-# Bad input: an answer in bounded time, and a word about what was not looked at.
+# Bad input: an answer in bounded time, and a note about parts that were not inspected.
 
 
 def names(uri="/", headers=(), body=None):

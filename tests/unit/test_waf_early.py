@@ -1,4 +1,4 @@
-"""A long attack in the URI is refused by its beginning: the same answer, some of the rules, a word about the rest."""
+"""A long attack in the URI is refused by its beginning: the same answer, fewer rules, a note about the rest."""
 
 from dataclasses import replace
 from urllib.parse import quote

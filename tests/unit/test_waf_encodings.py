@@ -1,4 +1,4 @@
-"""Payloads of every class, wrapped in every encoding, in every place that a subrequest shows."""
+"""Payloads of every class, in every encoding, in every part of a subrequest."""
 
 import base64
 import html
@@ -78,7 +78,7 @@ ENCODERS = {
 
 
 def in_uri(text):
-    """As a client sends it: what cannot stand in a URL is encoded, what the encoder wrote stays."""
+    """Return the text as a client sends it: characters not allowed in a URL are encoded, the encoder's are kept."""
     return quote(text, safe="%")
 
 

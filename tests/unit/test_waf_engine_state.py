@@ -1,4 +1,4 @@
-"""What health says of the WAF's engine, and what happens to an engine that does not find what it must."""
+"""The WAF engine in the health checks, and how an engine that misses attacks is handled."""
 
 import subprocess
 import sys
@@ -30,7 +30,7 @@ needs_hyperscan = pytest.mark.skipif(not AVAILABLE, reason="there is no hypersca
 
 
 class Later:
-    """Gives scanners when it is told to."""
+    """A cache that gives scanners on demand."""
 
     trouble = ""
 
@@ -42,7 +42,7 @@ class Later:
 
 
 class Blind:
-    """An engine that finds nothing, or everything, in whatever it is shown."""
+    """An engine that finds no pattern, or every pattern, in any text."""
 
     name = "hyperscan"
     left_out = frozenset()

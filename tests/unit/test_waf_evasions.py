@@ -67,7 +67,7 @@ def test_payloads_that_a_site_sees_are_refused(seen):
 
 
 def test_same_forms_of_a_harmless_text_are_refused_only_if_no_client_sends_them():
-    """Of 637 forms: with NULs, heads of parts outside of parts, what cannot be unpacked, entities, prototypes."""
+    """Of 637 forms: with NULs, part heads outside of parts, bodies that cannot be unpacked, entities, prototypes."""
     refused = {}
     for site, forms in SITES.items():
         for name, make in forms.items():

@@ -1,4 +1,4 @@
-"""Invalid bytes, used-up bounds and odd beginnings hide no attack: each of these was let in once without a note."""
+"""Invalid bytes, exhausted bounds and odd beginnings hide no attack: regression tests of former bypasses."""
 
 import json
 from base64 import b64encode

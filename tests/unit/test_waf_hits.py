@@ -1,4 +1,4 @@
-"""Where a rule matched first, as the record notes it at decision time: part and name, never the value."""
+"""The place of a rule's first match in the record: part and name, never the value."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Undoing encodings of long texts, in C, is that of short ones and of the standard library."""
+"""Decoding of long texts, in C, agrees with that of short ones and with the standard library."""
 
 import html
 from urllib.parse import unquote_to_bytes

@@ -1,4 +1,4 @@
-"""An attack behind harmless padding in a body is found: nothing that the proxy passes on is left out."""
+"""An attack behind harmless padding in a body is found: the whole body that the proxy passes on is inspected."""
 
 import json
 from urllib.parse import quote

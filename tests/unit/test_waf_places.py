@@ -1,4 +1,4 @@
-"""Where a rule matches, against the matchers: a place wherever one matches, and none where it does not."""
+"""Places of matches agree with the matchers: a place for every match, and no other."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The texts of a plain request are those that are found in any request, and none of them is missing."""
+"""The fast path for plain requests extracts the same texts as the general path."""
 
 import base64
 
@@ -75,7 +75,7 @@ seldom = st.integers(0, 9).map(lambda number: number == 0)
 
 @st.composite
 def requests(draw):
-    """Draw a request of a browser of which little is changed."""
+    """Draw a request of a browser with few changes."""
     headers = BROWSER | draw(st.dictionaries(st.sampled_from(NAMES), texts, max_size=2))
     cookies = COOKIES | draw(st.dictionaries(st.sampled_from(COOKIE_NAMES), texts, max_size=2))
     if draw(seldom):

@@ -1,4 +1,4 @@
-"""The texts of a plain URI are those that are found in any URI, and none of them is missing."""
+"""The fast path for plain URIs extracts the same texts as the general path."""
 
 import pytest
 from hypothesis import given

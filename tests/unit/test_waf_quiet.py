@@ -1,4 +1,4 @@
-"""What is known of the headers that requests share changes no finding, whatever else they bring and however long."""
+"""The cache about shared headers changes no finding, for all other headers and their lengths."""
 
 import base64
 import dataclasses

@@ -1,4 +1,4 @@
-"""The matchers against a plain one: RE2, one rule and one value after the other, nothing worked out beforehand."""
+"""The matchers against a plain reference: RE2, one rule and one value after the other, without precomputation."""
 
 import pytest
 from hypothesis import given
@@ -45,7 +45,7 @@ def every_rule_is_scanned_for(monkeypatch):
 
 
 def plainly(rules, request, domain):
-    """The rules that match, found without groups or needs: every pattern on every value."""
+    """Return the matching rules by trying every pattern on every value, without groups or needs."""
     paths, everything = possible_paths(request.uri.partition("?")[0].encode("latin-1")), everything_of(request)
     return tuple(rule for rule in rules if plainly_matches(rule, request, domain, paths, everything))
 
@@ -65,7 +65,7 @@ def plainly_matches(rule, request, domain, paths, everything):
 
 
 def everything_of(request):
-    """Return what the built-in rules read."""
+    """Return all texts that the built-in rules inspect."""
     uri = raw_uri(request)
     found = values_of(request) + ([(Target.URI, None, uri)] if uri else [])
     return [(region, name, text.encode("latin-1")) for region, name, text in found]
@@ -182,7 +182,7 @@ def test_matcher_agrees_with_a_plain_one(rules, request, domain):
 
 
 class OneByOneFirst:
-    """Scanners of RE2: what the custom rules leave to the scan is found by the same code."""
+    """Scanners of RE2, so that the scan of the custom rules uses the same code."""
 
     def want(self, patterns, ready):
         ready(scanner_of(tuple(patterns)) if len(patterns) < 9 else OneByOne(patterns))

@@ -1,4 +1,4 @@
-"""Rules: where they look, how they compare, what changes a value first, and where they do not look."""
+"""Rules: targets, operators, transforms, and exclusions."""
 
 import pytest
 from hypothesis import given
@@ -109,7 +109,7 @@ def test_longest_pattern_is_taken():
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*$", "(.*)*x", r"^(\w+\s?)*$"])
 def test_pattern_that_is_exponential_elsewhere_is_linear_here(pattern):
-    # A backtracking engine would not come back from this one.
+    # A backtracking engine would never finish this one.
     compile_pattern(pattern, Operator.REGEX)(b"a" * 50_000 + b"!")
 
 

@@ -1,4 +1,4 @@
-"""A run of one character before an attack or within it hides nothing from hyperscan that RE2 finds."""
+"""A run of one character before or within an attack hides no RE2 match from hyperscan."""
 
 import pytest
 

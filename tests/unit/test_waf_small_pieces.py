@@ -1,4 +1,4 @@
-"""Very many small pieces cost little, and hide nothing: behind the bounds they are inspected as one text, and noted."""
+"""Very many small pieces cost little and hide nothing: beyond the bounds they are inspected as one text and noted."""
 
 import json
 from base64 import b64encode

@@ -1,4 +1,4 @@
-"""Some rules are enforced and others on monitor: enforced ones see every text to its end, at a bounded cost."""
+"""Some rules enforced and others on monitor: enforced ones inspect every text to its end, at a bounded cost."""
 
 from dataclasses import replace
 

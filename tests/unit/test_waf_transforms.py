@@ -1,4 +1,4 @@
-"""What is done to a value before it is matched, and where a rule does and does not apply."""
+"""Transforms of a value before matching, and where a rule applies and where it does not."""
 
 from base64 import b64encode, urlsafe_b64encode
 
@@ -164,7 +164,7 @@ def test_path_prefix_beyond_ascii_is_utf_8():
     assert matches(a_rule("attack", path_prefix="/bücher"), uri="/b%C3%BCcher/1?attack")
 
 
-# Where it does not look.
+# Exclusions.
 
 IN_ARGS = {"targets": (Target.ARGS,)}
 

@@ -1,4 +1,4 @@
-"""Patterns that are looked for only in texts with an uncommon character match in no other.
+"""Patterns that are searched only in texts with an uncommon character match no other texts.
 
 The proof for the built-in ones walks the tree that Python's own parser makes of each: it shares nothing with
 the reader under test.
@@ -35,7 +35,7 @@ _CATEGORIES = {
 
 
 def is_proven(pattern):
-    """True if every match of the pattern holds an uncommon byte."""
+    """Return whether every match of the pattern contains an uncommon byte."""
     return in_a_row(parser.parse(pattern.decode("latin-1")))
 
 
@@ -57,7 +57,7 @@ def in_item(name, what):
 
 
 def bytes_of(name, what):
-    """Every byte that the item may match, in either case."""
+    """Return every byte that the item may match, in either case."""
     if name is kind.LITERAL:
         return either_case({what})
     if name is not kind.IN:

@@ -38,7 +38,7 @@ LEGACY = {
     "utf-16-be": "日本語",
     "utf-32": "日本語",
 }
-"""What declares itself to be in a charset, and a text in it."""
+"""A document that declares a charset, and a text in this charset."""
 
 
 def legacy_xml(charset, text):

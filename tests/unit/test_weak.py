@@ -1,4 +1,4 @@
-"""Which secrets somebody could guess."""
+"""Detection of guessable secrets."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Signatures of webhooks: those of the Standard Webhooks specification."""
+"""Signatures of webhooks follow the Standard Webhooks specification."""
 
 import base64
 

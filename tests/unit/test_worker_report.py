@@ -1,4 +1,4 @@
-"""What the workers of a host tell the agent."""
+"""Reports of the workers of a host to the agent."""
 
 import errno
 import fcntl

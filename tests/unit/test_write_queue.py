@@ -1,4 +1,4 @@
-"""The lock in front of SQLite's: first come, first served, among threads and processes."""
+"""The fair lock before SQLite's own: first come, first served, among threads and processes."""
 
 import os
 import signal
@@ -11,12 +11,12 @@ from gatewall.database.sqlite import write_queue
 from gatewall.database.sqlite.write_queue import WriteQueue
 
 PATIENCE = 120.0
-"""Seconds. Nothing here waits for so long unless something is wrong."""
+"""Seconds. No test waits this long unless it fails."""
 
 
 @pytest.fixture
 def patient(monkeypatch):
-    """Have nobody overtaken who is only slow, on a busy machine."""
+    """Prevent slow waiters on a busy machine from being overtaken."""
     monkeypatch.setattr(write_queue, "_STALLED_SECONDS", PATIENCE)
 
 
@@ -33,7 +33,7 @@ def queue(path):
 
 
 class Waiting:
-    """A thread that enters a queue of its own, says so, and leaves when it is told to."""
+    """A thread that enters its own queue, records this, and leaves on request."""
 
     def __init__(self, path, entered):
         self._queue = WriteQueue(path)
@@ -62,7 +62,7 @@ class Waiting:
 
 
 def waiting_places(queue):
-    """Return the bytes of those who wait, as somebody else sees them."""
+    """Return the places of the waiters, as another process sees them."""
     queue._open()
     places = []
     while (place := queue._first_waiting(since=places[-1] + 1 if places else 0)) is not None:
@@ -71,7 +71,7 @@ def waiting_places(queue):
 
 
 def in_child(work):
-    """Run this in a copy of the process, which ends after it; its id."""
+    """Run this in a forked process, which ends after it; return the process id."""
     pid = os.fork()
     if not pid:
         try:

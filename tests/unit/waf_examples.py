@@ -1,4 +1,4 @@
-"""Attacks and look-alikes of the rules that attacks.py and look_alikes.py do not name; a text is an argument."""
+"""Attacks and look-alikes of the rules that are not in attacks.py and look_alikes.py; a text is an argument."""
 
 from tests.unit.attacks import arg, cookie, header, path
 
