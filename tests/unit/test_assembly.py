@@ -101,7 +101,7 @@ def test_a_policy_that_was_handed_out_does_not_change():
     assert set(before.users) == {1, 2, 3}
 
 
-def test_a_source_that_is_gone_blocks_no_more():
+def test_a_removed_source_no_longer_blocks():
     assembly = Assembly()
     reader = Reader()
     build(assembly, reader)
@@ -211,7 +211,7 @@ def test_a_missing_segment_is_named(name):
 
 
 @pytest.mark.parametrize("damage", BREAKS, ids=lambda damage: damage.__name__)
-def test_after_a_refusal_the_tables_before_stay(damage):
+def test_after_a_refusal_the_previous_tables_stay(damage):
     assembly = Assembly()
     before, broken, same = build(assembly, Reader()), Reader(domains={OFFICE: "denied"}), Reader()
     damage(broken.data)

@@ -161,7 +161,7 @@ AGES = {
 
 
 @pytest.mark.parametrize(("today", "change", "history", "missing"), AGES.values(), ids=AGES)
-def test_how_old_the_policy_was_is_missing_where_a_limit_of_it_may_have_refused(today, change, history, missing):
+def test_the_policy_age_is_missing_if_a_limit_of_it_may_decide(today, change, history, missing):
     """The credential of the record was not verified either: only the settings that steps read make a difference."""
     wiki = [("x-forwarded-for", CLIENT), ("x-forwarded-host", OFFICE), ("x-forwarded-uri", "/wiki")]
     record = recorded([*wiki, CREDENTIALS["bob"]], ONCE_BLOCKED)
@@ -201,7 +201,7 @@ def test_under_the_policy_of_its_time_a_request_gets_its_recorded_answer(lines, 
         assert answer(short.before) == (record.outcome, record.reason)
 
 
-def test_a_credential_that_was_not_looked_at_may_be_that_of_the_subject_that_is_changed():
+def test_an_unverified_credential_may_belong_to_a_changed_subject():
     wiki = [("x-forwarded-for", CLIENT), ("x-forwarded-host", OFFICE), ("x-forwarded-uri", "/wiki")]
     narrowed = [replace(each, all_domains=False, domains=frozenset()) for each in USER_STATES]
     before, after = a_policy(version=2, domains=DOMAINS), a_policy(version=3, domains=DOMAINS, users=narrowed)
@@ -214,7 +214,7 @@ def test_a_credential_that_was_not_looked_at_may_be_that_of_the_subject_that_is_
     assert comparison.of(none) is None
 
 
-def test_two_requests_that_are_alike_are_not_when_an_exclusion_ended_between_them():
+def test_equal_requests_before_and_after_the_end_of_an_exclusion_differ():
     rule = a_rule_for("cookies", exclusions=(Exclusion(path_prefix="/wiki", expires_at=NOW - 50),))
     before = a_policy(domains={OFFICE: "public"}, rules=[rule])
     after = a_policy(domains={OFFICE: "denied"}, rules=[rule])

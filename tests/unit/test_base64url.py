@@ -24,13 +24,13 @@ def test_known_texts(content, text):
 
 
 @given(st.text(st.characters(max_codepoint=0x3FF) | st.sampled_from("-_+/=A9"), max_size=8))
-def test_a_text_that_is_read_has_letters_of_the_alphabet_alone(text):
+def test_decoded_texts_contain_only_letters_of_the_alphabet(text):
     if base64url.decode(text) is not None:
         assert set(text) <= set(string.ascii_letters + string.digits + "-_")
 
 
 @given(st.text(string.ascii_letters + string.digits + "-_", max_size=12))
-def test_a_text_is_read_exactly_if_it_would_be_written_again(text):
+def test_only_canonical_texts_are_decoded(text):
     padded = text + "=" * (-len(text) % 4)
     content = base64.urlsafe_b64decode(padded) if len(text) % 4 != 1 else None
     is_canonical = content is not None and base64.urlsafe_b64encode(content).decode() == padded

@@ -38,7 +38,7 @@ def understood(parse, text):
 @example("::ffff:192.0.2.0/120")
 @example("192.0.2.1/32")
 @example("2001:DB8::1/128")
-def test_the_spelling_of_a_network_is_its_own(text):
+def test_the_canonical_form_of_a_network_is_idempotent(text):
     once = canonical_text(understood(parse_network, text))
 
     assert canonical_text(parse_network(once)) == once
@@ -49,7 +49,7 @@ def test_the_spelling_of_a_network_is_its_own(text):
 @example("*.BÜCHER.de.")
 @example("[2001:DB8::1]")
 @example("192.0.2.1")
-def test_the_spelling_of_a_domain_is_its_own(text):
+def test_the_canonical_form_of_a_domain_is_idempotent(text):
     once = understood(parse_domain_name, text)
 
     assert parse_domain_name(once) == once
@@ -65,7 +65,7 @@ def test_a_registered_domain_is_the_domain_of_its_own_host(text):
 
 
 @given(DOMAINS, st.sampled_from(["", ":80", ":8443"]))
-def test_the_spelling_of_an_authority_is_its_own(text, port):
+def test_the_canonical_form_of_an_authority_is_idempotent(text, port):
     authority = Authority.parse(text + port)
     assume(authority is not None)
 
@@ -73,7 +73,7 @@ def test_the_spelling_of_an_authority_is_its_own(text, port):
 
 
 @given(st.text("/.ab;%\\ü", max_size=30).map(str.encode))
-def test_a_canonical_path_that_names_no_byte_by_its_number_is_its_own(path):
+def test_a_canonical_path_without_escapes_is_idempotent(path):
     once = canonical_path(path)
 
     if b"%" not in once:

@@ -41,7 +41,7 @@ def test_a_setting_changes_alone():
     assert [history.setting_is_as_of(4, name) for name in ("waf_mode", "request_rate_per_minute")] == [False, True]
 
 
-def test_a_value_that_a_setting_had_once_is_known_from_then_on():
+def test_the_history_finds_former_values_of_a_setting():
     history = ChangeHistory(known_from=0, newest=9)
     for revision, before, after in ((3, "off", "monitor"), (5, "monitor", "block")):
         change = {"resource": "system/settings", "id": 1, "before": {"waf_mode": before}, "after": {"waf_mode": after}}

@@ -85,7 +85,7 @@ TOUCHED = {
 
 
 @pytest.mark.parametrize(("today", "change", "touched"), TOUCHED.values(), ids=TOUCHED)
-def test_a_change_touches_the_requests_that_it_is_about(today, change, touched):
+def test_a_change_affects_the_requests_in_its_reach(today, change, touched):
     before = a_policy(version=2, **{"domains": DOMAINS, **today})
     after = a_policy(version=3, **{"domains": DOMAINS, **today, **change})
     history = ChangeHistory(known_from=0, newest=3)
@@ -96,7 +96,7 @@ def test_a_change_touches_the_requests_that_it_is_about(today, change, touched):
     assert comparison.reach.covers(record) is touched
 
 
-def test_a_table_that_is_not_looked_at_touches_every_request(monkeypatch):
+def test_a_change_of_an_unknown_table_affects_every_request(monkeypatch):
     before, after = a_policy(version=2, domains=DOMAINS), a_policy(version=3, domains=DOMAINS, revoked=["a session"])
     record = recorded([*WIKI, CREDENTIALS["bob"]], before)
     assert not a_comparison(before, after).reach.covers(record)

@@ -53,7 +53,7 @@ def test_a_file_with_the_time_of_day_confirms_nothing(confirmations, folder):
     assert confirmations.last() is None
 
 
-def test_a_wrong_moment_is_put_right_by_the_next_confirmation(confirmations, folder):
+def test_the_next_confirmation_corrects_a_wrong_time(confirmations, folder):
     confirmations.confirm(999.0)
     os.utime(folder / "confirmed-this-boot")
 

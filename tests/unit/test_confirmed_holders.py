@@ -41,7 +41,7 @@ def host(files, folder, clock):
     return Host(files, folder, clock)
 
 
-def test_a_worker_takes_the_confirmations_of_the_policy_that_it_has(host, files, clock):
+def test_a_worker_uses_the_confirmations_of_its_policy(host, files, clock):
     publish(files, 1)
     clock.now += 5
     host.confirmed()
@@ -85,7 +85,7 @@ def test_confirmations_without_a_published_policy_are_ignored(host, files, folde
     assert host.age() == 20
 
 
-def test_a_worker_logs_once_that_it_is_cut_off_and_once_that_it_is_not(host, files, clock, caplog):
+def test_a_worker_logs_once_when_its_policy_is_unconfirmed_and_confirmed_again(host, files, clock, caplog):
     publish(files, 1)
     host.confirmed()
     with caplog.at_level(logging.INFO, logger="gatewall.snapshot.published"):
@@ -186,7 +186,7 @@ def test_a_database_that_went_back_confirms_nothing(store, clock):
     assert age_of(holder) == 40
 
 
-def test_a_store_that_was_away_is_asked_for_more_than_the_number_before_it_confirms(store, clock):
+def test_after_an_outage_an_equal_version_alone_confirms_nothing(store, clock):
     holder = PolicyHolder(store, clock=clock)
     holder.current()
     store.error = PolicyUnavailable("away")

@@ -41,7 +41,7 @@ def test_head_has_the_length_and_not_the_body(method, shown):
     assert b"\r\ncontent-length: 4\r\n" in proxy.transport.sent
 
 
-def test_requests_that_come_at_once_are_answered_one_a_turn(proxy):
+def test_pipelined_requests_are_answered_one_per_turn(proxy):
     proxy.send(a_request() * 3 + a_request()[:-2])
 
     assert proxy.statuses == [200]

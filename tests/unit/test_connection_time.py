@@ -35,13 +35,13 @@ def test_a_client_that_expects_100_continue_gets_it_once(proxy):
     assert proxy.statuses == [100, 200]
 
 
-def test_a_body_that_came_with_its_head_needs_no_100(proxy):
+def test_a_body_that_came_with_its_head_needs_no_100_continue(proxy):
     proxy.send(a_request("Expect: 100-continue", "Content-Length: 3", body=b"abc"))
 
     assert proxy.statuses == [200]
 
 
-def test_a_head_has_its_time_from_the_first_byte_on(proxy):
+def test_the_timeout_of_a_head_starts_at_its_first_byte(proxy):
     proxy.wait(30)
     proxy.send(b"GET ")
     for _ in range(9):
@@ -54,7 +54,7 @@ def test_a_head_has_its_time_from_the_first_byte_on(proxy):
     assert proxy.transport.half_closed
 
 
-def test_an_idle_connection_is_closed_without_a_word(proxy):
+def test_an_idle_connection_is_closed_without_an_answer(proxy):
     proxy.send(a_request())
     proxy.wait(connection.IDLE_SECONDS - 0.1)
     assert not proxy.transport.closed
@@ -123,7 +123,7 @@ def test_a_turn_that_comes_after_the_end_does_nothing(proxy):
     assert (proxy.statuses, len(proxy.context.asked)) == ([200], 1)
 
 
-def test_a_connection_that_ends_has_its_bounds_in_time_and_bytes(proxy):
+def test_a_closing_connection_is_bounded_in_time_and_bytes(proxy):
     for ends in (lambda it: it.wait(connection.LINGER_SECONDS), lambda it: it.send(bytes(connection.LINGER_BYTES + 1))):
         proxy = Proxy()
         proxy.send(b"GET\r\n\r\n")
@@ -132,7 +132,7 @@ def test_a_connection_that_ends_has_its_bounds_in_time_and_bytes(proxy):
         assert proxy.transport.aborted
 
 
-def test_half_a_connection_gets_all_its_answers(proxy):
+def test_a_half_closed_connection_gets_all_its_answers(proxy):
     proxy.send(a_request() * 3)
 
     assert proxy.connection.eof_received()
@@ -142,13 +142,13 @@ def test_half_a_connection_gets_all_its_answers(proxy):
     assert proxy.transport.closed
 
 
-def test_half_a_connection_with_half_a_request_is_closed(proxy):
+def test_a_half_closed_connection_with_half_a_request_is_closed(proxy):
     proxy.send(a_request()[:-1])
 
     assert not proxy.connection.eof_received()
 
 
-def test_an_application_that_fails_is_a_503_and_the_end(proxy):
+def test_a_failing_application_gives_503_and_closes_the_connection(proxy):
     proxy = Proxy(RuntimeError("a bug"))
 
     with pytest.raises(RuntimeError, match="a bug"):
@@ -161,7 +161,7 @@ def test_an_application_that_fails_is_a_503_and_the_end(proxy):
 
 
 @pytest.mark.parametrize("value", ["a\r\nb: c", "a\nb", "a\rb", "a\0b", "\u20ac"])
-def test_an_answer_that_is_no_line_is_a_503_and_the_end(value, caplog):
+def test_an_invalid_header_value_gives_503_and_closes_the_connection(value, caplog):
     proxy = Proxy(Answer(200, (("X-A", value),)))
 
     proxy.send(a_request())

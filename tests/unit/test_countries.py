@@ -46,7 +46,7 @@ def test_the_first_database_and_the_next_are_in_use_within_the_bound(path, clock
     assert seen == [None, "NZ", "DE"]
 
 
-def test_the_file_is_looked_at_no_more_often_than_the_bound_asks_for(path, clock, countries):
+def test_the_file_is_checked_no_more_often_than_necessary(path, clock, countries):
     install(path, "NZ")
     clock.now += LOOK_SECONDS - 0.01
 
@@ -104,7 +104,7 @@ def test_an_invalid_database_is_logged_once_and_the_old_one_stays_in_use(path, c
     assert countries.country_of(CLIENT) == "DE"
 
 
-def test_a_database_that_is_gone_stays_in_use(path, clock, countries):
+def test_a_removed_database_stays_in_use(path, clock, countries):
     install(path, "NZ")
     countries.reload()
     path.unlink()

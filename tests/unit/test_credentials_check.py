@@ -139,21 +139,21 @@ def a_memo(size=2):
     return verifier, VerifiedTokens(verifier, size)
 
 
-def test_signature_found_good_is_not_looked_at_again():
+def test_a_valid_signature_is_not_verified_again():
     verifier, memo = a_memo()
 
     assert memo.verify(a_session_token(BOB)) == memo.verify(a_session_token(BOB))
     assert verifier.calls == 1
 
 
-def test_bad_token_is_not_remembered():
+def test_an_invalid_token_is_not_cached():
     verifier, memo = a_memo()
 
     assert memo.verify("bad") is memo.verify("bad") is None
     assert verifier.calls == 2
 
 
-def test_least_recently_used_token_is_forgotten_first():
+def test_the_least_recently_used_token_is_evicted_first():
     verifier, memo = a_memo(size=2)
     first, second, third = (a_session_token(BOB, jti=jti) for jti in ("1", "2", "3"))
     for token in (first, second, first, third):

@@ -88,7 +88,7 @@ def test_failures_of_many_networks_at_one_account_blame_no_network(watched):
     assert found(watched, [failure(client=f"192.0.2.{number}") for number in range(200)]) == []
 
 
-def test_one_subscriber_of_ipv6_is_one_network(watched):
+def test_an_ipv6_subscriber_is_one_64_bit_network(watched):
     verdicts = found(watched, [failure(client=f"2001:db8:0:1::{number}") for number in range(1, 6)])
 
     assert [verdict.network for verdict in verdicts] == [ip_network("2001:db8:0:1::/64")]
@@ -175,7 +175,7 @@ def test_beyond_the_bound_the_least_recent_networks_are_evicted(watched, monkeyp
     assert found(watched, [failure()]) == []
 
 
-def test_limits_that_were_lowered_hold_at_once(watched):
+def test_lowered_limits_apply_at_once(watched):
     found(watched, [failure()] * 3)
     watched.limits = Limits(brute_force_failures=2)
 
@@ -201,7 +201,7 @@ signals = st.lists(
 
 @settings(max_examples=60, deadline=None)
 @given(signals)
-def test_a_verdict_always_rests_on_enough_signals_of_its_network_that_no_other_verdict_rests_on(signals):
+def test_every_verdict_has_enough_signals_of_its_own(signals):
     watched, unused = Detectors(LIMITS), []
     for signal in signals:
         unused.append(signal)

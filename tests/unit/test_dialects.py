@@ -67,7 +67,7 @@ def test_a_header_of_another_dialect_is_never_read(name, header, value):
 
 @pytest.mark.parametrize("peer", ["192.0.2.99", "127.0.0.1"])
 @EACH
-def test_from_a_peer_that_nobody_trusts_no_header_is_read(tongue, peer):
+def test_headers_of_an_untrusted_peer_are_not_read(tongue, peer):
     request = tongue.ask(peer=peer, trusted=TrustedProxies.parse(["10.0.0.0/24"]))
 
     assert str(request.client) == peer
@@ -216,7 +216,7 @@ def test_a_host_has_one_spelling(tongue, sent, host):
     ],
 )
 @EACH
-def test_the_client_is_the_first_hop_that_nobody_vouches_for(tongue, chain, client):
+def test_the_client_is_the_first_untrusted_hop(tongue, chain, client):
     request = tongue.ask(client=chain)
 
     assert (request.fault, str(request.client)) == ("", client)

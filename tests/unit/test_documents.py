@@ -45,7 +45,7 @@ def test_links_to_pages_stay_and_links_to_other_files_become_text(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["../README.md", "/etc/passwd", "none.md", "..", "openapi.json", "how-to/../api.md"])
-def test_nothing_but_pages_and_pictures_of_the_folder_is_found(documents, name):
+def test_only_pages_and_pictures_of_the_folder_are_found(documents, name):
     assert documents.page(name) is None
     assert documents.picture(name) is None
 

@@ -31,5 +31,5 @@ def reason(at=NOW, host=OFFICE, **settings):
         (NOW, OFFICE, "off", (Reason.CREDENTIAL_MISSING, [])),
     ],
 )
-def test_only_this_domain_only_until_then_and_only_instead_of_block(at, host, mode, expected):
+def test_monitoring_replaces_block_for_one_domain_until_its_time(at, host, mode, expected):
     assert reason(at, host, waf_mode=mode) == expected

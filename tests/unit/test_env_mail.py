@@ -50,7 +50,7 @@ def test_a_server_has_the_usual_port_of_its_scheme_and_a_decoded_account(url):
 
 
 @pytest.mark.parametrize("url", BAD)
-def test_a_bad_url_is_one_line_without_the_password(url):
+def test_a_bad_url_is_refused_in_one_line_without_the_password(url):
     with pytest.raises(ConfigError) as refusal:
         mail_server(url)
 
@@ -60,7 +60,7 @@ def test_a_bad_url_is_one_line_without_the_password(url):
 
 
 @pytest.mark.parametrize("text", SENDERS)
-def test_a_bad_sender_is_one_line(text):
+def test_a_bad_sender_is_refused_in_one_line(text):
     with pytest.raises(ConfigError, match=r"^GATEWALL_MAIL_FROM must [^\n]*\Z"):
         mail_sender(text)
 

@@ -43,7 +43,7 @@ REMEDIES = [
 
 
 @pytest.mark.parametrize(("variables", "line"), REMEDIES, ids=[each[1][:60] for each in REMEDIES])
-def test_a_bad_value_is_one_line_with_the_remedy(variables, line):
+def test_a_bad_value_is_refused_in_one_line_with_the_remedy(variables, line):
     with pytest.raises(ConfigError) as refusal:
         cookie_domain(
             variables.get("GATEWALL_COOKIE_DOMAIN", ""), public_urls(variables.get("GATEWALL_PUBLIC_URL", ""))

@@ -64,7 +64,7 @@ def test_no_credential_is_no_subject_where_none_was_needed(policy):
     assert decision.subject is None
 
 
-def test_blocked_client_makes_us_verify_no_credential():
+def test_credentials_of_a_blocked_client_are_not_verified():
     subjects = Subjects()
 
     evaluate(a_request(credentials=["bob"]), a_policy(blocked=[LAPTOP]), a_ports(credentials=subjects))
@@ -237,7 +237,7 @@ def test_rate_that_is_off_counts_nobody():
     assert rates.asked == 0
 
 
-def test_one_request_is_counted_once():
+def test_a_request_is_counted_once():
     rates = Rates()
 
     evaluate(a_request(credentials=["bob"]), a_policy(request_rate_per_minute=60), a_ports(rates=rates))
@@ -276,7 +276,7 @@ def test_decision_of_a_list_names_the_resource_and_its_row(policy, kind):
     assert evaluate(a_request(client=LAPTOP), policy, a_ports()).verdict.decided_by == DecidedBy(kind, 7)
 
 
-def test_answer_is_no_where_no_step_decides(monkeypatch):
+def test_without_a_deciding_step_the_gate_cannot_decide(monkeypatch):
     monkeypatch.setattr("gatewall.engine.evaluate.STEPS", ())
     monkeypatch.setattr("gatewall.engine.evaluate._FUNCTIONS", ())
 
@@ -284,6 +284,6 @@ def test_answer_is_no_where_no_step_decides(monkeypatch):
     assert explain(a_request(credentials=["alice"]), a_policy(), a_ports()) == (CANNOT_DECIDE, ())
 
 
-def test_policy_of_another_epoch_takes_the_place_of_one_with_higher_numbers():
+def test_a_policy_of_a_new_epoch_supersedes_one_with_higher_numbers():
     assert Version(1, epoch="new").supersedes(Version(9, 9, 9, epoch="old"))
     assert not Version(1, epoch="old").supersedes(Version(9, 9, 9, epoch="old"))

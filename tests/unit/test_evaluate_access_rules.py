@@ -85,7 +85,7 @@ def test_rule_without_a_condition_on_subjects_denies_everybody(who):
     assert verdict(an_access_rule("denied", id=9), who=who) == ("access-denied", 9)
 
 
-def test_rule_about_subjects_denies_those_it_means_once_they_are_known():
+def test_rule_with_a_condition_on_subjects_denies_matching_subjects():
     rule = an_access_rule("denied", id=9, **FOR_SESSIONS)
 
     assert verdict(rule) == ("credential-missing", None)
@@ -135,7 +135,7 @@ def test_phishing_resistance_is_asked_for_by_a_rule_or_by_the_domain(who, expect
     assert verdict(access="phishing_resistant", who=who) == (expected, None)
 
 
-def test_authenticated_rule_takes_a_second_factor_from_a_path():
+def test_authenticated_rule_removes_the_second_factor_from_a_path():
     assert verdict(an_access_rule("authenticated"), access="two_factor", who="bob") == ("session-valid", None)
 
 

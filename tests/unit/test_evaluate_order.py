@@ -104,7 +104,7 @@ def test_explanation_names_the_step_that_decided(situation):
     assert [result.step for result in results if result.decided] == [situation.name]
 
 
-def test_explanation_of_every_pair_comes_to_the_decision():
+def test_explanation_of_every_pair_agrees_with_the_decision():
     scenes = [later.change(earlier.change(Scene())) for earlier, later in PAIRS]
 
     assert [explain(*scene.parts())[0] for scene in scenes] == [evaluate(*scene.parts()) for scene in scenes]

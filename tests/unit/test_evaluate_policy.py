@@ -195,14 +195,14 @@ def test_position_of_the_rule_that_refuses_does_not_matter(position):
     assert decide(a_policy(rules=harmless), uri="/attack").reason is Reason.WAF_RULE
 
 
-def test_allowed_client_meets_no_rule():
+def test_waf_rules_do_not_apply_to_an_allowed_client():
     decision = decide(a_policy(rules=rules(10), allowed=["198.51.100.7"]), uri=URI)
 
     assert decision.reason is Reason.CLIENT_ALLOWED
     assert decision.rules == ()
 
 
-def test_inspected_client_meets_the_rules():
+def test_waf_rules_apply_to_an_allowed_client_with_inspection():
     policy = a_policy(rules=rules(10), allowed=[an_allowed("198.51.100.7", inspect=True)])
 
     assert decide(policy, uri=URI).reason is Reason.WAF_RULE

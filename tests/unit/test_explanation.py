@@ -200,7 +200,7 @@ def test_a_license_that_opens_nothing_is_not_taken_as_sent(change):
     assert explained(replace(VISIT, assumed=assumed), licenses=licenses).record.reason == "credential-invalid"
 
 
-def test_the_assumed_user_counts_before_a_token_that_was_sent_along_and_a_license_behind():
+def test_an_assumed_user_precedes_a_sent_token_and_an_assumed_license_follows_it():
     sent = replace(VISIT, headers=(CREDENTIALS["git"],))
     kinds = [
         explained(replace(sent, assumed=AssumedSubject(kind, number))).record.subject["kind"]
@@ -210,14 +210,14 @@ def test_the_assumed_user_counts_before_a_token_that_was_sent_along_and_a_licens
     assert kinds == ["user", "git-token"]
 
 
-def test_an_empty_secret_proves_nobody_but_the_assumed():
+def test_an_empty_secret_is_not_taken_for_the_assumed_subject():
     subjects = Subjects(known={})
     sent = replace(VISIT, headers=(("service-authorization", "Bearer "), ("service-license", " ")))
 
     assert explained(sent, ports=a_ports(credentials=subjects)).record.reason != "session-valid"
 
 
-def test_where_no_proxy_is_trusted_the_client_itself_asks():
+def test_without_trusted_proxies_the_client_is_the_peer():
     record = explained(replace(VISIT, uri="/?q=attack"), trusted=TrustedProxies(()), rules=[a_rule("attack")]).record
 
     assert (record.client_ip, record.host, record.path, record.visible) == (CLIENT, OFFICE, "/", ["headers"])

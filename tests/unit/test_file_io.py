@@ -8,7 +8,7 @@ from gatewall.kernel.file_io import locked, replace_file, try_lock_file
 
 
 @pytest.mark.parametrize("synced", [True, False])
-def test_a_file_is_replaced_private_and_alone(tmp_path, synced):
+def test_a_replaced_file_is_private_and_leaves_no_other_file(tmp_path, synced):
     path = tmp_path / "file"
     path.write_text("old")
     path.chmod(0o644)

@@ -41,7 +41,7 @@ def test_only_the_owner_can_read_the_files(files, folder):
     assert {"policy/current", "policy/lock"} < set(found)
 
 
-def test_nothing_but_the_publication_is_left_in_the_folder(files, folder):
+def test_only_the_publication_is_left_in_the_folder(files, folder):
     manifest = publish(files)
 
     assert {path.name for path in folder.iterdir()} == {"current", "segments"}
@@ -157,7 +157,7 @@ def test_a_segment_just_out_of_use_is_kept_for_late_readers(files, folder, clock
     assert not path_of(folder, ref).exists()
 
 
-def test_a_clock_that_was_put_back_keeps_nothing_for_long(files, folder, clock):
+def test_segments_from_the_future_are_removed(files, folder, clock):
     ref = files.write_segment(b"young", "a")
     clock.shift(-3600)
 
@@ -183,7 +183,7 @@ def test_a_publisher_holds_the_lock(files, folder):
         assert is_locked(folder)
 
 
-def test_a_publisher_that_is_stopped_is_not_waited_for_without_end(files):
+def test_waiting_for_another_publisher_times_out(files):
     with files.publishing(), pytest.raises(OSError, match="another process"), files.publishing(patience=0):
         pass
 

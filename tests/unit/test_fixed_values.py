@@ -49,7 +49,7 @@ WORDS = {
 
 
 @pytest.mark.parametrize("words", WORDS, ids=lambda words: words.__name__)
-def test_words_are_those_of_the_contract(words):
+def test_values_of_enumerations_are_fixed(words):
     assert [word.value for word in words] == WORDS[words].split()
 
 
@@ -72,7 +72,7 @@ def test_size_limits_of_files_are_fixed():
     assert manifest.MAX_MANIFEST_BYTES == 2**20
 
 
-def test_key_of_manifests_is_the_one_of_every_version():
+def test_the_key_of_manifests_is_the_same_in_every_version():
     # echo -n "gatewall policy manifest 1" | openssl dgst -sha256 -hmac "a secret"
     assert manifest_key("a secret").hex() == "5045505320e587c47a7c77a5d442af6da4826de3a1081fd245c2d15bb72c38e7"
 
@@ -109,7 +109,7 @@ def test_default_values_are_fixed():
     )
 
 
-def test_memory_for_tokens_is_4096_of_them():
+def test_the_cache_of_tokens_has_4096_entries():
     class Verifier:
         calls = 0
 

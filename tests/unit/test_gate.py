@@ -171,7 +171,7 @@ def test_each_answer_has_its_own_id():
     assert len({dict(check(gate).headers)["X-Gatewall-Decision-Id"] for _ in range(50)}) == 50
 
 
-def test_moment_of_the_request_is_the_clocks():
+def test_the_time_of_the_request_comes_from_the_clock():
     seen = []
 
     def dialect(subrequest, trusted, at):

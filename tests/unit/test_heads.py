@@ -223,7 +223,7 @@ def test_known_heads_are_bounded_in_number_and_length():
     assert [known(memo, [b"Cookie: " + b"a" * heads.LONGEST]) for _ in range(3)] == [None] * 3
 
 
-def test_a_secret_is_gone_after_its_last_use():
+def test_a_secret_is_forgotten_some_time_after_its_last_use():
     memo, raw = Heads(), [b"Cookie: service.token=secret", VARYING[1]]
     for _ in range(3):
         known(memo, raw)

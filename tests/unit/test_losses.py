@@ -53,7 +53,7 @@ for n in itertools.count(1):
 """
 
 
-def test_losses_outlive_the_process_to_the_number(spool):
+def test_the_number_of_losses_survives_a_killed_process(spool):
     process = in_a_process(COUNTED, spool)
     for _ in range(300):
         process.stdout.readline()
@@ -66,7 +66,7 @@ def test_losses_outlive_the_process_to_the_number(spool):
     assert found.at == 1000.0 + found.count
 
 
-def test_the_next_process_goes_on_with_the_file_of_a_killed_one(spool):
+def test_the_next_process_continues_the_file_of_a_killed_one(spool):
     for _ in range(2):
         process = in_a_process(COUNTED, spool)
         for _ in range(100):

@@ -46,7 +46,7 @@ def test_only_one_process_leads(tmp_path, agent):
     assert not is_free(tmp_path)
 
 
-def test_two_in_one_process_do_not_both_lead(tmp_path):
+def test_only_one_of_two_locks_in_a_process_leads(tmp_path):
     with AgentLock(tmp_path).held() as first, AgentLock(tmp_path).held() as second:
         assert (first, second) == (True, False)
 
@@ -65,7 +65,7 @@ def test_the_lock_is_free_after_its_process_was_killed(tmp_path, agent):
     assert is_free(tmp_path)
 
 
-def test_the_lock_is_free_when_its_holder_is_done(tmp_path):
+def test_the_lock_is_free_after_its_holder_ends(tmp_path):
     with AgentLock(tmp_path).held():
         pass
 
@@ -157,12 +157,12 @@ def test_a_lock_whose_file_was_removed_is_given_up(tmp_path, clock):
         assert not lease.renew()
 
 
-def test_a_holder_that_never_renews_is_not_taken_for_stopped(tmp_path):
+def test_a_holder_without_a_lease_counts_as_leading(tmp_path):
     with AgentLock(tmp_path).held():  # a writer, or an agent of the release before
         assert AgentLock(tmp_path).is_led()
 
 
-def test_a_lease_that_cannot_be_written_is_no_reason_to_stop_leading(tmp_path, monkeypatch):
+def test_an_agent_keeps_leading_if_its_lease_cannot_be_written(tmp_path, monkeypatch):
     def refuse(*_, **__):
         raise OSError("read-only file system")
 

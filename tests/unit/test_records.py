@@ -107,6 +107,6 @@ def test_the_last_fields_are_written_only_where_one_has_a_value():
     assert json.loads(a_record(waf_score=3).to_bytes()).keys() >= LAST.keys()
 
 
-def test_a_record_has_no_place_for_more():
+def test_a_record_accepts_no_other_attribute():
     with pytest.raises(AttributeError):
         a_record().password = "x"

@@ -69,7 +69,7 @@ def test_refused_requests_count_too(rate):
     assert rate.seconds_over(HERE, 5, MINUTE + 90) > 0
 
 
-def test_clock_that_went_back_stops_nobody(rate):
+def test_a_clock_step_back_refuses_no_client(rate):
     ask(rate, 50, at=MINUTE + 600)
 
     assert rate.seconds_over(HERE, 5, MINUTE) == 0

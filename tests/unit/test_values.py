@@ -14,7 +14,7 @@ def test_equal_values_are_one_in_a_set():
     assert Verdict(Effect.DENY, Reason.WAF_RULE) != DENIED
 
 
-def test_a_value_has_no_place_for_more():
+def test_a_value_accepts_no_other_attribute():
     with pytest.raises(AttributeError):
         DENIED.more = 1
 

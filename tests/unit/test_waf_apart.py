@@ -58,7 +58,7 @@ def test_built_in_rules_are_scanned_in_one_pass_beside_them_all():
     assert [rule.id for rule in rules.apart] == [100 + number for number in range(len(NOT_TAKEN))]
 
 
-def test_rule_that_is_scanned_apart_is_found():
+def test_rule_that_is_scanned_apart_matches():
     rules = RuleSet(rules_with(r"a\b$b|needle"), CompiledNow())
 
     assert ids(rules, uri="/?x=needle") == [100]
@@ -66,7 +66,7 @@ def test_rule_that_is_scanned_apart_is_found():
     assert [rule.id for rule in rules.apart] == [100]
 
 
-def test_rules_that_the_engine_takes_are_not_apart_and_a_set_of_few_has_none():
+def test_supported_rules_and_rules_of_small_sets_are_not_scanned_apart():
     assert list(RuleSet(rules_with("a.b"), CompiledNow()).apart) == []
     assert list(RuleSet([a_rule("a$b")], CompiledNow()).apart) == []
     assert list(RuleSet(builtin_rules()).apart) == []
@@ -136,7 +136,7 @@ def test_pattern_that_the_engine_takes_one_time_and_not_the_next_is_a_refusal(mo
         VectorScanner.compiled([b"needle", b"a$b", b"hay"])
 
 
-def test_built_in_rules_do_not_take_a_scanner_that_leaves_one_out():
+def test_built_in_rules_refuse_a_scanner_that_omits_a_pattern():
     class Lacking:
         trouble = ""
 
