@@ -19,7 +19,7 @@ class BareApplication:
         """Do nothing: there is no shadow policy to evaluate."""
 
     def report_heads(self, figures: dict[str, int]) -> None:
-        """Do nothing: nobody asks."""
+        """Do nothing: no benchmark reads the figures."""
 
     def close(self) -> None:
         """Do nothing: there is nothing to flush."""

@@ -18,7 +18,7 @@ _RESULTS = _BASE / "bench" / "results"
 _DAY = 86_400
 _LOADS = {"10,000 requests a second": 1e4, "1,000,000,000 rows a day": 1e9 / _DAY, "1,000,000 requests a second": 1e6}
 _AWAY = (120.0, 720.0)
-"""The store is away for ten minutes, from minute two."""
+"""The store is down for ten minutes, from minute two."""
 _FRAMES = 1024 * 1024
 _SPOOL = 1024 * _FRAMES
 _NETWORKS, _USERS = 1_000_000, 100_000

@@ -1,4 +1,4 @@
-"""Tables of docs/scaling.md from the found of bench.fleet. Pure."""
+"""Tables of docs/scaling.md from the results of bench.fleet. Pure."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

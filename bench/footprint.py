@@ -105,7 +105,7 @@ def _up(folder: Path) -> Iterator[int]:
 
 
 def _roles(pid: int) -> dict[int, str]:
-    """Return what each process is: by its application, else the supervisor or a process of a plane."""
+    """Return the role of each process: by its application, else the supervisor or a process of a plane."""
     found = {}
     for each in process_tree(pid):
         command = Path(f"/proc/{each}/cmdline").read_bytes().decode(errors="replace").split("\0")

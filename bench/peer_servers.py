@@ -47,7 +47,7 @@ oauth:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A product: its Go module and version (or a folder of ours), what it is asked at, and what a yes is."""
+    """A product: its Go module and version (or a folder of ours), and the path of its subrequests."""
 
     name: str
     module: str
@@ -70,7 +70,7 @@ LEFT_OUT = {
 
 
 class NotBuiltError(Exception):
-    """A peer could not be built; the message is the last line of Go's."""
+    """A peer could not be built; the message is the last line of Go's output."""
 
 
 def build(peer: Peer, folder: Path) -> Path:

@@ -40,7 +40,7 @@ _NGINX = "nginx return 200"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A row: what is asked, the processes whose CPU time counts, and the requests."""
+    """A row: its name, the port of the server, the processes whose CPU time counts, and the requests."""
 
     name: str
     port: int
@@ -129,7 +129,7 @@ def _cost(asked: Asked, requests: int) -> float:
 
 
 def _products(folder: Path, stack: ExitStack, options: argparse.Namespace, left_out: dict[str, str]) -> list[Product]:
-    """Start everything that is asked, and note in ``left_out`` what cannot be built."""
+    """Start all products, and record in ``left_out`` those that cannot be built."""
     geo = str(traffic.geo_database(folder / "country.mmdb"))
     found = []
     for name, waf in (("Gatewall", "block"), ("Gatewall, WAF off", "off")):
@@ -186,7 +186,7 @@ def _asked(folder: Path, stack: ExitStack, products: list[Product], crowd: int) 
 
 
 def check_refusal(product: Product, ask: visits.Ask) -> None:
-    """Exit if a product that looks at sessions lets in a visitor without one: it would not do its work."""
+    """Exit if a product that checks sessions lets in a visitor without one: its figures would be invalid."""
     found = status(product.port, next(visits.page_loads(ask, "no=session")))
     if product.name not in _WITHOUT_SESSIONS and found != _NO:
         raise SystemExit(f"{product.name} answered {found} to a visitor without a session")

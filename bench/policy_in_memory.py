@@ -1,4 +1,4 @@
-"""What the policy in memory saves over a cache that is asked for it: ``python -m bench.policy_in_memory [--rounds N]``.
+"""CPU that the policy in memory saves over one in a cache: ``python -m bench.policy_in_memory [--rounds N]``.
 
 Whole answers of the data plane in this process, with a session and a record; the WAF is off. The policy comes from
 
@@ -45,7 +45,7 @@ _SERIALIZER = "gatewall.database.shared_cache.PlainSerializer"
 
 @dataclass(frozen=True)
 class _Source:
-    """A policy, read anew for each decision."""
+    """A policy, read again for each decision."""
 
     current: Callable[[], PolicySnapshot]
 

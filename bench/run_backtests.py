@@ -136,7 +136,7 @@ def figures() -> dict[str, Any]:
 
 
 def _makers() -> dict[str, Callable[[], Comparison]]:
-    """Return what makes the comparison of each draft, by name; in the last one nothing is known of the past."""
+    """Return a factory of the comparison for each draft, by name; the last one has no change history."""
     drafts = _drafts()
     made: dict[str, Callable[[], Comparison]] = {
         name: partial(_comparison_of, partial(_policies, draft)) for name, draft in drafts.items()

@@ -113,7 +113,7 @@ async def _round(port: int, count: int, shadow: Shadow) -> Round:
 
 
 async def asked(port: int, count: int) -> tuple[float, list[float]]:
-    """Let a second process ask so often; return this process's CPU microseconds an answer, and sorted latencies."""
+    """Have a second process send requests; return this process's CPU microseconds per answer, and sorted latencies."""
     command = [sys.executable, "-m", "bench.shadow", "--client", str(port), "--requests", str(count)]
     child = await asyncio.create_subprocess_exec(
         *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE

@@ -1,4 +1,4 @@
-"""Ships a spool to the database of DATABASE_URL as the agent does, and times it: a child of bench.shipping.
+"""Ship a spool to the database of DATABASE_URL as the agent does, and time it: a child of bench.shipping.
 
 python -m bench.ship_once FOLDER
 """

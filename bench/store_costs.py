@@ -122,7 +122,7 @@ def _stored(values: list[Any]) -> bytes:
 
 
 def _published() -> dict[str, float]:
-    """Publish changes one by one, as for another host; return milliseconds for each."""
+    """Publish changes one by one, as on another host; return milliseconds for each."""
     with tempfile.TemporaryDirectory() as folder:
         files = PolicyFiles(Path(folder), manifest_key(settings.CONFIG.secret_key))
         publish(files)

@@ -1,4 +1,4 @@
-"""Requests of bench.peers: the same for every product but for its session cookie.
+"""Requests of bench.peers: the same for every product, except for its session cookie.
 
 A *page load* is a visitor asking for a page and its 61 parts, every other time for parts that the browser has already
 (``If-None-Match``); an *API client* has one session and few headers and asks
@@ -51,7 +51,7 @@ def direct(client: str, target: str, headers: list[str]) -> bytes:
 
 
 def page_loads(ask: Ask, session: str) -> Iterator[bytes]:
-    """Yield the requests of 50 visitors with this session who load pages; each has an address and a cookie more."""
+    """Yield the page loads of 50 visitors with this session, each with an own address and one more cookie."""
     page = 0
     while True:
         page += 1
@@ -72,7 +72,7 @@ def page_loads(ask: Ask, session: str) -> Iterator[bytes]:
 
 
 def api_client(ask: Ask, session: str) -> Iterator[bytes]:
-    """Yield the requests of a program that asks for other addresses with one session."""
+    """Yield the requests of a program that requests different URLs with one session."""
     number = 0
     headers = ["User-Agent: python-httpx/0.28.1", "Accept: */*", "Accept-Encoding: gzip, deflate", f"Cookie: {session}"]
     while True:

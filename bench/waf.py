@@ -132,7 +132,7 @@ def hostile_request(size: int) -> AccessRequest:
 
 
 def worst_requests() -> dict[str, AccessRequest]:
-    """Return requests of the greatest size that are made of what costs most."""
+    """Return requests of the greatest size, made of the costliest content."""
     return waf_worst.worst_requests(_BROWSER)
 
 
@@ -145,7 +145,7 @@ def custom_rules(count: int) -> list[WafRule]:
 
 
 def some_monitored(rules: Sequence[WafRule]) -> list[WafRule]:
-    """Return the rules on monitor but for one on texts that the worst cases do not match: it sees them to the end."""
+    """Return the rules on monitor except one for texts, which scans the worst cases to the end without a match."""
     return [each if each.name == "injection-ssi" else replace(each, action=Action.MONITOR) for each in rules]
 
 

@@ -1,4 +1,4 @@
-"""Requests of the greatest size that are made of what costs the WAF most to read, decode or scan."""
+"""Requests of the greatest size, made of the content that costs the WAF most to read, decode or scan."""
 
 import json
 from base64 import b64encode
@@ -19,7 +19,7 @@ _VALUES = {
     "words": "some ordinary words",
 }
 _BEGINNINGS = {"a data URL": "data: ", "a path": ":/a", "a command": "id ", "a union": "union ", "a condition": "or "}
-"""How what a rule finds begins: hyperscan tries the rest of the rule at each of thousands, 70 to 140 ns each."""
+"""Beginnings of matches: hyperscan tries the rest of the rule at each of thousands, 70 to 140 ns each."""
 _SIZE = 65_000
 _FORM = "application/x-www-form-urlencoded"
 _MULTIPART = "multipart/form-data; boundary=b"
@@ -87,7 +87,7 @@ def _odd(browser: dict[str, str]) -> dict[str, AccessRequest]:
 
 
 def _mixed(browser: dict[str, str]) -> dict[str, AccessRequest]:
-    """Return requests that lead around what makes the others cheap: early ends, decoders in C, heads as of browsers."""
+    """Return requests that avoid the optimizations: early ends, decoders in C, heads like those of browsers."""
     misses, attack = _VALUES["near misses"], _VALUES["attacks"]
     elements_in_value = "<a b='x y z &#60;'>some text &#60;script</a>" * 30
     markup = f"<r>{elements_in_value}</r>"

@@ -40,7 +40,7 @@ def pytest_collection_finish(session):
 
 
 def pytest_unconfigure(config):
-    gc.unfreeze()  # what is left at the end is counted as lost by libraries in C++
+    gc.unfreeze()  # libraries in C++ report objects that are left at the end as leaks
 
 
 def pytest_collection_modifyitems(config, items):
@@ -70,7 +70,7 @@ def shared_folder(nodeid):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup():
-    """Begin without a language: a page leaves the visitor's on in its thread, where the next request sets its own."""
+    """Deactivate the language: a page leaves the visitor's active in its thread until the next request."""
     if translation := sys.modules.get("django.utils.translation"):
         translation.deactivate()
 

@@ -1,4 +1,4 @@
-"""The tables in docs/ that are derived from the code: `python -m tests.generated_docs` writes them anew."""
+"""Generate the tables in docs/ that are derived from the code: `python -m tests.generated_docs`."""
 
 import inspect
 import json
@@ -22,7 +22,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 def _parts(step: Step) -> tuple[str, str]:
-    """Return when the step applies and why it stands where it stands, from the docstring of its function."""
+    """Return when the step applies and the reason of its position, from the docstring of its function."""
     applies, _, why = (inspect.getdoc(step.function) or "").partition("\n\n")
     return applies[:1].lower() + applies[1:].rstrip("."), why[:1].lower() + why[1:].replace("\n", " ")
 
@@ -37,7 +37,7 @@ def steps() -> str:
 
 
 def why_here() -> str:
-    """Return the list of why each step stands where it stands."""
+    """Return the list of reasons for the position of each step."""
     items = (f"{number}. **`{step.function.__name__}`** {_parts(step)[1]}" for number, step in enumerate(STEPS, 1))
     return "".join(textwrap.fill(item, 120, subsequent_indent="   ", break_on_hyphens=False) + "\n" for item in items)
 
@@ -150,11 +150,11 @@ PARTS = {
     "the list of ADRs": ("adr/README.md", f"{reference.ADRS}|---|---|---|\n", r"(?:\| \[.*\n)*", reference.adrs),
     "the secrets in files": ("configuration.md", f"{reference.FILES}|---|---|\n", r"(?:\| `.*\n)*", reference.files),
 }
-"""What is derived: its page, the text in front of it, what it looks like, and the function that writes it."""
+"""Each derived part: its page, the text before it, its pattern, and the function that writes it."""
 
 
 def written(page: str) -> str:
-    """Return the text of a page with everything that is derived as of today's code."""
+    """Return the text of a page with all derived parts, generated from the current code."""
     text = (DOCS / page).read_text()
     for place, front, shape, write in PARTS.values():
         if place == page:

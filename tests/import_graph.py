@@ -66,7 +66,7 @@ def _first_line(folder: Path) -> str:
 
 
 def drawn() -> str:
-    """Return the page with the table and the picture of today's code."""
+    """Return the page with the table and the picture of the current code."""
     return _PICTURE.sub(lambda _: picture(), _TABLE.sub(lambda _: table(), PAGE.read_text(), count=1), count=1)
 
 

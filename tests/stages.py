@@ -1,4 +1,4 @@
-"""List the stages of bin/test, and run those of the form that is asked for (tests/suite.py)."""
+"""List the stages of bin/test, and run those of the requested form (tests/suite.py)."""
 
 import argparse
 import os
@@ -96,7 +96,7 @@ WITH_PROCESSES = (
 )
 
 
-# What visitors see, commands, files, downloads and other processes: the database does not decide there.
+# Visitor pages, commands, files, downloads and other processes: they do not depend on the database.
 ON_SQLITE_ALONE = files(
     "tests/integration",
     *("*_page", "*_pages", "account_*", "guard_*", "hand_off", "languages", "return_url", "step_up", "sign_in_secrets"),
@@ -110,7 +110,7 @@ ON_SQLITE_ALONE = files(
     *("translations", "text_fields", "passkey_ceremonies", "sign_in_methods"),
     *("access_conditions", "app_profile*", "country_choices", "waf_rule_rows"),
 )
-# Locks, transactions, order, filters, what text a database takes.
+# Locks, transactions, order, filters, texts that a database accepts.
 DATABASE_DECIDES = (
     *("tests/integration", *ignored(ON_SQLITE_ALONE)),
     *files("tests/gate", "freshness", "revisions"),
@@ -151,7 +151,7 @@ class Tests:
 
 
 def quick(chosen: Sequence[str]) -> Sequence[Step]:
-    """Return what belongs before every commit."""
+    """Return the stages to run before every commit."""
     smoke = Tests("smoke", chosen).stage("Smoke of both planes", 0, "tests/servers", "tests/gate")
     unit = Tests("not full", chosen).stage("Unit tests, without a database", COMPUTING, *UNIT)
     return [Step([[*STATIC, smoke], [unit]])]

@@ -58,7 +58,7 @@ class Suite:
         try:
             for lane in lanes:
                 lane.join()
-        except BaseException:  # interrupted: whoever runs tidies up
+        except BaseException:  # interrupted: let the running stages clean up
             self.failed.append("interrupted")
             for process in list(self._running):
                 process.send_signal(signal.SIGINT)

@@ -22,7 +22,7 @@ from policies.history import confirmation
 from tests.admin.conftest import ADMIN
 from tests.api.plans import CLOSED, expect
 from tests.console.test_doctor_page import send
-from tests.messages import CATALOGUES
+from tests.messages import CATALOGS
 from tests.support.records import a_record
 from tests.support.spool_shipping import spooled
 from tests.unit.examined import evidence
@@ -30,7 +30,7 @@ from tests.unit.examined import evidence
 pytestmark = pytest.mark.django_db
 
 CHINESE = "zh-CN,zh;q=0.9,en;q=0.5"
-TEXTS = {entry.msgid for entry in polib.pofile(str(CATALOGUES["console"]))} - {"Webhook", "User-Agent"}
+TEXTS = {entry.msgid for entry in polib.pofile(str(CATALOGS["console"]))} - {"Webhook", "User-Agent"}
 CODES = re.compile(r"<(code|pre|bdi|del|ins|script|style|textarea|option)\b.*?</\1>", re.DOTALL)
 """What holds codes and names, and no words."""
 SAID = re.compile(r'(?:aria-label|data-label|placeholder|title)="([^"]*)"|<input type="submit" value="([^"]*)"')

@@ -21,7 +21,7 @@ from tests.corpora.payloads import AGENTS, PAYLOADS
 SEED = 20240301
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36"
 _SPACED = {"sqli", "xss"}
-_NAMED = {"sqli", "xss", "windows", "php"}  # what is read without regard to case
+_NAMED = {"sqli", "xss", "windows", "php"}  # texts that are read ignoring case
 
 
 def _url(text: str) -> str:
@@ -76,7 +76,7 @@ ENCODERS: dict[str, tuple[Callable[[str], str], set[str] | None]] = {
 
 
 def _in_uri(text: str) -> str:
-    """As a client sends it: what cannot stand in a URI is encoded, what the encoder wrote stays."""
+    """Return the text as a client sends it: characters not allowed in a URI are encoded, the encoder's are kept."""
     return quote(text, safe="%/:;,()!*'@$?=~-._").replace("?", "%3F").replace("=", "%3D")
 
 

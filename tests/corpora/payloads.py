@@ -25,4 +25,4 @@ AGENTS = (
     "feroxbuster/2.10.0",
     "arachni/1.5",
 )
-"""Scanners that name themselves; these stand in the user agent alone, as they are."""
+"""Scanners that name themselves; they are sent in the user agent only, without encoding."""

@@ -7,10 +7,10 @@ import pytest
 from django.utils import translation
 from django.utils.translation import gettext, ngettext
 
-from tests.messages import CATALOGUES, in_python, in_template, update, used
+from tests.messages import CATALOGS, in_python, in_template, update, used
 
-ENTRIES = {name: polib.pofile(str(path)) for name, path in CATALOGUES.items()}
-EVERY = pytest.mark.parametrize("name", CATALOGUES)
+ENTRIES = {name: polib.pofile(str(path)) for name, path in CATALOGS.items()}
+EVERY = pytest.mark.parametrize("name", CATALOGS)
 
 
 @EVERY
@@ -25,7 +25,7 @@ def test_every_text_is_translated(name):
 
 @EVERY
 def test_what_runs_is_what_was_translated(name):
-    assert CATALOGUES[name].with_suffix(".mo").read_bytes() == ENTRIES[name].to_binary()
+    assert CATALOGS[name].with_suffix(".mo").read_bytes() == ENTRIES[name].to_binary()
 
 
 @EVERY

@@ -29,10 +29,10 @@ class Suite(NamedTuple):
     modules: tuple[str, ...]
     tests: tuple[str, ...]
     values: tuple[str, ...]
-    """Those of them that hold on to values; the first to ask about what acts at import."""
+    """The tests that fix values: they run first on mutants that act at import."""
     options: list[str]
     known: tuple[str, ...]
-    """Modules of others, imported once for all forks. None that pytest wants to see first, as its plugins."""
+    """Third-party modules, imported once for all forks; none that pytest must import first, such as its plugins."""
 
 
 SUITES = (
@@ -40,7 +40,7 @@ SUITES = (
         ("gatewall/engine", "gatewall/credentials", "gatewall/snapshot/codec.py", "gatewall/snapshot/manifest.py"),
         ("tests/unit",),
         ("tests/unit/test_fixed_values.py",),
-        # Left out: what knows the process it was collected in, and what is slow and about something else.
+        # Left out: tests that depend on the process that collected them, and slow tests of other modules.
         ["-p", "no:django", *(f"--ignore-glob=tests/unit/test_{name}*" for name in ("worker_report", "spool", "wake"))],
         ("jwt", "re2", "idna", "cryptography.hazmat.primitives.ciphers.aead"),
     ),
@@ -55,11 +55,11 @@ SUITES = (
 DATA = tuple(
     f"gatewall/engine/waf/builtin/{name}.py" for name in ("injection", "others", "rce", "sqli", "traversal", "xss")
 )
-"""Patterns: data, held against attacks and look-alikes by tests of its own."""
+"""Patterns: data, which separate tests check with attacks and look-alikes."""
 
 
 def main() -> int:
-    """Try all mutants, or those of the modules named; print what became of them."""
+    """Try all mutants, or those of the named modules; print the results."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--results", type=Path, help="a file to write to; with one of the same code, go on from there")
@@ -89,7 +89,7 @@ def read(results: Path) -> dict[tuple[str, int], bool]:
 
 
 def is_settled(mutant: Mutant, known: dict[tuple[str, int], bool]) -> bool:
-    """Say whether an earlier run answers for the mutant: noticed, or survived as it is listed to."""
+    """Return whether an earlier run settled the mutant: noticed, or survived as listed."""
     dead = known.get((mutant.path, mutant.number))
     return dead is not None and (dead or mutant.name in EQUIVALENT)
 

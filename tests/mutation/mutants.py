@@ -2,7 +2,7 @@
 
 Changed are comparisons, ``and`` / ``or`` / ``not``, conditions, arithmetic, constants, what is returned
 and assigned, ``break`` / ``continue``, and statements (calls for their effect, ``raise``) that are left
-out. Not changed is what decides nothing: docstrings, annotations, decorators, ``__slots__``, the words of
+out. Code that decides nothing is not changed: docstrings, annotations, decorators, ``__slots__``, the words of
 errors, ``__repr__``, and what runs only as a command.
 """
 

@@ -85,7 +85,7 @@ class Trial:
         return reached
 
     def _notices_nothing_wrong(self, session: Any) -> bool:
-        """The control: True if the tests fail in a fork though nothing was changed."""
+        """Return whether the tests fail in a fork without a change: the control."""
         reaching = [session.items[number] for number in sorted(self._breadth)]
         _, status = os.waitpid(_fork(lambda: self._fails(session, reaching)), 0)
         return status != SURVIVED
@@ -96,7 +96,7 @@ class Trial:
         except BaseException:  # noqa: BLE001 - or it would count as a mutant that was noticed
             traceback.print_exc()
             os._exit(BROKEN)
-        # Code with other free variables fits no function: nobody could call it.
+        # Code with other free variables fits no function, and could not be called.
         return not fits or self._fails(session, chosen)
 
     def _fails(self, session: Any, chosen: list[Any]) -> bool:
@@ -113,7 +113,7 @@ class Trial:
 
 
 def put_in(mutant: Mutant) -> bool:
-    """Give the functions that exist the code of the mutant. False if it does not fit them."""
+    """Put the code of the mutant into the existing functions; return False if it does not fit them."""
     assert mutant.function is not None
     path = str(Path(mutant.path).resolve())
     name, line = mutant.function
@@ -144,13 +144,13 @@ def _find(code: CodeType, name: str, line: int) -> CodeType:
 
 
 def fail_alone(files: Iterable[str], options: list[str]) -> bool:
-    """The control: True if the tests of these files fail in a fork that imports everything as it is."""
+    """Return whether the tests of these files fail in a fork that imports unchanged modules: the control."""
     _, status = os.waitpid(_fork(lambda: pytest.main([*USUAL, *options, *files]) != pytest.ExitCode.OK), 0)
     return status != SURVIVED
 
 
 def dies_at_import(mutant: Mutant, files: Iterable[str], options: list[str]) -> bool:
-    """Say whether the tests of these files fail on modules that were imported with the mutant in one of them."""
+    """Return whether the tests of these files fail on modules that were imported with the mutant in one of them."""
     code, path = code_of(mutant), str(Path(mutant.path).resolve())
     get_code = SourceFileLoader.get_code
 
@@ -163,7 +163,7 @@ def dies_at_import(mutant: Mutant, files: Iterable[str], options: list[str]) -> 
 
 
 def in_forks(trials: dict[Mutant, Callable[[], bool]], jobs: int, tell: Callable[[Mutant, bool], None]) -> None:
-    """Run each trial in a process of its own, some at a time. Whatever ends badly has noticed the mutant."""
+    """Run each trial in its own process, some at a time. A process that ends abnormally has noticed the mutant."""
     running: dict[int, Mutant] = {}
     waiting = list(reversed(trials.items()))
     while waiting or running:
@@ -221,6 +221,6 @@ def collect_and_try(
 
 
 def append(results: Path, mutant: Mutant, *, killed: bool) -> None:
-    """Write down what became of a mutant."""
+    """Store the result of a mutant."""
     with results.open("a") as file:
         file.write(json.dumps([mutant.path, mutant.number, killed]) + "\n")

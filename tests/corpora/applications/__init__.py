@@ -2,7 +2,7 @@
 
 The shapes are those of the applications' public API documentation, clients and test suites; the contents are what people
 write: titles, notes, pages and source code of this project and sentences in sixty languages. The same seed gives the
-same requests; none was chosen or left out because of what the rules say.
+same requests; none was chosen or left out because of the rules.
 """
 
 import random

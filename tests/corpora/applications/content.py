@@ -99,7 +99,7 @@ def _kept() -> dict[str, list[Any]]:
 
 
 def keep() -> None:
-    """Write sections of this project's documents and its source files anew, without those about attacks."""
+    """Rewrite the sections of this project's documents and source files, without those about attacks."""
     random_ = random.Random(_SEED)  # noqa: S311 - the same ones each time
     sections = []
     for path in sorted((texts.BASE / "docs").rglob("*.md")):

@@ -64,7 +64,7 @@ USUAL: dict[str, Frame] = {
     "a trailer": _chunks(trailers=b"X-Checksum: 1\r\n"),
     "sizes in capitals": _chunks(head=b"%X"),
 }
-"""What clients and proxies send: harmless text is let in so."""
+"""Framings that clients and proxies send: harmless text in them is let in."""
 ODD: dict[str, Frame] = {
     "a quoted chunk extension": _chunks(head=b'%x;a="b;c"'),
     "a chunk extension without a value": _chunks(head=b"%x;a"),

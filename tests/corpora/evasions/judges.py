@@ -62,7 +62,7 @@ def django_sees(rows: Iterable[Evasion]) -> Seen:
 
 
 def rest_sees(rows: Iterable[Evasion]) -> Seen:
-    """Django REST framework decodes JSON in the charset of its media type, any that Python knows."""
+    """Return what Django REST framework sees: JSON in the charset of its media type, any that Python knows."""
     found = Seen()
     for row in rows:
         request = RequestFactory().generic("POST", "/", row.body, content_type=row.kind)
@@ -114,7 +114,7 @@ def _parsed_by_django(request: HttpRequest) -> Any:
 
 
 def php_sees(rows: Iterable[Evasion], php: list[str]) -> Seen:
-    """``php`` is the command; its own server parses bodies as PHP does in any server, and its libxml2 reads XML."""
+    """Return what PHP sees: the built-in server of the command ``php`` parses bodies, its libxml2 reads XML."""
     found, port = Seen(), free_port()
     server = subprocess.Popen([*php, "-S", f"127.0.0.1:{port}", str(HERE / "judge.php")], stderr=subprocess.DEVNULL)
     try:
@@ -135,12 +135,12 @@ def _asked(url: str, row: Evasion) -> Any:
             with urllib.request.urlopen(request) as answer:  # noqa: S310
                 return json.loads(answer.read())
         except urllib.error.URLError:
-            time.sleep(0.1)  # until it listens
+            time.sleep(0.1)  # until PHP listens
     raise RuntimeError("php does not listen")
 
 
 def express_sees(rows: list[Evasion], modules: Path) -> Seen:
-    """``modules`` is the folder node_modules with qs and busboy."""
+    """Return what Express sees; ``modules`` is the folder node_modules with qs and busboy."""
     sent = [json.dumps(_asked_of_node(row)) for row in rows]
     return _answers(rows, sent, ["node", str(HERE / "judge.js")], NODE_PATH=str(modules))
 
@@ -151,7 +151,7 @@ def _asked_of_node(row: Evasion) -> dict[str, str]:
 
 
 def xerces_sees(rows: list[Evasion]) -> Seen:
-    """The parser of XML that comes with Java."""
+    """Return what Xerces sees, the XML parser of the JDK."""
     command = ["java", str(HERE / "JudgeXml.java")]
     sent = "\n".join([base64.b64encode(row.body).decode() for row in rows]) + "\n"
     done = subprocess.run(command, input=sent, stdout=subprocess.PIPE, text=True, check=True)

@@ -11,14 +11,14 @@ from pathlib import Path
 from playwright.sync_api import Error
 
 from tests.corpora.programs import storage
-from tests.corpora.programs.catalogue import PROGRAMS, Program
+from tests.corpora.programs.catalog import PROGRAMS, Program
 from tests.corpora.programs.session import session
 from tests.corpora.record.clean import Cleaner
 from tests.corpora.record.tap import Tape
 
 
 def main() -> int:
-    """Record the programs one after the other; 1 if one of them could not be."""
+    """Record the programs one after the other; return 1 if one of them failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.corpora.programs", description=__doc__)
     parser.add_argument("folder", type=Path, help="where the programs are, or will be, installed")
     parser.add_argument("names", nargs="*", help="all of them, unless some are named")

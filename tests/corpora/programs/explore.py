@@ -1,4 +1,4 @@
-"""A browser that works through a program as a person who tries everything: it follows links and fills in forms."""
+"""A browser that explores a whole program like a curious person: it follows links and fills in forms."""
 
 import re
 import time

@@ -29,7 +29,7 @@ STARTS_WITHIN = 900
 
 @dataclass
 class Session:
-    """What a driver works with: the address of the recorder before the program, clients, and contents."""
+    """Tools of a driver: the address of the recorder before the program, clients, and contents."""
 
     name: str
     programs: Path
@@ -90,7 +90,7 @@ class Session:
 
     @cached_property
     def http(self) -> requests.Session:
-        """A client of Python's requests; use it where the program's own client library is one."""
+        """Return a session of ``requests``; use it if the program's own client library is based on it."""
         self.clients.add(f"requests {version('requests')}")
         return requests.Session()
 
@@ -100,7 +100,7 @@ class Session:
 
     @cached_property
     def page(self) -> Page:
-        """A page of Chromium."""
+        """Return a page of Chromium."""
         executable = find_chromium()
         assert executable is not None, "apt-get install chromium"
         browser = launch(self._stack.enter_context(sync_playwright()), executable)

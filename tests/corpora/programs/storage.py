@@ -1,4 +1,4 @@
-"""Write what was recorded: secrets replaced, a sample of at most so many requests of each program."""
+"""Store recorded requests: secrets replaced, a sample of at most ``PER_PROGRAM`` requests of each program."""
 
 import gzip
 import hashlib
@@ -62,7 +62,7 @@ class Secrets:
 
     @staticmethod
     def _is_credential(name: str, value: str) -> bool:
-        """Basic is kept: its user and password are the recorder's own."""
+        """Return whether a value is a credential, except Basic: its user and password are the recorder's own."""
         lowered = name.lower()
         named = "auth" in lowered or "token" in lowered or "secret" in lowered
         return named and not value.lower().startswith("basic ")

@@ -1,4 +1,4 @@
-"""Records the harmless requests again: ``python -m tests.corpora.record [SESSION...]`` (README.md beside it)."""
+"""Record the harmless requests again: ``python -m tests.corpora.record [SESSION...]`` (README.md beside it)."""
 
 import argparse
 import os
@@ -25,7 +25,7 @@ SESSIONS = {
 
 
 def main() -> int:
-    """Run the sessions and write what they sent; 1 if that is less than the corpus must hold."""
+    """Run the sessions and write their requests; return 1 if there are fewer than the corpus requires."""
     parser = argparse.ArgumentParser(prog="python -m tests.corpora.record", description=__doc__)
     parser.add_argument("sessions", nargs="*", help="all of them, unless some are named")
     wanted = parser.parse_args()

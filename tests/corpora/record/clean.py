@@ -1,4 +1,4 @@
-"""What was recorded, made fit to publish: each request once, no address, path or secret of the machine it ran on."""
+"""Cleaning of recorded requests for publication: each once, without address, path or secret of the machine."""
 
 import gzip
 import hashlib
@@ -15,7 +15,7 @@ from tests.corpora.record.tap import Seen
 HOST = "cloud.example"
 _ADDRESS = re.compile(r"(?:127\.0\.0\.1|localhost)(?::|%3A)\d{4,5}", re.IGNORECASE)
 _NAMED_ADDRESS = re.compile(r"((?:wall|office|vault|closed|shop)\.)gate\.test(?:(?::|%3A)\d{4,5})?", re.IGNORECASE)
-_KERNEL = re.compile(r'"release":"[^"]*"')  # pip tells it
+_KERNEL = re.compile(r'"release":"[^"]*"')  # sent by pip
 _SECRET_HEADERS = {"authorization", "service-authorization", "x-csrftoken", "proxy-authorization"}
 _NOT_KEPT = {"connection", "content-length", "transfer-encoding", "expect"}
 _SECRET_COOKIE = re.compile(r"((?:^|; )[\w\-]*(?:session|token|sid|csrf|gatewall)[\w\-]*=)([^;]+)", re.IGNORECASE)
@@ -55,9 +55,9 @@ class Cleaner:
 
 
 def written(seen: Iterable[Seen], path: Path, cleaner: Cleaner, sessions: Collection[str]) -> int:
-    """Write each distinct request, by method, URI and destination, as a line of `gatewall waf rates`; how many.
+    """Write each distinct request, by method, URI and destination, as a line of `gatewall waf rates`; return how many.
 
-    What the file holds of other sessions stays.
+    The file keeps the lines of other sessions.
     """
     lines: dict[tuple[str, ...], str] = {}
     for line in gzip.decompress(path.read_bytes()).decode("ascii").splitlines() if path.exists() else ():

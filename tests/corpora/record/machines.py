@@ -1,4 +1,4 @@
-"""Clients of programs that stand behind a gateway: this project's own API, package managers, dashboards, sign-in."""
+"""Clients of programs that run behind a gateway: this project's own API, package managers, dashboards, sign-in."""
 
 import base64
 import json

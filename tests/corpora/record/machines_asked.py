@@ -1,4 +1,4 @@
-"""What the recorded programs ask for."""
+"""Requests of the recorded programs."""
 
 import json
 from collections.abc import Iterator

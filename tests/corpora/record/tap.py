@@ -1,4 +1,4 @@
-"""A server on loopback that writes down every request; it answers itself, or passes on what another server answers."""
+"""A server on loopback that records every request; it answers by itself, or forwards another server's answers."""
 
 import http.client
 import select
@@ -26,7 +26,7 @@ class Seen:
 
 @dataclass
 class Reply:
-    """What a tap answers that has no server behind it."""
+    """The answer of a tap without a server behind it."""
 
     status: int = 200
     kind: str = "application/json"
@@ -79,11 +79,11 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that hangs up is none of our business."""
+        """Ignore clients that disconnect."""
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Read a request; what is noted of it and what it is answered is for the kinds of servers below to say."""
+    """Read a request; the subclasses below decide what to record and to answer."""
 
     protocol_version = "HTTP/1.1"
     timeout = PATIENCE
@@ -117,7 +117,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(reply.body)
 
     def __getattr__(self, name: str) -> Callable[[], None]:
-        """Any method: WebDAV has a dozen."""
+        """Handle any method: WebDAV has a dozen."""
         if name.startswith("do_"):
             return self.handle_any
         raise AttributeError(name)
@@ -167,4 +167,4 @@ class _Handler(BaseHTTPRequestHandler):
         return True
 
     def log_message(self, *arguments: object) -> None:
-        """Say nothing: the tape is the log."""
+        """Log nothing: the tape is the log."""

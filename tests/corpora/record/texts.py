@@ -1,4 +1,4 @@
-"""What people type: sentences in many languages, names, and what stands in documents and programs."""
+"""Texts that people type: sentences in many languages, names, and lines of documents and programs."""
 
 import gettext
 import random
@@ -96,8 +96,8 @@ def translations(seed: int, count: int) -> list[str]:
             path = folder / "locale" / language / "LC_MESSAGES" / "django.mo"
             if path.exists():
                 with path.open("rb") as file:
-                    catalogue = gettext.GNUTranslations(file)._catalog  # type: ignore[attr-defined]  # private: there is no other list
-                found.update(text for text in catalogue.values() if isinstance(text, str) and _is_sentence(text))
+                    catalog = gettext.GNUTranslations(file)._catalog  # type: ignore[attr-defined]  # private: there is no other list
+                found.update(text for text in catalog.values() if isinstance(text, str) and _is_sentence(text))
     texts = sorted(re.sub(r"%\((\w+)\)[sd]", r"\1", text).replace("%%", "%") for text in found)
     return random.Random(seed).sample(texts, count)  # noqa: S311 - the same texts each time
 
@@ -107,7 +107,7 @@ def _is_sentence(text: str) -> bool:
 
 
 def pasted(seed: int) -> list[str]:
-    """Return what is copied from documents and programs: some of it is, word for word, what attacks hold."""
+    """Return lines copied from documents and programs: some are identical to parts of attacks."""
     return [*(_HERE / "pasted.txt").read_text().splitlines(), *sentences(seed, 300), *identifiers(seed, 200)]
 
 
