@@ -187,7 +187,7 @@ def test_a_destination_outside_of_its_paths_is_out_of_scope(method, destination,
     assert reason("/dav/a", method=method, destination=destination, **OF_OFFICE) is told
 
 
-def test_a_copy_without_a_destination_is_out_of_scope_and_a_destination_of_other_methods_means_nothing():
+def test_only_copy_and_move_need_a_destination():
     assert reason("/dav/a", method="COPY", **OF_OFFICE) is Reason.HOST_NOT_IN_SCOPE
     assert reason("/dav/a", method="PUT", destination="/private", **OF_OFFICE) is Reason.APP_TOKEN_VALID
 
@@ -207,7 +207,7 @@ def test_each_of_several_destinations_counts():
     assert path_readings_of(request) == ("/dav/a", "/dav/b", "/private/b")
 
 
-def test_a_path_with_too_many_readings_stays_one_with_a_destination():
+def test_a_destination_does_not_replace_a_path_with_too_many_readings():
     request = a_request(uri="/a" * 2_000, method="MOVE", headers=(("destination", "/b"),), visible=SEEN)
 
     assert path_readings_of(request) is None
@@ -243,7 +243,7 @@ def test_an_app_token_is_limited_by_the_scope_of_its_user():
     ],
     ids=["its scope names the domain", "its scope is every domain", "phishing resistant"],
 )
-def test_a_second_factor_is_not_asked_of_one_that_was_made_for_the_domain(access, token, told):
+def test_an_app_token_for_the_domain_needs_no_second_factor(access, token, told):
     assert reason("/dav", token=token, domains={OFFICE: access}) is told
 
 

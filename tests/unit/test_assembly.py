@@ -120,7 +120,7 @@ def test_rows_are_found_in_all_shards_and_in_no_other():
     assert policy.users.get(-1) is None
 
 
-def test_a_shard_that_is_gone_has_no_rows():
+def test_a_removed_shard_has_no_rows():
     assembly, far = Assembly(), replace(BOB, id=USERS_A_SHARD)
     build(assembly, Reader(users=[ALICE, far]))
 

@@ -100,7 +100,7 @@ def test_an_allowed_browser_gets_the_usual_answer():
     assert given(decision, BROWSER) == given(decision, {})
 
 
-def test_a_browser_is_asked_to_try_again_where_the_gate_cannot_decide():
+def test_a_browser_gets_a_retry_page_if_the_gate_cannot_decide():
     answered = given(CANNOT_DECIDE, BROWSER)
 
     assert (answered.status, dict(answered.headers)["Retry-After"]) == (503, "1")
@@ -136,12 +136,12 @@ class Page(HTMLParser):
         self.text += data
 
 
-def test_the_page_holds_the_decision_id():
+def test_the_page_contains_the_decision_id():
     assert "the-id" in Page(given(DENIED, BROWSER).body).text
 
 
 @pytest.mark.parametrize("reason", Reason)
-def test_the_page_never_holds_the_reason(reason):
+def test_the_page_never_contains_the_reason(reason):
     assert reason.value.encode() not in given(a_decision(reason, effect=Effect.DENY), BROWSER).body
 
 

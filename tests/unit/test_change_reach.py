@@ -106,7 +106,7 @@ def test_a_change_of_an_unknown_table_affects_every_request(monkeypatch):
     assert a_comparison(before, after).reach.covers(record)
 
 
-def test_names_of_settings_and_tables_are_those_of_the_policy():
+def test_listed_settings_and_tables_exist_in_the_policy():
     settings_, tables = ({part.name for part in fields(each)} for each in (PolicySettings, PolicySnapshot))
     named = {*change_reach._LOOKED_AT, *change_reach._NO_CHANGE, *change_reach._SUBJECTS}
 

@@ -14,7 +14,7 @@ def proxy():
     return Proxy()
 
 
-def test_one_answer_is_written_at_once_and_the_connection_stays(proxy):
+def test_an_answer_is_written_at_once_and_the_connection_stays_open(proxy):
     proxy.send(a_request())
 
     assert proxy.context.asked == [("GET", b"/wall/auth", "192.0.2.1", "http", None)]

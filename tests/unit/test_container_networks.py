@@ -51,7 +51,7 @@ def test_gateways_and_other_networks_are_not_trusted(proc, address):
     assert not TrustedProxies.parse(container_networks.networks(proc)).trusts_peer(address)
 
 
-def test_without_ipv6_the_networks_of_ipv4_count(proc):
+def test_without_ipv6_only_the_ipv4_networks_are_trusted(proc):
     (proc / "if_inet6").unlink()
     (proc / "ipv6_route").unlink()
 

@@ -145,7 +145,7 @@ def test_a_distributed_attack_is_reported_once_with_its_networks(watched):
     assert {str(verdict.network) for verdict in verdicts[1:]} == {f"192.0.2.{n}/32" for n in range(8)}
 
 
-def test_while_an_attack_is_on_three_accounts_are_enough_and_after_it_no_more(watched):
+def test_three_accounts_are_enough_during_a_distributed_attack_only(watched):
     found(watched, [failure(f"{n}", client=f"198.51.100.{n}") for n in range(30)])
 
     during = found(watched, [failure(f"x{n}", client="192.0.2.1", at=NOW + 1) for n in range(3)])

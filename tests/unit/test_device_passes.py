@@ -48,7 +48,7 @@ def decide(*, passes=(PASS,), client="198.51.100.7", agent="Jellyfin/10.8.1", ac
     return evaluate(request, policy, a_ports(credentials=a_credential_check()))
 
 
-def test_its_program_is_let_in_without_a_name():
+def test_a_program_with_a_device_pass_is_let_in_without_a_name():
     decision = decide()
 
     subject = decision.subject

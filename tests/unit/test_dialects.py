@@ -31,7 +31,7 @@ def question(request):
 
 
 @EACH
-def test_the_visit_is_understood(tongue):
+def test_the_visit_is_parsed(tongue):
     request = tongue.ask()
 
     assert (str(request.client), str(request.authority)) == ("1.2.3.4", "office.example")
@@ -40,7 +40,7 @@ def test_the_visit_is_understood(tongue):
     assert (request.fault, request.allowlist_applies) == ("", True)
 
 
-def test_every_dialect_understands_the_same():
+def test_every_dialect_gives_the_same_subrequest():
     assert len({question(tongue.ask()) for tongue in TONGUES.values()}) == 1
 
 

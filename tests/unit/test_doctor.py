@@ -214,7 +214,7 @@ def signal(at, client, target, kinds, rules):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("check", [check for check in CHECKS if check not in {"trusted-peer", "around"}])
-def test_every_check_has_lines_of_every_proxys_sample(kind, check):
+def test_every_check_shows_lines_of_the_sample_of_every_proxy(kind, check):
     parts = parts_of(kind, check)
     assert parts
     for part, snippet in zip(parts, snippets(kind, check, PLACE), strict=True):
@@ -254,7 +254,7 @@ def test_a_url_of_a_site(text, origin, path):
     assert (target.origin, target.path) == (origin, path)
 
 
-def test_only_registered_hosts_and_our_own_are_asked():
+def test_only_registered_hosts_and_the_public_url_are_examined():
     domains = DomainTable([Domain(1, "office.example"), Domain(2, "*.lab.example")])
 
     for host in ("office.example", "a.lab.example", "wall.example"):

@@ -98,7 +98,7 @@ def names(monkeypatch):
         ("127.0.0.1:80", ["127.0.0.1:80", "10.0.0.5:80"]),
     ],
 )
-def test_site_on_loopback_is_looked_for_at_all_addresses_of_its_machine(names, upstream, expected):
+def test_site_on_loopback_is_tried_at_all_addresses_of_its_machine(names, upstream, expected):
     assert list(map(str, places(upstream, SITE))) == expected
 
 
@@ -110,7 +110,7 @@ def test_address_that_cannot_be_used_is_refused(names, upstream):
         places(upstream, SITE)
 
 
-def test_site_whose_public_name_is_unknown_here_is_looked_for_at_the_other_addresses(names):
+def test_site_with_an_unresolvable_name_is_tried_at_the_other_addresses(names):
     found = places("127.0.0.1:8000", Target.parse("http://unknown.example/"))
 
     assert found == [Place("127.0.0.1", 8000), Place(INSIDE, 8000)]

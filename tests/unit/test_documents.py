@@ -56,7 +56,7 @@ def test_a_folder_is_its_index_and_a_picture_has_its_type(documents):
     assert documents.picture("api.md") is None
 
 
-def test_headings_are_found_by_their_words_and_no_more_than_asked_for(documents):
+def test_headings_are_found_by_their_words_up_to_a_limit(documents):
     found = documents.find("PASSKEYS sign", 6)
 
     assert "how-to/passkeys.md" in {heading.target for heading in found}

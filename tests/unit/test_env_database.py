@@ -87,7 +87,7 @@ PARAMETERS = [
         ),
     ],
 )
-def test_a_database_url_is_understood(url, described):
+def test_a_database_url_is_parsed(url, described):
     assert database(url) == described
 
 

@@ -62,7 +62,7 @@ def test_several_addresses_are_separated_by_commas():
 
 
 @pytest.mark.parametrize("text", ["http://localhost:8080", "http://192.0.2.7", "http://[2001:db8::7]:8080"])
-def test_an_address_without_a_domain_is_taken_for_a_first_look(text):
+def test_an_address_without_a_domain_is_accepted(text):
     assert public_urls(text) == (text,)
 
 

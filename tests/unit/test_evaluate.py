@@ -41,7 +41,7 @@ OPEN_DOORS = pytest.mark.parametrize(
 
 
 @OPEN_DOORS
-def test_valid_credential_names_the_subject_where_none_was_needed(policy):
+def test_valid_credential_names_the_subject_even_if_it_is_not_needed(policy):
     decision = evaluate(a_request(credentials=["bob"]), policy, a_ports())
 
     assert decision.effect is Effect.ALLOW
@@ -49,7 +49,7 @@ def test_valid_credential_names_the_subject_where_none_was_needed(policy):
 
 
 @OPEN_DOORS
-def test_invalid_credential_is_ignored_where_none_was_needed(policy):
+def test_invalid_credential_is_ignored_if_it_is_not_needed(policy):
     decision = evaluate(a_request(credentials=["forged"]), policy, a_ports())
 
     assert decision.effect is Effect.ALLOW
@@ -57,7 +57,7 @@ def test_invalid_credential_is_ignored_where_none_was_needed(policy):
 
 
 @OPEN_DOORS
-def test_no_credential_is_no_subject_where_none_was_needed(policy):
+def test_without_a_needed_credential_there_is_no_subject(policy):
     decision = evaluate(a_request(), policy, a_ports())
 
     assert decision.effect is Effect.ALLOW
@@ -86,7 +86,7 @@ def test_refusal_for_scope_names_the_subject():
 
 
 @pytest.mark.parametrize("position", range(4))
-def test_first_valid_credential_counts_wherever_it_stands(position):
+def test_first_valid_credential_counts_in_any_position(position):
     credentials = ["forged"] * 4
     credentials[position] = "bob"
 

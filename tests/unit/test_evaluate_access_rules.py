@@ -66,7 +66,7 @@ def test_public_rule_opens_no_denied_domain():
     assert verdict(PUBLIC, access="denied", uri="/hook") == ("host-not-authorized", 1)
 
 
-def test_public_rule_asks_nobody_for_a_scope_and_still_names_the_user():
+def test_public_rule_ignores_the_scope_but_names_the_user():
     decision = decide(an_access_rule("public"), who="charlie", host="other.example")
 
     assert (decision.reason, decision.subject) == (Reason.PATH_PUBLIC, CHARLIE_SUBJECT)

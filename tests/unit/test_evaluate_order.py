@@ -128,7 +128,7 @@ def test_explanation_shows_the_verdicts_of_later_steps():
     assert silent == []
 
 
-def test_explanation_of_a_malformed_request_asks_no_further_step():
+def test_explanation_of_a_malformed_request_evaluates_no_further_step():
     scene = SITUATIONS[0].change(SITUATIONS[1].change(Scene()))
 
     _, results = explain(*scene.parts())

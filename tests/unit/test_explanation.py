@@ -179,13 +179,13 @@ ASSUMED = [
 
 
 @pytest.mark.parametrize(("assumed", "host", "reason"), ASSUMED)
-def test_a_subject_may_be_taken_as_signed_in(assumed, host, reason):
+def test_a_subject_can_be_assumed_to_be_signed_in(assumed, host, reason):
     explanation = explained(replace(VISIT, host=host, assumed=assumed), domains=DOMAINS)
 
     assert explanation.record.reason == reason
 
 
-def test_a_disabled_user_is_not_taken_as_signed_in():
+def test_a_disabled_user_is_not_assumed_to_be_signed_in():
     assumed = AssumedSubject(SubjectKind.USER, BOB.id, ("pwd",))
     users = [replace(user, is_active=False) for user in USERS]
 
@@ -193,7 +193,7 @@ def test_a_disabled_user_is_not_taken_as_signed_in():
 
 
 @pytest.mark.parametrize("change", [{"is_active": False}, {"expires_at": NOW}], ids=["off", "expired"])
-def test_a_license_that_opens_nothing_is_not_taken_as_sent(change):
+def test_an_invalid_license_is_not_assumed_to_be_sent(change):
     assumed = AssumedSubject(SubjectKind.LICENSE, 31)
     licenses = [replace(state, **change) for state in LICENSES]
 

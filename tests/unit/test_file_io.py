@@ -43,7 +43,7 @@ def test_a_full_disk_leaves_the_old_file_alone(tmp_path, monkeypatch):
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("file", "old")]
 
 
-def test_a_lock_is_held_by_one_and_free_after_it(tmp_path):
+def test_a_lock_is_exclusive_and_released_afterwards(tmp_path):
     with locked(tmp_path / "lock"):
         assert try_lock_file(tmp_path / "lock") is None
 

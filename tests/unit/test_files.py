@@ -132,7 +132,7 @@ def test_a_manifest_that_names_another_size_is_not_believed(files):
         files.segment(replace(ref, size=9))
 
 
-def test_a_segment_that_is_gone_is_an_error_of_the_system(files):
+def test_a_missing_segment_raises_an_os_error(files):
     with pytest.raises(FileNotFoundError):
         files.segment(SegmentRef("a", DIGEST, 1))
 

@@ -116,7 +116,7 @@ def test_a_young_segment_is_kept(files):
     assert files.segment(ref) == b"young"
 
 
-def test_an_old_segment_that_is_asked_for_again_is_young(files, folder):
+def test_an_old_segment_that_is_written_again_counts_as_young(files, folder):
     ref = aged(folder, files.write_segment(b"old", "a"))
 
     files.write_segment(b"old", "b")

@@ -62,7 +62,7 @@ def test_issuer_audience_type_and_algorithm_of_sessions_are_fixed():
     )
 
 
-def test_file_of_this_schema_is_read():
+def test_a_segment_of_the_current_schema_is_read():
     assert codec.decode("revocations", b'gatewall segment 7\n["a"]') == ("a",)
     assert segments.blocked_networks_of("manual") == "blocked-networks/manual"
 

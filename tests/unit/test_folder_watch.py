@@ -54,7 +54,7 @@ def test_a_wait_consumes_all_earlier_changes(tmp_path, monkeypatch):
         assert returns_after(lambda: put(tmp_path, "c"), watch)
 
 
-def test_each_of_several_folders_ends_it(tmp_path):
+def test_each_of_several_folders_ends_the_wait(tmp_path):
     folders = [tmp_path / "a", tmp_path / "b"]
     for folder in folders:
         folder.mkdir()
@@ -74,7 +74,7 @@ def test_a_folder_that_is_made_later_is_watched_from_the_next_wait_on(tmp_path):
 
 
 @pytest.mark.parametrize("libc", [object(), type("Full", (), {"inotify_init1": lambda *_: -1})()], ids=["none", "full"])
-def test_without_inotify_the_time_ends_it(tmp_path, monkeypatch, libc):
+def test_without_inotify_the_timeout_ends_the_wait(tmp_path, monkeypatch, libc):
     monkeypatch.setattr(folder_watch.ctypes, "CDLL", lambda _name: libc)
     with closing(FolderWatch(tmp_path)) as watch:
         put(tmp_path)
@@ -92,7 +92,7 @@ def test_a_watch_leaves_no_file_open(tmp_path):
     assert psutil.Process().num_fds() == before
 
 
-def test_a_closed_one_sleeps(tmp_path):
+def test_a_closed_watch_sleeps(tmp_path):
     watch = FolderWatch(tmp_path)
     watch.close()
     watch.close()

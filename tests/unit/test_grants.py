@@ -111,7 +111,7 @@ def test_a_grant_overrides_a_rule_that_denies_its_user():
     ("access", "reason"),
     [("two_factor", Reason.SECOND_FACTOR_REQUIRED), ("phishing_resistant", Reason.PHISHING_RESISTANT_REQUIRED)],
 )
-def test_with_a_grant_against_a_rule_the_domain_still_asks_for_its_proof(access, reason):
+def test_a_grant_replaces_no_second_factor_or_passkey(access, reason):
     decision = decide(access=access, **DENIED)
 
     assert decision.reason is reason

@@ -61,7 +61,7 @@ def test_group_lists_a_domain_also_for_a_user_of_all_domains():
         assert not subject.names("unused.example")
 
 
-def test_a_group_covers_what_it_lists_or_everything():
+def test_a_group_covers_its_listed_domains_or_everything():
     assert [FAMILY.covers(name) for name in ("photos.example", OFFICE, None)] == [True, False, False]
     assert [STAFF.covers(name) for name in (OFFICE, None)] == [True, True]
 
@@ -78,7 +78,7 @@ def test_scopes_of_more_users_than_are_remembered_are_right():
         assert scope.domains == {name, "photos.example"}
 
 
-def test_a_group_covers_what_its_scope_lists_or_all():
+def test_a_group_covers_the_domains_of_its_scope_or_all():
     family = GroupState(1, "family", all_domains=False, domains=frozenset({"shop.test"}))
     everybody = GroupState(2, "everybody", all_domains=True, domains=frozenset())
     hosts = ("shop.test", "office.test", None)

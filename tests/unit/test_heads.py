@@ -92,7 +92,7 @@ def known(memo, lines, peer=""):
     heads_=st.lists(lines, min_size=1, max_size=3),
     varied=st.lists(st.lists(st.sampled_from(VARYING), max_size=3), max_size=4),
 )
-def test_a_request_is_read_and_parsed_to_the_same_with_and_without(heads_, varied):
+def test_requests_are_parsed_alike_with_and_without_the_memo(heads_, varied):
     memo = Heads()
     for head, change in itertools.product(heads_, [[], [], *varied, *varied]):
         for path, dialect in DIALECTS.items():
@@ -261,7 +261,7 @@ def test_the_memo_forgets_and_reports_without_requests(monkeypatch):
     assert reported == [then, then, {**then, "number": 0, "bytes": 0}]
 
 
-def test_address_that_a_peer_without_trust_forwards_stays_ignored():
+def test_headers_of_an_untrusted_peer_are_ignored_every_time():
     plane = Plane(has_memo=True)
     plane.policies.policy = a_policy(users=[BOB])
     peer, seen = "192.0.2.66", []

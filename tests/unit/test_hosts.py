@@ -88,7 +88,7 @@ def test_texts_that_name_no_host_are_parsed_as_none():
     assert [text for text in NO_HOST if Host.parse(text) is not None] == []
 
 
-def test_text_that_names_no_host_is_no_authority_either():
+def test_texts_that_name_no_host_are_no_authorities():
     assert [text for text in NO_HOST if Authority.parse(f"{text}:80") is not None] == []
 
 
@@ -150,7 +150,7 @@ def test_domain_to_register_has_one_canonical_name(text, name):
     "text",
     ["", "*", "*.", "*.*.example.com", "a.*.com", "*example.com", "*.127.0.0.1", "*.[::1]", "http://a.de", "a.de:80"],
 )
-def test_domain_that_is_no_host_is_refused_in_words(text):
+def test_invalid_domain_is_refused_with_a_message(text):
     with pytest.raises(ValueError, match="is not a host name"):
         parse_domain_name(text)
 

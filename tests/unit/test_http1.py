@@ -134,7 +134,7 @@ def test_a_length_with_more_digits_than_a_number_has_is_refused(digits):
     assert read(with_lines(b"Content-Length: %b" % b"3".rjust(digits, b"0")) + b"abc") == [Refusal(400)]
 
 
-def test_another_protocol_is_not_spoken_and_the_next_request_is_http():
+def test_an_upgrade_is_ignored_and_the_next_request_is_http():
     first, second = read(a_request("Connection: Upgrade", "Upgrade: websocket") + a_request(target="/next"))
 
     assert (first.lines[-1], first.keep_alive) == ((b"Upgrade", b"websocket"), True)
@@ -174,7 +174,7 @@ def test_a_body_comes_with_the_request():
     assert (second.target, second.body) == (b"/next", None)
 
 
-def test_nothing_behind_chunks_is_a_request():
+def test_bytes_after_chunks_are_no_request():
     data = a_request(CHUNKED, body=b"3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n")
 
     for behind in (b"", a_request(target="/behind"), b"\0garbage"):
@@ -192,7 +192,7 @@ def test_a_long_body_is_read_up_to_the_inspected_size(lines):
     assert not only.keep_alive
 
 
-def test_a_body_that_is_late_is_cut_where_it_is():
+def test_a_late_body_is_truncated():
     reader = RequestReader(bodies.bounds)
     reader.feed(a_request("Content-Length: 9", body=b"abc"))
 
@@ -201,7 +201,7 @@ def test_a_body_that_is_late_is_cut_where_it_is():
     assert reader.cut()[3:5] == (Body(b"abc", ended=False), False)
 
 
-def test_a_client_that_waits_for_100_is_known_until_the_body_comes():
+def test_a_client_waits_for_100_continue_until_its_body_comes():
     reader = RequestReader(bodies.bounds)
     reader.feed(a_request("Expect: 100-Continue", "Content-Length: 3"))
 
@@ -228,7 +228,7 @@ GOOD = [
 
 
 @pytest.mark.parametrize("data", [*GOOD, GOOD[0] + GOOD[2] + GOOD[1], GOOD[4] + GOOD[5] + GOOD[0]])
-def test_requests_are_the_same_wherever_they_are_cut(data):
+def test_requests_are_parsed_alike_in_any_pieces(data):
     whole = read(data)
 
     assert whole
@@ -237,7 +237,7 @@ def test_requests_are_the_same_wherever_they_are_cut(data):
         assert read(*split(data, [at])) == whole
 
 
-def test_damaged_requests_are_the_same_wherever_they_are_cut():
+def test_damaged_requests_are_parsed_alike_in_any_pieces():
     rng = random.Random(20261122)  # noqa: S311 - repeatable, not secret
     seeds = [*GOOD, *[data for name, data in MALFORMED.items() if "extension" not in name]]
     signs = [

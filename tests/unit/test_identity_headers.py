@@ -20,7 +20,7 @@ def told(names, subject=ALICE_SUBJECT, reason=Reason.SESSION_VALID, host=OFFICE)
     return {name: value for name, value in given.headers if name in KNOWN_HEADERS}
 
 
-def test_default_names_are_those_without_a_choice():
+def test_default_names_apply_without_a_choice():
     expected = {"Remote-User": "alice", "Remote-Email": "alice@office.example", "Remote-Groups": "admins"}
 
     assert told(DEFAULT_HEADERS) == told(DEFAULT_HEADERS, host="other.example") == expected

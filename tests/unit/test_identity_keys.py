@@ -88,7 +88,7 @@ def test_tokens_verify_across_a_rotation_in_both_directions(algorithm):
 
 
 @EACH_ALGORITHM
-def test_public_key_goes_with_its_retired_session_key(algorithm):
+def test_public_key_is_dropped_with_its_retired_session_key(algorithm):
     ring = new_ring(START)
     token = IdentityKeys(ring).sign(CLAIMS, algorithm)
     retired = rotated(ring, START + RESTART_GRACE)

@@ -18,7 +18,7 @@ def contents(folder):
     return {path.name: path.read_text() for path in folder.iterdir()}
 
 
-def test_missing_files_are_made(tmp_path):
+def test_missing_files_are_created(tmp_path):
     made = make_missing(tmp_path / "home" / "secrets")
 
     assert set(made) == ALL == set(contents(tmp_path / "home" / "secrets"))
@@ -50,7 +50,7 @@ def test_manifest_key_is_derived_from_the_secret_key(tmp_path):
     assert from_text(found["manifest-key"].strip()) == manifest_key(found["secret-key"].strip())
 
 
-def test_second_run_makes_nothing(tmp_path):
+def test_a_second_run_creates_nothing(tmp_path):
     make_missing(tmp_path)
     before = contents(tmp_path)
 
@@ -93,7 +93,7 @@ def _killed(*_, **__):
     raise Killed
 
 
-def test_command_makes_the_files_of_the_installation(tmp_path, monkeypatch, capsys):
+def test_command_creates_the_files_of_the_installation(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("GATEWALL_HOME", str(tmp_path))
 
     main()
@@ -125,7 +125,7 @@ def test_state_folder_and_database_of_an_older_mode_are_closed(tmp_path, monkeyp
     assert {path.stat().st_mode & 0o777 for path in home.glob("*.sqlite3*")} == {0o600}
 
 
-def test_state_folder_of_somebody_else_is_a_line_and_no_error(tmp_path, monkeypatch, capsys):
+def test_a_state_folder_of_another_user_is_reported_without_an_error(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("GATEWALL_HOME", str(tmp_path))
     make_missing(tmp_path / "secrets")
     monkeypatch.setattr("gatewall.credentials.keyfiles.keep_private", _of_somebody_else)
@@ -139,7 +139,7 @@ def _of_somebody_else(home):
     raise PermissionError(1, "Operation not permitted", str(home))
 
 
-def test_every_folder_on_the_way_is_made(tmp_path):
+def test_parent_folders_are_created(tmp_path):
     make_missing(tmp_path / "srv" / "home" / "secrets")
 
     assert (tmp_path / "srv" / "home").stat().st_mode & 0o777 == 0o700

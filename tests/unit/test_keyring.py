@@ -56,7 +56,7 @@ def test_longer_key_is_taken():
         (f"a:{base64url(b'abcdefg' * 6)}", "is not random"),
     ],
 )
-def test_unusable_key_ring_is_refused_in_words(text, words):
+def test_unusable_key_ring_is_refused_with_a_message(text, words):
     with pytest.raises(KeyRingRefused, match=words):
         KeyRing.parse(text)
 

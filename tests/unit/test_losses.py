@@ -108,7 +108,7 @@ def test_a_foreign_file_of_losses_is_left_alone(spool, file):
     assert before is None or path.read_bytes() == before
 
 
-def test_a_process_that_begins_when_the_spool_is_over_its_bound_counts_in_a_file(spool):
+def test_a_process_that_starts_with_a_full_spool_counts_losses_in_a_file(spool):
     spool.mkdir()
     (spool / "much.aside").write_bytes(bytes(5000))
 
@@ -121,7 +121,7 @@ def test_a_process_that_begins_when_the_spool_is_over_its_bound_counts_in_a_file
 
 
 @pytest.mark.usefixtures("impatient")
-def test_losses_before_there_was_a_file_are_in_it_as_soon_as_there_is_one(spool):
+def test_losses_before_the_file_exists_are_stored_in_it_later(spool):
     spool.write_text("a file where the folder should be")
     writer = SpoolWriter(spool, "node-1")
     for record in records(5):

@@ -34,7 +34,7 @@ def fields(**changes):
     return json.loads(encode(FULL, KEY).partition(b"\n")[2]) | changes
 
 
-def test_a_manifest_comes_back_as_it_was():
+def test_a_manifest_is_read_back_unchanged():
     assert decode(encode(FULL, KEY), KEY) == FULL
 
 

@@ -99,7 +99,7 @@ def test_secret_field_of_json_in_a_value_masks_the_value(value, spelling):
 
 
 @pytest.mark.parametrize("value", ['{"q":"password"}', '"token"', '{"page":1,"sort_key":"a:b"}', '"a":1'])
-def test_json_without_a_secret_field_stays(value):
+def test_json_without_a_secret_field_is_not_masked(value):
     assert masked_query(f"filter={value}") == f"filter={value}"
     assert masked_value("filter", value) == value
 
@@ -146,7 +146,7 @@ VENDORS = {
         (masked_text, "client/1.0 ({})"),
     ],
 )
-def test_tokens_of_well_known_services_are_masked_wherever_they_stand(token, spelling, mask, text):
+def test_tokens_of_well_known_services_are_masked_everywhere(token, spelling, mask, text):
     shown = mask(text.format(spelling(token)))
 
     assert "***" in shown
@@ -166,7 +166,7 @@ def test_tokens_of_well_known_services_are_masked_wherever_they_stand(token, spe
         *("xkeyAKIA0123456789ABCDEF", "/gwen_stefani/albums-of-the-nineties"),
     ],
 )
-def test_text_that_only_begins_like_a_token_stays(text):
+def test_text_that_only_begins_like_a_token_is_not_masked(text):
     assert masked_path(f"/{text}") == f"/{text}"
 
 

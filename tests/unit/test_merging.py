@@ -37,13 +37,13 @@ def added_up(parts):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_the_sum_is_that_of_all_parts_each_time(seed):
+def test_merging_gives_the_sum_of_all_parts_each_time(seed):
     parts = parts_of(seed)
 
     assert merge(parts) == merge(list(parts)) == added_up(parts)
 
 
-def test_the_same_parts_are_read_once(monkeypatch):
+def test_equal_parts_are_merged_once(monkeypatch):
     parts, read = parts_of(1), []
     monkeypatch.setattr(merging, "_added_up", lambda parts: read.append(len(parts)) or added_up(parts))
 

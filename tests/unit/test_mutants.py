@@ -31,7 +31,7 @@ def module(tmp_path):
     return str(path)
 
 
-def test_mutants_of_a_module_are_these(module):
+def test_a_module_has_the_expected_mutants(module):
     changes = [mutant.name.removeprefix(f"{module} ") for mutant in mutants_of(module)]
 
     assert changes == [

@@ -21,7 +21,7 @@ def test_imported_packages_stay_available():
         assert __import__("subprocess") is subprocess
 
 
-def test_the_control_plane_on_sqlite_holds_no_library_that_nobody_asked_for():
+def test_the_control_plane_on_sqlite_loads_no_unneeded_library():
     code = (
         "import gatewall.wsgi, sys; from django.db import connection; "
         "held = {'psycopg', 'webauthn', 'OpenSSL', 'joserfc', 'geoip2', 'requests', 'redis'} & set(sys.modules); "

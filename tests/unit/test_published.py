@@ -96,7 +96,7 @@ def test_the_observer_is_notified_of_a_reload(policies, files, observer, reloads
     assert observer.loads == [(1, False), (2, reloaded)]
 
 
-def test_a_reload_without_a_new_revision_is_loaded(policies, files, observer):
+def test_a_reload_without_a_new_revision_loads_the_policy(policies, files, observer):
     publish(files, 1)
     revision(policies)
 
@@ -121,7 +121,7 @@ def test_a_folder_that_vanishes_changes_nothing(policies, files, folder, observe
     assert observer.rejections == []
 
 
-def test_a_folder_that_comes_back_is_read_again(policies, files, folder):
+def test_a_restored_folder_is_read_again(policies, files, folder):
     publish(files, 1)
     revision(policies)
     shutil.rmtree(folder)

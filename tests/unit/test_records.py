@@ -17,19 +17,19 @@ from tests.support.records import a_record
 # Round trip.
 
 
-def test_a_record_comes_back_as_it_was():
+def test_a_record_is_read_back_unchanged():
     record = a_record()
 
     assert AccessRecord.from_bytes(record.to_bytes()) == record
 
 
-def test_a_record_without_anything_comes_back_as_it_was():
+def test_an_empty_record_is_read_back_unchanged():
     record = replace(a_record(), country_code=None, host=None, decided_by=None, rules=[], credential=None, subject=None)
 
     assert AccessRecord.from_bytes(record.to_bytes()) == record
 
 
-def test_every_byte_of_a_path_comes_back_as_it_was():
+def test_every_byte_of_a_path_is_read_back_unchanged():
     record = replace(a_record(), path="".join(map(chr, range(256))), user_agent="\u20ac\U0001f600\ud800")
 
     assert AccessRecord.from_bytes(record.to_bytes()) == record

@@ -35,7 +35,7 @@ def again(lines, then, now, history=ALL_CHANGED, **options):
     return redecider.replay(recorded(lines, a_policy(**then))).decision()
 
 
-def test_a_credential_that_was_never_looked_at_makes_a_request_undecidable():
+def test_an_unverified_credential_makes_a_request_undecidable():
     outcome = again(BOBS, {"blocked": [CLIENT]}, {})
 
     assert (outcome.verdict, outcome.missing) == (None, "credential")
@@ -150,7 +150,7 @@ def test_an_unchanged_rule_matches_the_same_requests():
 
 
 @pytest.mark.parametrize(("target", "missing"), [("uri", None), ("cookies", "waf-rules")])
-def test_a_rule_that_a_long_attack_never_met_is_asked_again(target, missing):
+def test_a_rule_behind_an_early_refusal_is_evaluated_again(target, missing):
     uri = f"/?a=<script>alert(1)</script>&b={'x' * LONG_URI}&c=secretly"
     lines = [*BOBS[:2], ("x-forwarded-uri", uri), ("cookie", "a=secretly"), BOBS[-1]]
     rule = a_rule_for(target, "secretly", id=7)
@@ -162,7 +162,7 @@ def test_a_rule_that_a_long_attack_never_met_is_asked_again(target, missing):
 
 
 @pytest.mark.parametrize(("before", "missing"), [("monitor", None), ("off", "waf-rules")])
-def test_a_waf_that_only_monitored_has_had_its_rules_asked(before, missing):
+def test_rules_of_a_monitoring_waf_count_as_evaluated(before, missing):
     rules, history = [a_rule_for("cookies", id=7)], ChangeHistory(known_from=0, newest=2)
     change = {"resource": "system/settings", "id": 1, "before": {"waf_mode": before}, "after": {"waf_mode": "block"}}
     history.add(2, [change], [{"resource": "system/settings"}])
@@ -173,7 +173,7 @@ def test_a_waf_that_only_monitored_has_had_its_rules_asked(before, missing):
     assert missing or attacked.verdict.reason == "waf-rule"
 
 
-def test_a_domain_where_the_waf_only_monitors_lends_its_matches_to_no_other():
+def test_matches_of_a_monitored_domain_are_not_reused_for_others():
     policy = a_policy(rules=[a_rule_for("uri", id=7)], domains=dict.fromkeys((OFFICE, "other.example"), "public"))
     monitored = replace(policy.domains.match(Host(OFFICE)), waf_monitor_until=NOW + 60)
     domains = type(policy.domains)([monitored, policy.domains.match(Host("other.example"))])
@@ -187,7 +187,7 @@ def test_a_domain_where_the_waf_only_monitors_lends_its_matches_to_no_other():
     assert reasons == ["host-public", "waf-rule", "host-public"]
 
 
-def test_an_entry_that_asks_for_inspection_has_had_the_rules_asked():
+def test_rules_count_as_evaluated_for_an_allowlist_entry_with_inspection():
     policy = {"allowed": [an_allowed(CLIENT, inspect=True)], "rules": [a_rule_for("cookies")]}
 
     assert again(BOBS, policy, policy, UNCHANGED).verdict.reason == "client-allowed"
@@ -205,7 +205,7 @@ def test_an_allowlist_applies_where_it_applied(client):
 
 
 @pytest.mark.parametrize("agent", [f"attack {BOBS_GIT_TOKEN}", f"{'a' * 600}attack"], ids=["masked", "cut"])
-def test_a_user_agent_that_is_not_whole_makes_a_request_undecidable(agent):
+def test_a_truncated_user_agent_makes_a_request_undecidable(agent):
     lines = [*BOBS, ("user-agent", agent)]
 
     for target in ("user-agent", "headers"):
@@ -256,7 +256,7 @@ def test_a_malformed_request_is_malformed_under_every_policy():
     )
 
 
-def test_a_host_that_was_a_secret_makes_a_request_undecidable():
+def test_a_masked_host_makes_a_request_undecidable():
     lines = [VISIT[0], ("x-forwarded-host", f"{BOBS_GIT_TOKEN}.example"), VISIT[2]]
 
     assert again(lines, {}, {}).missing == "request"

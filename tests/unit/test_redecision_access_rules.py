@@ -62,7 +62,7 @@ def test_a_window_is_judged_at_the_time_of_the_request():
 
 
 @pytest.mark.parametrize(("who", "expected"), [("bob", "access-denied"), ("charlie", "session-valid")])
-def test_a_rule_about_users_asks_for_the_recorded_one(who, expected):
+def test_a_rule_about_users_applies_to_the_recorded_user(who, expected):
     assert again(a_record("/", CREDENTIALS[who]), an_access_rule("denied", users=frozenset({2}))) == expected
 
 

@@ -31,7 +31,7 @@ def test_exchanged_names_are_distinguished():
     assert (last.before, last.after) == ({"domain": "b"}, {"domain": "b"})
 
 
-def test_without_a_rename_nothing_is_touched():
+def test_without_a_rename_changes_stay_the_same():
     changes = [moved("a", "b"), moved("b", None)]
 
     assert with_settled_names(changes) == changes

@@ -93,7 +93,7 @@ def test_admission_names_the_subject(subject, values):
     assert tuple(headers[name] for name in IDENTITY) == values
 
 
-def test_license_that_is_called_like_a_user_is_nobody():
+def test_license_with_the_name_of_a_user_has_no_identity():
     subject = Subject(SubjectKind.LICENSE, 31, name="alice", email="alice@office.example", is_admin=True)
 
     headers = headers_of(a_decision(subject=subject))
@@ -160,7 +160,7 @@ def test_only_a_challenge_has_the_location_of_the_guard_page(decision):
         a_request(credentials=[a_credential("gwg_x", CredentialKind.GIT_BASIC, "bob")]),
     ],
 )
-def test_git_is_asked_for_basic(request_):
+def test_git_gets_a_basic_challenge(request_):
     assert headers_of(CHALLENGED, request_)["WWW-Authenticate"] == 'Basic realm="Gatewall"'
 
 
@@ -175,7 +175,7 @@ def test_git_is_asked_for_basic(request_):
         a_request(credentials=[a_credential("x", CredentialKind.GIT_TOKEN, "bob")]),
     ],
 )
-def test_other_clients_are_not_asked_for_basic(request_):
+def test_other_clients_get_no_basic_challenge(request_):
     assert headers_of(CHALLENGED, request_)["WWW-Authenticate"] == 'Gatewall realm="Gatewall"'
 
 
@@ -190,7 +190,7 @@ def way_back(url):
     return parse_qs(urlsplit(url).query, strict_parsing=True)["rd"][0]
 
 
-def test_guard_page_is_on_the_site_that_was_asked_for():
+def test_guard_page_is_on_the_requested_site():
     url = location(a_request(host="Office.Example:8443", scheme="https", uri="/a?b=1&c=2"))
 
     assert url.startswith("https://office.example:8443/wall/?rd=")

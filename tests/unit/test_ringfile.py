@@ -35,7 +35,7 @@ def test_ring_is_replaced_and_private(file):
     assert os.listdir(file.parent) == ["jwt-keys"]  # noqa: PTH208 - the names alone
 
 
-def test_link_stays_a_link(file, tmp_path):
+def test_a_symbolic_link_is_kept(file, tmp_path):
     link = tmp_path / "link"
     link.symlink_to(file)
 
@@ -144,7 +144,7 @@ def test_no_descriptor_stays_open(file):
     assert len(list(Path("/dev/fd").iterdir())) == before
 
 
-def test_error_is_the_one_that_happened_though_the_copy_is_gone(file, monkeypatch):
+def test_the_original_error_is_raised_even_if_the_copy_is_gone(file, monkeypatch):
     def replace(path, target):
         path.unlink()
         raise OSError(errno.ENOSPC, "no space")

@@ -44,7 +44,7 @@ def test_name_of_a_key_contains_its_creation_time():
     assert made_at(SigningKey("20261399T000000Z-ab", bytes(range(32)))) is None
 
 
-def test_the_next_key_comes_into_use_and_a_new_one_is_next():
+def test_rotation_uses_the_next_key_and_creates_a_new_next_key():
     before = new_ring(START)
 
     ring = rotated(before, START + DAY)
@@ -54,7 +54,7 @@ def test_the_next_key_comes_into_use_and_a_new_one_is_next():
 
 
 @pytest.mark.parametrize("rotations", range(5))
-def test_rings_of_two_rotations_know_each_others_keys_in_use(rotations):
+def test_consecutive_rings_contain_each_others_keys_in_use(rotations):
     before = after(rotations)
     now = rotated(before, START + 10 * DAY)
 
@@ -103,7 +103,7 @@ def test_key_is_dropped_once_it_was_retired_before_the_moment(retired):
     assert pruned(ring, moment).keys == ring.keys[: 2 + 6 - retired]
 
 
-def test_needed_key_stays_and_the_others_go():
+def test_needed_keys_are_kept_and_others_dropped():
     ring = after(4)
 
     assert pruned(ring, START + 9 * DAY, {ring.keys[4].kid}).keys == (*ring.keys[:2], ring.keys[4])
@@ -119,7 +119,7 @@ def test_dropping_in_the_middle_never_makes_a_key_look_retired_earlier(rotations
     )
 
 
-def test_key_by_hand_stays_until_it_is_known_when_it_was_retired():
+def test_handwritten_key_is_kept_until_its_retirement_time_is_known():
     ring = after(1, KeyRing((BY_HAND, OLDER_BY_HAND)))  # the next key was made on day 1
     ring = rotated(ring, START + 2 * DAY)
 

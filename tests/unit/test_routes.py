@@ -82,7 +82,7 @@ def test_the_exact_paths_are_read_only(path):
 
 
 @pytest.mark.parametrize("verb", ["GET", "HEAD", "POST", "DELETE", "PROPFIND", "OPTIONS", "CONNECT"])
-def test_envoy_asks_with_the_visitors_own_method(verb):
+def test_envoy_may_use_the_visitors_method(verb):
     assert find("", "/auth/envoy/x").allows(verb)
 
 

@@ -57,7 +57,7 @@ OTHER = {
 }
 
 
-def test_a_rule_without_conditions_takes_everything():
+def test_a_rule_without_conditions_covers_everything():
     assert covers(ANY, NARROW)
     assert covers(NARROW, NARROW)
     assert not covers(NARROW, ANY)
@@ -113,7 +113,7 @@ def test_paths_are_compared_by_the_set_that_they_match(earlier, later, is_covere
     assert covers(earlier, later) is is_covered
 
 
-def test_a_rule_for_preflights_takes_no_other_options_request():
+def test_a_rule_for_preflights_covers_no_other_options_request():
     preflight = replace(ANY, access=Access.PUBLIC, methods=frozenset({"OPTIONS"}))
 
     assert covers(preflight, preflight)

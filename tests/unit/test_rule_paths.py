@@ -95,5 +95,5 @@ def test_ancestors_are_the_path_up_to_each_segment(path, most, expected):
     assert list(paths.ancestors(path, most)) == expected
 
 
-def test_long_glob_takes_no_time_that_grows_exponentially():
+def test_long_glob_takes_no_exponential_time():
     assert not matches("glob /" + "**/a/" * 60 + "z", "/" + "a/" * 2000 + "b")

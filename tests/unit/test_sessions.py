@@ -138,7 +138,7 @@ def test_token_of_an_admin_is_the_admins():
 
 
 @given(st.binary(max_size=200))
-def test_no_text_makes_the_verifier_fail(text):
+def test_any_text_is_verified_without_an_exception(text):
     assert VERIFIER.verify(text.decode("latin-1")) is None
 
 
@@ -155,7 +155,7 @@ def test_payload_without_a_required_claim_is_refused(claim):
 
 
 @pytest.mark.parametrize(("claim", "moment"), [("exp", 1), ("nbf", 4_102_444_800), ("iat", 4_102_444_800)])
-def test_times_of_a_payload_are_not_looked_at(claim, moment):
+def test_times_of_a_payload_are_not_checked(claim, moment):
     payload = verify_payload(with_claims(**{claim: moment}), KEYS, issuer=ISSUER, audience=AUDIENCE)
 
     assert payload is not None

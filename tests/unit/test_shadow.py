@@ -283,7 +283,7 @@ def test_another_shadow_starts_new_figures():
     assert (plane.shadow.figures.shadow, plane.shadow.figures.answers) == ("two", 0)
 
 
-def test_the_server_is_asked_once_to_call_back():
+def test_the_callback_is_registered_once():
     plane, asked = Plane(a_policy(domains=OPEN), a_policy(domains=CLOSED)), []
     plane.shadow.work_by(asked.append)
     plane.ask()

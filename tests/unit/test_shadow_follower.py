@@ -177,7 +177,7 @@ def test_a_read_overlay_is_the_written_one(files):
     assert overlays.decode(overlays.encode(Overlay("x", 1, 2, {}, {}), KEY), KEY) == Overlay("x", 1, 2, {}, {})
 
 
-def test_segments_of_the_shadow_stay_while_it_does(files):
+def test_segments_of_the_shadow_are_kept_while_it_exists(files):
     live = publish(files, 1, domains=OPEN)
     overlay = publish_shadow(files, live, "domains", domains=CLOSED)
     path = files.folder / "segments" / overlay.segments["domains"].ref.sha256

@@ -26,7 +26,7 @@ TEXT = b"q=" + b"x" * 500
         ({"transfer-encoding": "chunked"}, True),
     ],
 )
-def test_a_body_is_looked_for_where_the_headers_name_one(headers, sent):
+def test_a_body_is_read_if_the_headers_announce_one(headers, sent):
     assert bodies.is_sent(headers) is sent
 
 

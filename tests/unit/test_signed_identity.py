@@ -130,7 +130,7 @@ def test_site_can_refuse_an_expired_token_and_one_for_another_site():
         jwt.JWTClaimsRegistry(now=int(NOW), aud={"value": "https://other.example"}).validate(claims)
 
 
-def test_nothing_is_sent_when_it_is_off_or_subject_or_host_is_unknown():
+def test_no_token_is_sent_if_off_or_without_a_subject_or_host():
     signed = SignedIdentities(IDENTITY_KEYS)
 
     assert token_of(signed, policy=a_policy()) == ""

@@ -32,7 +32,7 @@ def the_segment(spool):
     return path
 
 
-def test_a_folder_that_is_removed_takes_no_record_and_no_loss_of_later(writer, spool):
+def test_after_removal_of_the_folder_later_records_and_losses_are_stored(writer, spool):
     writer.write(a_record(1))
     losing(writer, 3)
     shutil.rmtree(spool)
@@ -203,7 +203,7 @@ def impatient(monkeypatch):
 
 
 @pytest.mark.usefixtures("impatient")
-def test_with_room_in_the_folder_again_records_are_written_again(spool):
+def test_records_are_written_again_when_the_folder_has_room(spool):
     writer = SpoolWriter(spool, "node-1", segment_bytes=1, folder_bytes=600)
     for record in records(3):
         writer.write(record)
@@ -228,7 +228,7 @@ def test_a_folder_that_cannot_be_written_loses_records_until_it_can(spool, caplo
     assert len(caplog.records) == 1
 
 
-def test_a_segment_that_is_shipped_at_this_moment_costs_no_record(writer, spool):
+def test_a_concurrently_shipped_segment_loses_no_record(writer, spool):
     spool.mkdir()
     (spool / "gone.spool").symlink_to("shipped and removed")
 
@@ -237,7 +237,7 @@ def test_a_segment_that_is_shipped_at_this_moment_costs_no_record(writer, spool)
     assert writer.lost == 0
 
 
-def test_a_descriptor_that_fails_costs_a_record_and_no_more(writer, spool):
+def test_a_failing_descriptor_loses_only_one_record(writer, spool):
     writer.write(a_record(1))
     os.close(writer._descriptor)
 
@@ -285,7 +285,7 @@ def test_the_thread_syncs_written_records(writer, spool):
     assert not writer._unsynced
 
 
-def test_a_folder_that_was_not_writable_is_asked_again_after_a_moment(spool, monkeypatch):
+def test_an_unwritable_folder_is_tried_again_after_a_moment(spool, monkeypatch):
     spool.write_text("a file where the folder should be")
     writer, tries = SpoolWriter(spool, "node-1"), []
     monkeypatch.setattr(writer, "_start_segment", lambda: tries.append(1) or spool.mkdir())

@@ -27,7 +27,7 @@ def test_with_sync_a_record_is_on_disk_when_write_returns(spool, monkeypatch):
         assert synced[-1] == segment_files(spool)[0].stat().st_size
 
 
-def test_with_sync_a_record_that_may_not_be_on_disk_is_not_kept_for_sure(spool, monkeypatch, caplog):
+def test_with_sync_write_returns_false_for_an_unsynced_record(spool, monkeypatch, caplog):
     writer = SpoolWriter(spool, "node-1", sync=True)
     assert writer.write(a_record(0))
     with monkeypatch.context() as patch:

@@ -124,7 +124,7 @@ def test_an_answer_is_counted_in_one_span_of_each_width():
     assert {kind for kind, width, _start in spans if width == EVER} == {"reason", "latency"}
 
 
-def test_a_batch_of_many_minutes_comes_in_portions_that_are_the_whole():
+def test_portions_of_a_large_batch_add_up_to_the_whole():
     counts = counted(a_record(n, at=NOW + 60 * n) for n in range(25))
 
     portions = list(counts.portions(10))

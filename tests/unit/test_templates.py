@@ -26,7 +26,7 @@ def test_a_folder_is_made_once_for_each_code(build):
     assert build("installation", 1) == build("installation", 1) != build("installation", 2)
 
 
-def test_the_oldest_go_and_those_of_a_longer_name_stay(build):
+def test_the_oldest_folders_are_removed_and_those_of_longer_names_kept(build):
     others = [build("installation-on-postgresql", number) for number in range(3)]
     made = [build("installation", number) for number in range(10, 10 + KEPT + 3)]
 

@@ -62,7 +62,7 @@ def test_a_code_is_taken_for_ninety_seconds(seconds, is_taken):
 
 
 @pytest.mark.parametrize(("used", "is_taken"), [(-1, True), (0, False), (1, False)])
-def test_a_step_is_taken_after_the_last_one_alone(used, is_taken):
+def test_only_steps_after_the_last_used_one_are_accepted(used, is_taken):
     found = totp_codes.matching_step(SECRET, APP.code(at=NOW), at=NOW, after=NOW_STEP + used)
 
     assert found == (NOW_STEP if is_taken else None)
@@ -121,7 +121,7 @@ def test_codes_of_every_secret_are_those_of_the_rfc(secret, step, drift):
     assert found is not None if abs(drift) <= 1 else found in {None, *(step + each for each in (-1, 0, 1))}
 
 
-def test_another_secret_has_other_codes():
+def test_codes_of_another_secret_do_not_match():
     assert totp_codes.matching_step(SECRET[::-1], APP.code(at=NOW), at=NOW, after=-1) is None
 
 
@@ -194,7 +194,7 @@ def test_the_svg_is_read_back(username):
     assert decoded([[0 if (x // 4, y // 4) in dark else 255 for x in size] for y in size]) == uri
 
 
-def test_the_svg_brings_no_script_and_loads_nothing():
+def test_the_svg_has_no_script_and_loads_nothing():
     text = totp_codes.qr_svg(totp_codes.qr_code(totp_codes.otpauth_uri(SECRET, "bob")))
 
     assert "<script" not in text

@@ -24,7 +24,7 @@ NETWORKS = TrustedProxies.parse(["127.0.0.0/8", "10.9.0.0/16"])
         ("no address", None, False),
     ],
 )
-def test_client_address_counts_and_not_the_proxy(peer, forwarded_for, is_trusted):
+def test_the_client_address_decides_and_not_that_of_the_proxy(peer, forwarded_for, is_trusted):
     assert TrustedCallers(NETWORKS, None).includes(peer, forwarded_for, "") == is_trusted
 
 
@@ -41,11 +41,11 @@ def test_client_address_counts_and_not_the_proxy(peer, forwarded_for, is_trusted
         ("", False),
     ],
 )
-def test_token_counts_from_everywhere(authorization, is_trusted):
+def test_the_token_is_accepted_from_every_address(authorization, is_trusted):
     assert TrustedCallers(NETWORKS, TOKEN).includes("203.0.113.9", None, authorization) == is_trusted
 
 
-def test_without_a_token_none_is_right():
+def test_without_a_configured_token_none_is_accepted():
     assert not TrustedCallers(NETWORKS, None).includes("203.0.113.9", None, "Bearer ")
 
 

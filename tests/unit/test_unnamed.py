@@ -31,7 +31,7 @@ def writer(spool):
     writer.close()
 
 
-def test_a_file_stays_while_its_writer_lives_and_goes_when_it_was_killed(spool):
+def test_a_file_is_kept_until_its_writer_is_killed(spool):
     with in_a_process(WRITE, spool) as process:
         try:
             process.stdout.readline()
@@ -52,7 +52,7 @@ def test_a_starting_process_removes_leftover_files(spool, writer):
     wait_until(lambda: not (spool / "one.new").exists(), what="a clean spool")
 
 
-def test_a_writer_whose_file_was_taken_for_abandoned_makes_it_again(spool, monkeypatch):
+def test_a_writer_creates_its_file_again_if_it_was_removed_as_abandoned(spool, monkeypatch):
     calls, flock = [], fcntl.flock
 
     def lock(descriptor, how):

@@ -111,7 +111,7 @@ def test_all_but_a_vertical_tab_is_read_as_re2_reads_it(value):
 
 
 @pytest.mark.parametrize("most", [1, 3, 5, 11])
-def test_databases_that_are_too_large_together_are_several(monkeypatch, most):
+def test_patterns_too_large_for_one_database_are_split(monkeypatch, most):
     """The engine's own limits take gigabytes to reach, so a lower one stands in for them."""
     compile_all = vector._compile
 
@@ -129,7 +129,7 @@ def test_databases_that_are_too_large_together_are_several(monkeypatch, most):
         assert [found for found, _ in scanner.scan(b"a needle%dx" % number)] == [number]
 
 
-def test_pattern_that_the_engine_takes_one_time_and_not_the_next_is_a_refusal(monkeypatch):
+def test_inconsistent_support_of_a_pattern_is_refused(monkeypatch):
     monkeypatch.setattr(vector, "why_refused", lambda _pattern: "")
 
     with pytest.raises(DatabaseRefused):

@@ -42,7 +42,7 @@ def test_number_of_values_is_bounded(target):
     assert len(Views(request).of(target)) == MAX_SEPARATE + 1
 
 
-def test_last_argument_that_is_matched_alone_has_its_name():
+def test_the_last_separately_matched_argument_keeps_its_name():
     spared = a_rule("attack", exclusions=(Exclusion(argument="html"),), **IN_ARGS)
 
     assert not matches(spared, uri=f"/?{'&'.join(many(MAX_SEPARATE - 1, 'html=attack'))}")

@@ -40,7 +40,7 @@ def scanners(request):
 
 @pytest.mark.parametrize("stop_at", [0, THRESHOLD])
 @pytest.mark.parametrize("long", [TEXT, "some words\r\n" * 9])
-def test_attack_behind_an_excepted_one_is_found_where_it_is(scanners, stop_at, long):
+def test_attack_behind_an_excluded_match_is_found_at_its_place(scanners, stop_at, long):
     rules = RuleSet(excepted(SPARED), scanners)
     attack = long + SCRIPT
 
@@ -66,7 +66,7 @@ def test_rule_that_looks_at_user_agents_finds_one_behind_the_same_words_in_argum
     assert "scanner-user-agent" in hits(rules, a_request(uri=uri, headers={"user-agent": agent}), 0)
 
 
-def test_text_is_scanned_once_if_all_matches_in_it_are_excepted():
+def test_text_is_scanned_once_if_all_its_matches_are_excluded():
     rules = RuleSet(excepted(SPARED))
     scanner = Counted(rules._builtin._in_texts.scanner)
     rules._builtin._in_texts.scanner = scanner

@@ -36,7 +36,7 @@ def test_decoding_in_c_is_that_of_the_library(data):
 
 
 @given(st.text("ab <'\xe9", max_size=20), st.integers(0, ROUNDS))
-def test_percent_encoding_is_undone_as_often_as_it_is_looked_for(text, rounds):
+def test_percent_encoding_is_decoded_completely(text, rounds):
     encoded = text
     for _ in range(rounds):
         encoded = quote(encoded.encode("latin-1"), safe="")
@@ -143,7 +143,7 @@ def test_argument_is_seen_through_base64_and_json_and_both():
     assert "<script>alert(1)</script>" in seen(Target.PATH, uri=f"/x/{inner}")
 
 
-def test_looking_through_has_an_end():
+def test_decoding_of_nested_layers_is_bounded():
     text = "<script>alert(1)</script>"
     for _ in range(3):
         text = b64encode(text.encode()).decode()
@@ -153,15 +153,15 @@ def test_looking_through_has_an_end():
     assert "<script>alert(1)</script>" not in seen(Target.ARGS, uri=f"/?a={text}")
 
 
-def test_name_of_an_argument_is_looked_at_unless_it_is_a_word():
+def test_names_of_arguments_are_inspected_unless_they_are_words():
     assert seen(Target.ARG_NAMES, uri="/?page=1&user_id=2&__proto__=3&a[$ne]=4") == ["__proto__", "a[$ne]"]
 
 
-def test_json_of_numbers_has_nothing_to_look_at():
+def test_json_of_numbers_has_nothing_to_inspect():
     assert seen(Target.ARGS, uri='/?a=[1,2,null,{"b":true}]') == ['[1,2,null,{"b":true}]', "[1,2,null,{b:true}]"]
 
 
-def test_cookies_are_not_looked_at_as_a_header():
+def test_cookies_are_not_inspected_as_a_header():
     assert seen(Target.HEADERS, headers={"cookie": "a=<b>"}, cookies={"a": "<b>"}) == []
 
 
@@ -170,7 +170,7 @@ def test_invalid_json_is_inspected_as_sent(text):
     assert text in seen(Target.ARGS, uri=f"/?a={text}")
 
 
-def test_headers_that_browsers_fill_in_are_not_looked_at_and_others_are():
+def test_headers_of_browsers_are_not_inspected_and_others_are():
     headers = {"accept": "*/*", "sec-fetch-mode": "navigate", "x-a": "b", "accept-language": "../../x"}
 
     assert seen(Target.HEADERS, headers=headers) == ["x-a: b", "accept-language: ../../x"]
@@ -196,7 +196,7 @@ def test_referer_shows_its_query_and_an_odd_address():
     assert seen(Target.REFERER, headers={"referer": "https://a.test/b"}) == []
 
 
-def test_cookie_that_is_a_token_is_not_looked_at():
+def test_cookie_with_a_token_is_not_inspected():
     assert seen(Target.COOKIES, cookies={"a": "abc-123_4.5", "b": "x y", "c<": "1"}) == ["x y", "c<"]
 
 

@@ -111,7 +111,7 @@ def test_monitored_matches_in_the_beginning_hide_no_path_from_an_enforced_rule()
     assert "scanner-secret-file" in names(rules, uri)
 
 
-def test_exclusion_holds_in_the_beginning():
+def test_exclusion_applies_in_the_beginning():
     rules = RuleSet([replace(rule, exclusions=(Exclusion(argument="a"),)) for rule in BUILTIN])
 
     assert names(rules, ATTACK) == set()

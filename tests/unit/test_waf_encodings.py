@@ -107,7 +107,7 @@ COUNT = sum(map(len, PAYLOADS.values()))
 
 
 @pytest.mark.no_cover
-def test_most_attacks_are_found_however_they_are_wrapped():
+def test_most_encoded_attacks_are_found():
     table = {(encoder, place): missed(encoder, place) for encoder in ENCODERS for place in PLACES}
     found = sum(COUNT - len(each) for each in table.values()) / (COUNT * len(table))
     worst = Counter({key: len(each) for key, each in table.items()}).most_common(8)
@@ -125,7 +125,7 @@ def test_percent_encoding_hides_nothing(encoder, place):
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
-def test_harmless_texts_stay_harmless_however_they_are_wrapped(encoder):
+def test_harmless_texts_are_let_in_in_every_encoding(encoder):
     texts = [
         "a walk in the park",
         "O'Neil & sons",

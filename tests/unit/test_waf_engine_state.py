@@ -74,7 +74,7 @@ def test_engine_with_its_patterns_is_ok(rules):
 
 
 @pytest.mark.parametrize("rules", [builtin_rules(), SOME], ids=["built-in", "custom"])
-def test_until_the_patterns_are_compiled_it_is_re2(rules):
+def test_re2_is_used_until_the_patterns_are_compiled(rules):
     assert state(rules, Later()) == {"waf": WAITING, "waf_engine": "re2"}
 
 
@@ -95,7 +95,7 @@ def test_a_few_rules_need_no_scan():
 
 
 @pytest.mark.parametrize("blind", [Blind(), Blind([(0, 1)])], ids=["finds nothing", "finds everything"])
-def test_engine_that_fails_its_canaries_is_not_taken(blind, caplog):
+def test_engine_that_fails_its_canaries_is_not_used(blind, caplog):
     later = Later()
     rules = RuleSet(builtin_rules(), later)
     later.wanted[0](blind)
@@ -105,7 +105,7 @@ def test_engine_that_fails_its_canaries_is_not_taken(blind, caplog):
     assert rules.inspect(ATTACK, None)
 
 
-def test_engine_that_breaks_later_is_given_up():
+def test_engine_that_fails_later_is_no_longer_trusted():
     later = Later()
     rules = RuleSet(builtin_rules(), later)
     scanner = OneByOne(PATTERNS)
@@ -133,7 +133,7 @@ def test_engine_that_breaks_later_is_given_up():
     assert waf_checks(policy_of(rules))["waf"] == DISTRUSTED
 
 
-def test_policy_whose_re2_fails_its_canaries_is_refused_and_the_last_one_stays(tmp_path, monkeypatch, caplog):
+def test_policy_is_refused_if_re2_fails_its_canaries(tmp_path, monkeypatch, caplog):
     files = some_files(tmp_path)
     monkeypatch.setattr(pattern_cache, "AVAILABLE", False)
     publish(files, 1, rules=list(builtin_rules()))

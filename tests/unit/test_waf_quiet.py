@@ -64,7 +64,7 @@ def test_headers_in_which_something_was_found_are_never_quiet():
     assert known_after(uri="/a", cookies={"a": "<script>alert(1)</script>"}).quiet_for is None
 
 
-def test_rules_that_are_edited_are_asked_about_all_headers():
+def test_edited_rules_apply_to_all_headers():
     rules = RuleSet([*builtin_rules(), a_rule("weekly", builtin=True)], CompiledNow() if AVAILABLE else None)
     request = dataclasses.replace(a_request(uri="/a", headers={"x-note": "weekly"}), shared=Shared())
 

@@ -45,16 +45,16 @@ def test_operator_decides_how_a_pattern_is_compared(operator, value, found):
 
 
 @pytest.mark.parametrize("operator", [each for each in Operator if each is not Operator.REGEX])
-def test_only_a_regex_knows_wildcards(operator):
+def test_only_regex_patterns_have_wildcards(operator):
     assert not compile_pattern(".*", operator)(b"abc")
     assert compile_pattern(".*", operator)(b".*")
 
 
-def test_regex_is_held_against_bytes():
+def test_regex_matches_bytes():
     assert compile_pattern(r"^\xff$", Operator.REGEX)(b"\xff")
 
 
-def test_regex_that_ignores_case_knows_no_letters_beyond_ascii():
+def test_regex_ignores_case_of_ascii_letters_only():
     assert not compile_pattern("(?i)^k$", Operator.REGEX)("\u212a".encode())
 
 
@@ -71,7 +71,7 @@ def test_pattern_beyond_ascii_is_utf_8_as_browsers_send_it(operator, text):
     "pattern",
     ["(", "[", "a{2,1}", "*", r"(a)\1", "(?=a)", "(?<=a)b", "(?!a)", "(?P<n>a)(?P=n)", "a{1001}", r"\q", "(?>a)"],
 )
-def test_pattern_that_re2_does_not_know_is_refused_in_words(pattern):
+def test_pattern_not_supported_by_re2_is_refused_with_a_message(pattern):
     with pytest.raises(PatternRefused, match="not a pattern of RE2 syntax"):
         compile_pattern(pattern, Operator.REGEX)
 
@@ -201,12 +201,12 @@ def test_encoded_plus_stays_a_plus():
 
 
 @pytest.mark.parametrize("uri", ["/%", "/%4", "/%zz", "/?%=%&%%%", "/?&&=&", "/\xff?\xff=\xff", "*", "/%c0%ae"])
-def test_uri_of_any_shape_is_looked_at(uri):
+def test_uri_of_any_form_is_inspected(uri):
     assert finds(".", *EVERYWHERE, uri=uri)
 
 
 @given(st.binary(max_size=60), st.binary(max_size=30))
-def test_no_request_makes_the_rules_fail(uri, value):
+def test_any_request_is_inspected_without_an_exception(uri, value):
     text = value.decode("latin-1")
 
     RuleSet(

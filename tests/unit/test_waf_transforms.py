@@ -69,7 +69,7 @@ def test_rule_without_transforms_sees_the_value_itself():
 
 
 @given(st.sampled_from(Transform), st.binary(max_size=60))
-def test_no_value_makes_a_transform_fail(transform, value):
+def test_transforms_of_any_value_raise_no_exception(transform, value):
     apply((transform,), value)
 
 
@@ -187,7 +187,7 @@ IN_ARGS = {"targets": (Target.ARGS,)}
         (Exclusion("office.example", "/editor", "html", expires_at=NOW), False),
     ],
 )
-def test_exclusion_holds_where_every_part_of_it_does(exclusion, spared):
+def test_exclusion_applies_if_all_its_conditions_do(exclusion, spared):
     rule = a_rule("attack", exclusions=(exclusion,), **IN_ARGS)
 
     assert matches(rule, "office.example", uri="/editor/1?html=attack") is not spared
@@ -261,7 +261,7 @@ def test_rules_that_look_at_different_parts_are_reported_in_their_order_too():
         (b"/%2525252565", {b"/%25252565", b"/%252565", b"/%2565", b"/%65", b"/e"}),
     ],
 )
-def test_readings_are_these(raw, paths):
+def test_possible_paths_are_as_listed(raw, paths):
     assert set(possible_paths(raw)) == paths
 
 

@@ -115,7 +115,7 @@ def test_pattern_that_needs_an_uncommon_character_waits_for_one(pattern):
         rb"\xe4", "ä".encode("latin-1"), rb"\x01", rb"\+",
     ],
 )  # fmt: skip
-def test_pattern_that_may_match_without_is_looked_for_in_all_texts(pattern):
+def test_pattern_that_needs_no_uncommon_character_is_searched_in_all_texts(pattern):
     assert split_up([pattern]) == ([(0, pattern)], [])
 
 
@@ -129,7 +129,7 @@ def test_pattern_that_may_match_without_is_looked_for_in_all_texts(pattern):
         b"(?:" * 2000 + b"<" + b")" * 2000, "<\\ä".encode("latin-1"), "<{²}".encode("latin-1"),
     ],
 )  # fmt: skip
-def test_pattern_that_is_read_with_doubt_is_looked_for_in_all_texts(pattern):
+def test_pattern_that_is_not_fully_understood_is_searched_in_all_texts(pattern):
     assert split_up([pattern]) == ([(0, pattern)], [])
 
 

@@ -58,7 +58,7 @@ def test_worst_case_takes_at_most_fifty_times_the_calls_of_an_ordinary_request(n
     assert calls(WORST[name]) <= MOST_TIMES * ORDINARY
 
 
-def test_an_ordinary_request_takes_no_more_calls_than_it_did():
+def test_an_ordinary_request_takes_at_most_the_recorded_number_of_calls():
     ordinary = browser_requests(10)
 
     assert sum(map(calls, ordinary)) <= ORDINARY * len(ordinary)
@@ -121,7 +121,7 @@ def test_beginning_of_a_long_body_that_suffices_is_enough():
     assert "traversal-in-text" in {rule.name for rule in RULES.inspect(request, None)}
 
 
-def test_rule_with_a_match_outside_its_targets_is_looked_for_in_them():
+def test_rule_with_a_match_outside_its_targets_is_searched_in_them():
     referer = "https://cloud.example/?q=1 union select 1"
     both = matched(uri="/?q=1%20union%20select%201", headers={"referer": referer})
 
