@@ -23,7 +23,7 @@ from django.db import connection, transaction  # noqa: E402 - needs Django
 from accounts.models import User  # noqa: E402 - needs Django
 from audit.spool.records import AccessRecord  # noqa: E402 - needs Django
 from audit.spool.rows import COLUMNS, row_of  # noqa: E402 - needs Django
-from bench.traffic import ATTACKS, client, favourite, page  # noqa: E402 - needs Django
+from bench.traffic import ATTACKS, client, page, zipf_number  # noqa: E402 - needs Django
 from gatewall.engine.waf.matcher import WAITING  # noqa: E402 - needs Django
 from gatewall.gate.countries import Countries  # noqa: E402 - needs Django
 from gatewall.policy import revisions, system_settings  # noqa: E402 - needs Django
@@ -94,7 +94,7 @@ def _row(at: datetime, people: list[Any], revision: int, chance: random.Random) 
         country_code=None,
         method="GET",
         scheme="https",
-        host=f"app{favourite(50, chance)}.example.com",
+        host=f"app{zipf_number(50, chance)}.example.com",
         path=path,
         query=query,
         user_agent=_AGENT,

@@ -40,16 +40,18 @@ def _request(tokens: tuple[str, ...], chance: random.Random) -> bytes:
     if kind < 0.05:
         return _asked(client(chance), chance.choice(ATTACKS), _headers(chance.choice(tokens)), chance)
     if kind < 0.08:
-        return _asked(f"198.18.{chance.randrange(1, 200)}.{favourite(250, chance)}", page(chance), _headers(""), chance)
+        return _asked(
+            f"198.18.{chance.randrange(1, 200)}.{zipf_number(250, chance)}", page(chance), _headers(""), chance
+        )
     if kind < 0.1:
-        return _asked(f"100.64.0.{favourite(250, chance)}", page(chance), _headers(""), chance)
+        return _asked(f"100.64.0.{zipf_number(250, chance)}", page(chance), _headers(""), chance)
     if kind < 0.2:
         return _asked(client(chance), page(chance), _headers(""), chance)
     return _asked(client(chance), page(chance), _headers(chance.choice(tokens)), chance)
 
 
 def _asked(client: str, target: str, headers: list[str], chance: random.Random) -> bytes:
-    host = f"app{favourite(50, chance)}.example.com"
+    host = f"app{zipf_number(50, chance)}.example.com"
     return http(target, host, [*headers, f"{CLIENT_HEADER}: {client}"])
 
 
@@ -60,7 +62,7 @@ def _headers(token: str) -> list[str]:
 
 def client(chance: random.Random) -> str:
     """Return the address of a random visitor."""
-    number = favourite(_CLIENTS, chance)
+    number = zipf_number(_CLIENTS, chance)
     if number % 5 == 0:
         return f"2001:db8:0:{number:x}::{number:x}"
     return f"{'203.0' if number % 3 else '192.0'}.{number >> 8}.{number & 255}"
@@ -68,10 +70,10 @@ def client(chance: random.Random) -> str:
 
 def page(chance: random.Random) -> str:
     """Return the target of a random page load."""
-    path = f"/{chance.choice(_SECTIONS)}/{favourite(5000, chance)}"
+    path = f"/{chance.choice(_SECTIONS)}/{zipf_number(5000, chance)}"
     return f"{path}?tab=open&page={chance.randrange(9)}&sort=-updated" if chance.random() < 0.4 else path
 
 
-def favourite(number: int, chance: random.Random) -> int:
+def zipf_number(number: int, chance: random.Random) -> int:
     """Return a Zipf-distributed number below this one."""
     return int(number ** chance.random()) - 1 if number > 1 else 0

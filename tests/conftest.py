@@ -138,8 +138,8 @@ def _own_installation(request):
 @pytest.fixture
 def clock():
     """Stop the clock at the moment of the cast; return what moves it."""
-    with time_machine.travel(MOMENT, tick=False) as travelled:
-        yield travelled
+    with time_machine.travel(MOMENT, tick=False) as traveler:
+        yield traveler
 
 
 @pytest.fixture

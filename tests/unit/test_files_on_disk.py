@@ -129,9 +129,9 @@ def test_an_old_segment_that_is_written_again_counts_as_young(files, folder):
 def clock(monkeypatch):
     """Stop the clock at the current time, also for the times of files; return the object that moves it."""
     touched = os.utime
-    with time_machine.travel(int(time.time()), tick=False) as travelled:
+    with time_machine.travel(int(time.time()), tick=False) as traveler:
         monkeypatch.setattr(os, "utime", lambda path, times=None: touched(path, times or (time.time(), time.time())))
-        yield travelled
+        yield traveler
 
 
 def test_files_level_off_however_often_the_policy_changes(files, folder, clock):

@@ -227,7 +227,7 @@ def wagtail(session: Session) -> None:
 
 
 def label_studio(session: Session) -> None:
-    """Projects with labelling configurations in XML, tasks, and annotations, by the interface and in the browser."""
+    """Projects with labeling configurations in XML, tasks, and annotations, by the interface and in the browser."""
     command, email = session.python("label-studio", "label-studio"), "alice@cloud.example"
     options = ["--no-browser", "--data-dir", str(session.folder / "data"), "--username", email, "--password", PASSWORD]
     start = [command, "start", "--internal-host", "127.0.0.1", *options]
