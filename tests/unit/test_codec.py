@@ -126,7 +126,7 @@ def decoded_or_refused(segment, data):
 
 
 @EACH
-def test_rows_come_back_as_they_were(segment):
+def test_rows_are_read_back_unchanged(segment):
     assert rows_of(segment, codec.encode(segment, ROWS[segment])) == ROWS[segment]
 
 

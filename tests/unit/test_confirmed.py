@@ -114,7 +114,7 @@ def test_a_confirmation_in_the_future_is_not_fresh(clock):
     assert (age.is_over(86_400), age.alarm()) == (True, "not confirmed for 17 s")
 
 
-def test_a_kernel_that_does_not_name_its_boot_has_nothing_confirmed(folder, clock, monkeypatch, tmp_path):
+def test_without_a_boot_id_nothing_is_confirmed(folder, clock, monkeypatch, tmp_path):
     monkeypatch.setattr(confirmed, "_BOOT_ID", tmp_path / "nothing")
     confirmed._boot_id.cache_clear()
     confirmations = Confirmations(folder, clock=clock)

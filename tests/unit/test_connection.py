@@ -32,7 +32,7 @@ def test_the_peer_of_a_unix_socket_is_empty():
 
 
 @pytest.mark.parametrize(("method", "shown"), [("GET", b"page"), ("HEAD", b"")])
-def test_head_has_the_length_and_not_the_body(method, shown):
+def test_the_answer_to_head_has_the_length_but_no_body(method, shown):
     proxy = Proxy(Answer(403, (), b"page"))
 
     proxy.send(a_request(method=method))

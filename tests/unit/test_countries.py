@@ -139,7 +139,7 @@ def test_a_process_survives_a_file_that_is_cut_short_in_place(path):
     assert (done.returncode, done.stdout) == (0, "NZ NZ\n"), done.stderr
 
 
-def test_a_file_that_is_written_over_in_place_is_in_use_within_the_bound(path, clock, countries):
+def test_a_file_overwritten_in_place_is_in_use_within_the_bound(path, clock, countries):
     install(path, "NZ")
     countries.reload()
     shutil.copyfile(write_mmdb(path.with_name("new"), {"198.51.100.0/24": {"country": "DE"}}), path)
@@ -148,7 +148,7 @@ def test_a_file_that_is_written_over_in_place_is_in_use_within_the_bound(path, c
     assert countries.country_of(CLIENT) == "DE"
 
 
-def test_processes_share_one_copy_and_old_ones_go_after_a_minute(path, clock, countries):
+def test_processes_share_one_copy_and_old_copies_are_removed_after_a_minute(path, clock, countries):
     install(path, "NZ")
     countries.reload()
     (old,) = (path.parent / "copies").iterdir()

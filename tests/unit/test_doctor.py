@@ -181,7 +181,7 @@ def test_spellings_of_a_target_are_compared(first, second, expected):
     assert compare(first, second) is expected
 
 
-def test_a_site_that_lets_in_is_sent_nothing_that_changes_it():
+def test_a_site_that_lets_the_doctor_in_gets_no_changing_requests():
     methods = {probe.method for probe in all_probes(is_let_in=True)}
     names = {name for probe in all_probes(is_let_in=True) for name, _ in probe.headers}
 
@@ -189,7 +189,7 @@ def test_a_site_that_lets_in_is_sent_nothing_that_changes_it():
     assert "X-HTTP-Method-Override" not in names
 
 
-def test_every_probe_is_known_by_its_own_nonce_and_by_our_name():
+def test_every_probe_has_its_own_nonce_and_our_user_agent():
     found = all_probes()
 
     assert len({probe.nonce for probe in found}) == len(found) <= 30

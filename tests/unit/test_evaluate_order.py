@@ -21,7 +21,7 @@ each_pair = pytest.mark.parametrize(
 )
 
 
-def test_steps_stand_in_the_order_that_is_documented():
+def test_steps_are_in_the_documented_order():
     assert [step.name for step in STEPS] == [situation.name for situation in SITUATIONS]
 
 

@@ -57,7 +57,7 @@ def test_readings_of_each_kind_of_server_are_known(raw, reading, by):
 
 
 @given(st.text(alphabet="ab/%.;\\2f5ce", max_size=12))
-def test_fast_exit_gives_the_readings_of_the_slow_way(text):
+def test_the_fast_path_gives_the_same_readings(text):
     path = "/" + text
 
     slow = possible_paths(path.encode("latin-1"))

@@ -105,7 +105,7 @@ def test_two_requests_for_the_same_patterns_share_a_scanner(cache, compiled):
         lambda data: b"x" * len(data),
     ],
 )
-def test_spoiled_or_foreign_file_is_refused_and_made_again(cache, compiled, spoil, key):
+def test_damaged_or_foreign_file_is_refused_and_compiled_again(cache, compiled, spoil, key):
     wanted(cache)
     file_of(cache).write_bytes(spoil(file_of(cache).read_bytes()))
 

@@ -56,7 +56,7 @@ FACTS = {"decision_id": "019cebab-8748-7000-8000-000000000001", "status": 200, "
 
 @pytest.mark.parametrize("text", [*SECRETS, "/gwg_" + "a1" * 20])
 @pytest.mark.parametrize("effect", [Effect.ALLOW, Effect.DENY])
-def test_a_new_record_of_one_unusual_text_has_the_bytes_of_the_long_way(text, effect):
+def test_a_new_record_with_an_unusual_text_has_the_bytes_of_the_general_encoding(text, effect):
     verdict = Verdict(effect, Reason.SESSION_VALID)
     page = {"sec-fetch-site": "cross-site"}
     for request in (a_request(uri=text), a_request(headers={"user-agent": text}), a_request(headers=page)):
@@ -71,7 +71,7 @@ def test_a_new_record_of_one_unusual_text_has_the_bytes_of_the_long_way(text, ef
     verdict=VERDICTS,
     policy=st.sampled_from([None, a_policy(version=2**70), a_policy(log_query_strings="masked")]),
 )
-def test_a_new_record_has_the_bytes_of_the_long_way(asked, decided, verdict, policy):
+def test_a_new_record_has_the_bytes_of_the_general_encoding(asked, decided, verdict, policy):
     request, decision = a_request(**asked), replace(a_decision(**decided), verdict=verdict)
     facts = {"decision_id": "019cebab-8748-7000-8000-000000000001", "status": 200, "answered_at": asked["at"] + 0.2}
 

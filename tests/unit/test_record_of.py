@@ -75,7 +75,7 @@ def test_a_record_names_the_deciding_row_and_the_revision():
     assert record.policy_revision == 9
 
 
-def test_a_record_lists_the_rules_that_blocked_and_that_only_watched():
+def test_a_record_lists_blocking_and_monitored_rules():
     rules = (RuleMatch(1, "one", "sqli", 5, enforced=True), RuleMatch(2, "two", "xss", 3, enforced=False))
 
     assert recorded(a_decision(rules=rules)).rules == [
@@ -165,7 +165,7 @@ def test_a_secret_is_masked_before_a_text_is_cut():
 
 
 @pytest.mark.parametrize(("query", "kept"), [("a=1&b", "***"), ("", ""), ("?", "***")])
-def test_with_query_strings_off_nothing_of_one_reaches_a_record(query, kept):
+def test_with_query_strings_off_no_part_of_one_is_recorded(query, kept):
     record = recorded(request=a_request(uri=f"/wiki?{query}"), log_query_strings="off")
 
     assert (record.path, record.query) == ("/wiki", kept)

@@ -96,7 +96,7 @@ def test_each_target_and_header_after_a_settled_decision_is_judged(name):
     ],
 )
 @pytest.mark.parametrize("path", [b"/wall/auth", b"/wall/auth/forward"])
-def test_parts_of_a_page_are_answered_without_deciding_again(name, path):
+def test_parts_of_a_page_reuse_a_settled_decision(name, path):
     world = World()
     plane = Plane(world, has_memo=True)
     plane.policies.policy = policy_in(name)
@@ -108,7 +108,7 @@ def test_parts_of_a_page_are_answered_without_deciding_again(name, path):
     assert plane.given_again == 7
 
 
-def test_parts_that_several_access_rules_decide_about_are_answered_without_deciding_again():
+def test_parts_of_a_page_under_several_access_rules_reuse_a_decision():
     plane = Plane(World(), has_memo=True)
     plane.policies.policy = policy_in("an open path")
 

@@ -108,7 +108,7 @@ def test_segments_are_read_the_oldest_first(spool):
     assert [path.stem for path in segment_files(spool)] == ["b", "a", "c"]
 
 
-def test_the_largest_record_there_can_be_is_read_back(writer, spool):
+def test_the_largest_possible_record_is_read_back(writer, spool):
     rules = [{"id": number, "name": "\u00fc" * 100, "action": "monitor"} for number in range(1500)]
     large = a_record(1, path="\xff" * 2048, query="\xff" * 2048, user_agent="\xff" * 512, rules=rules)
 

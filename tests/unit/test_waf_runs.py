@@ -17,7 +17,7 @@ TEXTS = sorted({text.replace("\n", " ") for texts in PAYLOADS.values() for text 
 @pytest.mark.no_cover
 @pytest.mark.skipif(not vector.AVAILABLE, reason="there is no wheel of hyperscan for this machine")
 @pytest.mark.parametrize("character", CHARACTERS)
-def test_run_of_a_character_hides_nothing_that_re2_finds(character):
+def test_run_of_a_character_hides_no_match_of_re2(character):
     scanner, plain = scanner_of(PATTERNS), OneByOne(PATTERNS)
     hidden = []
     for number, text in enumerate(TEXTS):
