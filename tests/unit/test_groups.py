@@ -78,14 +78,5 @@ def test_scopes_of_more_users_than_are_remembered_are_right():
         assert scope.domains == {name, "photos.example"}
 
 
-def test_a_group_covers_the_domains_of_its_scope_or_all():
-    family = GroupState(1, "family", all_domains=False, domains=frozenset({"shop.test"}))
-    everybody = GroupState(2, "everybody", all_domains=True, domains=frozenset())
-    hosts = ("shop.test", "office.test", None)
-
-    assert [family.covers(host) for host in hosts] == [True, False, False]
-    assert all(everybody.covers(host) for host in hosts)
-
-
 def test_a_table_lists_its_groups():
     assert set(GroupTable([FAMILY, GUESTS]).all()) == {FAMILY, GUESTS}
