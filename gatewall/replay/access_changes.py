@@ -1,4 +1,4 @@
-"""Who would lose or gain access to which host and path: people, hosts, and clients without a subject. Pure."""
+"""People, hosts, and clients without a subject that would lose or gain access, by host and path. Pure."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from gatewall.replay.path_groups import path_group
 
 
 class AccessChanges:
-    """Counts requests that would be newly refused or newly let in; a change of reason alone is none."""
+    """Counts requests that would be newly refused or newly let in; a change of the reason alone does not count."""
 
     def __init__(self) -> None:
         self._people, self._hosts, self._anonymous = HeavyHitters(), HeavyHitters(), HeavyHitters()
@@ -23,12 +23,12 @@ class AccessChanges:
         if not loses and not compared.is_newly_allowed:
             return
         self._hosts.add(json.dumps([record.host, loses]), record)
-        what = (record.host, path_group(record.path), answer_of(compared.before), answer_of(compared.after))
+        change = (record.host, path_group(record.path), answer_of(compared.before), answer_of(compared.after))
         subject = record.subject
         if subject is None:
-            self._anonymous.add(json.dumps([record.client_ip, *what]), record)
+            self._anonymous.add(json.dumps([record.client_ip, *change]), record)
         else:
-            self._people.add(json.dumps([[subject["kind"], subject["id"]], *what]), record)
+            self._people.add(json.dumps([[subject["kind"], subject["id"]], *change]), record)
 
     def merge(self, older: Mapping[str, Any]) -> None:
         """Add figures from ``as_json``, of requests that are all older than these."""
@@ -56,13 +56,13 @@ def answer_of(verdict: Verdict | None) -> Mapping[str, str]:
 
 
 def _person(key: str, name: str | None) -> dict[str, Any]:
-    (kind, id_), *what = json.loads(key)
-    return {"subject": {"kind": kind, "id": id_, "name": name}, **_what(*what)}
+    (kind, id_), *change = json.loads(key)
+    return {"subject": {"kind": kind, "id": id_, "name": name}, **_change_json(*change)}
 
 
 def _client(key: str, _: str | None) -> dict[str, Any]:
-    client, *what = json.loads(key)
-    return {"client_ip": client, **_what(*what)}
+    client, *change = json.loads(key)
+    return {"client_ip": client, **_change_json(*change)}
 
 
 def _host(key: str, _: str | None) -> dict[str, Any]:
@@ -70,5 +70,5 @@ def _host(key: str, _: str | None) -> dict[str, Any]:
     return {"host": host, "loses": loses}
 
 
-def _what(host: str | None, path: str, before: dict[str, str], after: dict[str, str]) -> dict[str, Any]:
+def _change_json(host: str | None, path: str, before: dict[str, str], after: dict[str, str]) -> dict[str, Any]:
     return {"host": host, "path": path, "loses": after["outcome"] != Effect.ALLOW, "from": before, "to": after}

@@ -1,4 +1,4 @@
-"""Which policy rows have changed since a revision? Pure."""
+"""Changes of policy rows by revision: which rows and settings are certainly unchanged since a revision. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -37,21 +37,21 @@ class ChangeHistory:
 
     def row_is_as_of(self, revision: int, resource: Resource, row_id: int) -> bool:
         """True if the row is certainly unchanged since this revision."""
-        return self._is_quiet(revision, self._unlisted.get(resource), self._rows.get((resource, row_id)))
+        return self._is_unchanged(revision, self._unlisted.get(resource), self._rows.get((resource, row_id)))
 
     def resource_is_as_of(self, revision: int, resource: Resource) -> bool:
         """True if all rows of the resource are certainly unchanged since this revision."""
-        return self._is_quiet(revision, self._resources.get(resource))
+        return self._is_unchanged(revision, self._resources.get(resource))
 
     def setting_is_as_of(self, revision: int, name: str) -> bool:
         """True if the setting is certainly unchanged since this revision."""
-        return self._is_quiet(revision, self._unlisted.get(Resource.SETTINGS), self._settings.get(name))
+        return self._is_unchanged(revision, self._unlisted.get(Resource.SETTINGS), self._settings.get(name))
 
     def setting_was_never(self, revision: int, name: str, value: str) -> bool:
-        """True if the setting, which does not have this value, certainly did not have it since this revision."""
-        return self._is_quiet(revision, self._unlisted.get(Resource.SETTINGS), self._values.get((name, value)))
+        """True if the setting certainly never had this value since this revision; it must have another one now."""
+        return self._is_unchanged(revision, self._unlisted.get(Resource.SETTINGS), self._values.get((name, value)))
 
-    def _is_quiet(self, revision: int, *changed: int | None) -> bool:
+    def _is_unchanged(self, revision: int, *changed: int | None) -> bool:
         if not self.known_from <= revision <= self.newest:
             return False
         return all(last is None or last <= revision for last in changed)

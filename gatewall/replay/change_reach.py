@@ -1,10 +1,10 @@
-"""Can a change of policy touch a recorded request? Pure.
+"""Prefilter of a backtest: find the recorded requests that a change of policy can affect. Pure.
 
-Most changes concern few requests: a host, a network, a person. A request whose facts are equal under both policies gets
-the same answer under both, whatever its record lacks, and need not be decided twice. The facts are those of
-``engine/facts.py``: the domain, the list entry and country of the client, WAF rules, access rules, the subject and the
-limits of request rates, and the grants of a user and their groups. Where equality is not certain, the request counts as
-touched.
+Most changes affect few requests: those of a host, a network or a person. A request whose facts are equal under both
+policies gets the same answer under both, whatever its record lacks, and need not be decided twice. The facts are those
+of ``engine/facts.py``: the domain, the list entry and country of the client, WAF rules, access rules, the subject and
+the limits of request rates, and the grants of a user and their groups. If the facts may differ, the request counts as
+affected.
 """
 
 from collections.abc import Callable
@@ -24,34 +24,34 @@ from gatewall.replay.changed_rules import ChangedRules
 from gatewall.replay.recorded_waf import is_whole
 from gatewall.replay.redecision import CHECKED, CREDENTIAL_KINDS, allowlist_applies, recorded_request
 
-_KEPT = 65_536
+_CACHE_SIZE = 65_536
 """Maximum number of hosts, clients and requests whose result is cached."""
-_ONE_ANSWER = frozenset({Reason.CANNOT_DECIDE.value, Reason.REQUEST_MALFORMED.value})
+_ALWAYS_COVERED = frozenset({Reason.CANNOT_DECIDE.value, Reason.REQUEST_MALFORMED.value})
 _OF_FEW = {"authorized_domains_mode", "geo_mode", "unknown_country"}
 _OF_RECORDS = {"audit_mode", "log_query_strings", "signed_identity"}
-_EVERYWHERE = tuple(each.name for each in fields(PolicySettings) if each.name not in _OF_FEW | _OF_RECORDS)
-"""Settings that concern every request: all but those that are looked at for each, and those that decide nothing."""
+_GLOBAL_SETTINGS = tuple(each.name for each in fields(PolicySettings) if each.name not in _OF_FEW | _OF_RECORDS)
+"""Settings that affect every request: all except those compared for each request, and those that decide nothing."""
 _SUBJECTS = ("groups", "users", "git_tokens", "app_tokens", "licenses", "share_links")
 _LOOKED_AT = {"settings", "lists", "domains", "blocked_countries", "waf", "access_rules", "grants", "device_passes"}
 _NO_CHANGE = {"version", "revoked_sessions", "identity"}
-"""Parts of a policy that differ between policies without a change, and sessions, which no draft revokes."""
+"""Parts that differ between two policies even without a change, and revoked sessions: no draft revokes any."""
 _OTHER_TABLES = tuple(
     each.name for each in fields(PolicySnapshot) if each.name not in {*_LOOKED_AT, *_NO_CHANGE, *_SUBJECTS}
 )
-"""Tables that no method below looks at: any request may be concerned."""
+"""Tables that no method below compares: a change of one may affect any request."""
 _RATES = (Resource.ACCESS_RULES, Resource.DOMAINS, Resource.USERS)
 
 
 @dataclass(frozen=True, slots=True)
 class _Site:
-    """What a host is under both policies: the name of its domain, if the change does not touch it."""
+    """A host whose domain and access rules are equal under both policies; ``name`` is that of its domain, if any."""
 
     name: str | None
     has_rates: bool
 
 
 class ChangeReach:
-    """Says which recorded requests the change from one policy to another can touch; caches in bounded memory."""
+    """Finds the recorded requests that the change from one policy to another can affect; caches in bounded memory."""
 
     def __init__(
         self,
@@ -64,26 +64,26 @@ class ChangeReach:
         subjects: tuple[Callable[[AccessRecord], Subject | None], Callable[[AccessRecord], Subject | None]],
         at: float,
     ) -> None:
-        """``rules``: the WAF rules that differ. ``subjects``: find the recorded subject under each policy."""
+        """``rules``: the WAF rules that differ. ``subjects``: functions that find a record's subject by each policy."""
         self._before, self._after, self._at = before, after, at
         self._rules, self._histories, self._countries, self._subjects = rules, histories, countries, subjects
         self._is_everywhere = any(
-            getattr(before.settings, name) != getattr(after.settings, name) for name in _EVERYWHERE
+            getattr(before.settings, name) != getattr(after.settings, name) for name in _GLOBAL_SETTINGS
         ) or any(getattr(before, name) != getattr(after, name) for name in _OTHER_TABLES)
         self._subjects_differ = subjects_differ(before, after)
         self._grants_differ = before.grants != after.grants
         self._passes_differ = before.device_passes != after.device_passes
         self._lists_differ = before.lists is not after.lists
         self._has_waf = bool(rules.ids) and before.settings.waf_mode is not EnforcementMode.OFF
-        self._site = lru_cache(_KEPT)(self._site_of)
-        self._client = lru_cache(_KEPT)(self._client_is_same)
-        self._rates = lru_cache(_KEPT)(self._rates_are_as_of)
+        self._site = lru_cache(_CACHE_SIZE)(self._site_of)
+        self._client = lru_cache(_CACHE_SIZE)(self._client_is_same)
+        self._rates = lru_cache(_CACHE_SIZE)(self._rates_are_as_of)
         self._known_subjects: dict[tuple[object, ...], bool] = {}
         self._known_requests: dict[tuple[object, ...], bool] = {}
 
     def covers(self, record: AccessRecord) -> bool:
         """Return False only if both policies certainly give the same answer to the request."""
-        if self._is_everywhere or record.reason in _ONE_ANSWER:
+        if self._is_everywhere or record.reason in _ALWAYS_COVERED:
             return True
         if record.credential is not None and record.credential["kind"] not in CREDENTIAL_KINDS:
             return True
@@ -101,7 +101,7 @@ class ChangeReach:
         return self._has_waf and self._rules_may_match(record, site.name)
 
     def _site_of(self, name: str | None) -> _Site | None:
-        """Return what a host is under both policies, None if they differ or it was masked."""
+        """Return the host if its domain and access rules are equal under both policies, None if not or if masked."""
         before, after = self._before, self._after
         host = Host(name) if name else None
         domain = before.domains.match(host)
@@ -117,7 +117,7 @@ class ChangeReach:
         return _Site(domain_name, has_rates)
 
     def _client_is_same(self, text: str, domain: str | None, allowed: bool) -> bool:  # noqa: FBT001 - cached
-        """True if the lists and countries say the same of a client."""
+        """True if the IP lists and the country rules of both policies treat the client alike."""
         client = parse_address(text)
         if client is None:
             return False
@@ -132,7 +132,7 @@ class ChangeReach:
         return _country_rule(self._before, code) == _country_rule(self._after, code)
 
     def _rates_are_as_of(self, revision: int) -> bool:
-        """True if recorded results of request rates count under both policies, or under neither."""
+        """True if recorded results of rate limits are usable under both policies, or under neither."""
         before, after = self._histories
         name = "request_rate_per_minute"
         if before.setting_is_as_of(revision, name) != after.setting_is_as_of(revision, name):
@@ -185,14 +185,14 @@ def _grants_of(user_id: int, policy: PolicySnapshot) -> tuple[Grant, ...]:
 
 
 def _country_rule(policy: PolicySnapshot, code: str | None) -> BlockedCountry | UnknownCountry | None:
-    """Return what a policy says of a country; of an unknown one, its setting."""
+    """Return the policy's rule for a country, None if there is none; for an unknown country, its setting."""
     if policy.settings.geo_mode is not EnforcementMode.BLOCK:
         return None
     return policy.settings.unknown_country if code is None else policy.blocked_countries.get(code)
 
 
 def _keep(known: dict[tuple[object, ...], bool], key: tuple[object, ...], value: bool) -> bool:  # noqa: FBT001
-    if len(known) >= _KEPT:
+    if len(known) >= _CACHE_SIZE:
         known.clear()
     known[key] = value
     return value

@@ -1,4 +1,4 @@
-"""The WAF rules that a change of policy touches, and their matches. Pure."""
+"""The WAF rules that a change of policy adds, changes or removes, and their matches. Pure."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ class ChangedRules(RuleSet):
         self._mine = RuleSet(self.after)
 
     def may_match(self, record: AccessRecord, request: AccessRequest, domain: str | None) -> bool:
-        """False only if certainly no changed rule matches, before or after the change."""
+        """Return False only if certainly no changed rule matches, before or after the change."""
         if self.were_recorded(record):
             return True
         altered, unrecorded = altered_targets(record), unrecorded_targets(record)

@@ -1,7 +1,7 @@
 """Decide a recorded request under two policies and compare the verdicts. Pure.
 
-Each request is decided under both policies (``replay/redecision.py``). Even if its record lacks what a step needs, the
-change may make no difference: the missing part is the same under both policies, and all other steps agree.
+Each request is decided under both policies (``replay/redecision.py``). Even if its record lacks a fact that a step
+needs, the change makes no difference if that step gives the same result under both policies and all others agree.
 """
 
 from collections.abc import Iterable, Sequence
@@ -93,7 +93,7 @@ class Comparison:
         return self.decided_twice(record) if self.reach.covers(record) else None
 
     def decided_twice(self, record: AccessRecord) -> Compared | None:
-        """Return what ``of`` does, but decide also requests that the change cannot touch."""
+        """Return the same as ``of``, but also decide requests that the change cannot affect."""
         compared = self._of_steps(record)
         if (compared is None and not self._ages.differ) or not self._ages.are_needed(record):
             return compared
@@ -116,14 +116,14 @@ class Comparison:
             if before != after:
                 return False
             verdict, missing = before
-            if missing is not None and not self._is_same_to_both(missing, record, request):
+            if missing is not None and not self._is_same_under_both(missing, record, request):
                 return False
             if verdict is not None:
                 break
         return True
 
-    def _is_same_to_both(self, missing: Missing, record: AccessRecord, request: AccessRequest | None) -> bool:
-        """True if a step that lacks this has the same result under both policies."""
+    def _is_same_under_both(self, missing: Missing, record: AccessRecord, request: AccessRequest | None) -> bool:
+        """True if a step that lacks this fact has the same result under both policies."""
         host = Host(record.host) if record.host else None
         domain = self._before.domains.match(host)
         if request is None or self._settings_differ:
@@ -136,7 +136,7 @@ class Comparison:
         return not self._rules.ids or not self._rules.may_match(record, request, name)
 
     def _access_is_same(self, domain: str | None) -> bool:
-        """True if the same access rules are walked for a domain's hosts, and mean the same subjects."""
+        """True if a domain has the same access rules under both policies, and they match the same subjects."""
         same = self._same_access.get(domain)
         if same is None:
             rules = self._before.access_rules.of_domain(domain)

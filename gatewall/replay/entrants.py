@@ -24,9 +24,10 @@ _SESSION = Credential(CredentialKind.SESSION_COOKIE, "")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What one kind of visitor gets: the outcome, with every factor proved, and the access that is asked for.
+    """Answer to one kind of visitor who has proved every factor: the outcome, and the access level that is required.
 
-    ``rule`` asks for it; None: the domain does. ``id`` and ``name`` are those of the user or group, or the network.
+    ``rule`` requires it; None: the domain does. ``id`` and ``name`` are those of the user or group; a network has only
+    a ``name``.
     """
 
     id: int | None
@@ -42,7 +43,7 @@ class Entry:
 class Entrants:
     """Who can enter: everybody without a credential, people by name, groups by name, and networks.
 
-    ``left_out`` is the number of people beyond ``MAX_LISTED``; of groups and networks no more are listed either.
+    ``left_out`` is the number of people beyond ``MAX_LISTED``. Groups and networks are cut at ``MAX_LISTED``, too.
     """
 
     domain: str | None
@@ -54,10 +55,9 @@ class Entrants:
 
 
 def entrants(request: AccessRequest, policy: PolicySnapshot, ports: Ports, networks: Iterable[IPNetwork]) -> Entrants:
-    """Return who can enter with this request; ``networks`` are asked for besides, without a credential.
+    """Return who can enter with this request; each of ``networks`` is also decided, without a credential.
 
-    The request is taken to be ordinary: WAF rules, countries and request rates refuse nothing. IP lists count for the
-    networks alone.
+    WAF rules, countries and request rates are ignored. IP lists count for the networks only.
     """
     settings = replace(
         policy.settings, waf_mode=EnforcementMode.OFF, geo_mode=EnforcementMode.OFF, request_rate_per_minute=0
@@ -80,11 +80,11 @@ def entrants(request: AccessRequest, policy: PolicySnapshot, ports: Ports, netwo
 
 def _person(user: UserState, request: AccessRequest, policy: PolicySnapshot, ports: Ports) -> Entry:
     subject = session_subject(user, policy, AUTH_METHODS)
-    return _entry(user.id, user.username, request, policy, replace(ports, credentials=_Proved(subject)))
+    return _entry(user.id, user.username, request, policy, replace(ports, credentials=_FixedSubject(subject)))
 
 
 def _member(group: GroupState, request: AccessRequest, policy: PolicySnapshot, ports: Ports) -> Entry:
-    """Return what a user gets who is only in this group, and has no scope of their own."""
+    """Return the answer to a user who is only in this group, and has no scope of their own."""
     member = UserState(
         id=_NO_MEMBER,
         username="",
@@ -111,8 +111,8 @@ def _entry(id_: int | None, name: str, request: AccessRequest, policy: PolicySna
 
 
 @dataclass(frozen=True, slots=True)
-class _Proved:
-    """A credential check that knows one subject."""
+class _FixedSubject:
+    """Credential check that accepts every credential for one subject."""
 
     subject: Subject | None
 

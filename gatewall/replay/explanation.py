@@ -1,6 +1,6 @@
 """Decide a hypothetical request and explain every step. Pure.
 
-A made-up request goes through the gate's own parser, as a proxy would send it, and the engine's own steps, so that an
+The request goes through the gate's own parser, as a proxy would send it, and through the engine's own steps, so that an
 explanation cannot differ from the answer. Nothing is counted or recorded.
 """
 
@@ -52,7 +52,7 @@ class Explanation:
 
     ``domain``: registered domain of the host; ``fault``: what is malformed; ``places``: where WAF rules matched;
     ``scope``: why the subject may access the domain, if it is known. ``access``: the access that the request needs,
-    None if it is malformed; ``readings``: what each access rule is to each reading of the path.
+    None if it is malformed; ``readings``: the result of each access rule for each reading of the path.
     """
 
     record: AccessRecord
@@ -95,7 +95,7 @@ def as_subrequest(made_up: MadeUpRequest, trusted: TrustedProxies) -> Subrequest
         "x-forwarded-method": made_up.method,
         "x-forwarded-uri": made_up.uri,
     }
-    # The gate takes a line feed for a separator of lines: replace it by another control byte.
+    # The gate would read a line feed as the end of a header line: replace it by another control byte.
     lines = [(name, value.replace(wire.LINE, "\r")) for name, value in headers.items() if value is not None]
     raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in (*lines, *made_up.headers)]
     peer = "" if trusted.networks else made_up.client  # a unix socket

@@ -67,7 +67,7 @@ class HeavyHitters:
     def rows(self, describe: Callable[[str, str | None], Mapping[str, Any]]) -> dict[str, Any]:
         """Return the number of keys (a lower bound if ``error`` is not 0), and the most frequent ones as ``results``.
 
-        A row has what ``describe`` says of key and name, then count, first and last time, and examples.
+        A row has the fields that ``describe`` returns for key and name, then count, first and last time, and examples.
         """
         results = [
             {**describe(key, self._seen[key].name), "count": number, **_json_of(self._seen[key])}

@@ -1,10 +1,10 @@
-"""What a record lacks to decide its request again. Pure."""
+"""Facts that a replay needs and an access record lacks. Pure."""
 
 from enum import StrEnum
 
 
 class Missing(StrEnum):
-    """What a decision needs and the record lacks."""
+    """A fact that a decision needs and the record lacks."""
 
     REQUEST = "request"
     POLICY_AGE = "policy-age"
@@ -16,7 +16,7 @@ class Missing(StrEnum):
 
 
 class NotRecorded(Exception):
-    """A step needs something that the record lacks."""
+    """A step needs a fact that the record lacks."""
 
     def __init__(self, missing: Missing) -> None:
         super().__init__(missing.value)

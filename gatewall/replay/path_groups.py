@@ -11,7 +11,7 @@ _SEGMENTS = 2
 
 
 def without_ids(path: str) -> tuple[str, ...]:
-    """Return the segments of a path, with ``*`` for each id behind the first segment."""
+    """Return the segments of a path, with ``*`` for each id after the first segment."""
     segments = [segment for segment in path.split("/") if segment]
     return tuple(["*" if place and _ID.fullmatch(segment) else segment for place, segment in enumerate(segments)])
 

@@ -1,7 +1,7 @@
-"""Would the age of the policy have refused a recorded request? Pure.
+"""Strict mode in a replay: whether an unconfirmed policy would have refused a recorded request. Pure.
 
-With ``stale_policy`` set to ``strict``, a host whose policy was not confirmed for too long answers 503. Records do not
-say how old the policy was. A request that was answered under the same strict limit was within it.
+With ``stale_policy`` set to ``strict``, a host whose policy was not confirmed for too long answers 503. A record does
+not have the age of the policy. A request that was answered under the same strict limit was within that limit.
 """
 
 from dataclasses import replace
@@ -15,7 +15,7 @@ Sides = tuple[tuple[PolicySnapshot, ChangeHistory], tuple[PolicySnapshot, Change
 
 
 class PolicyAges:
-    """Says for which records the age of the policy must be known to compare two policies."""
+    """Finds the records for which the age of the policy must be known to compare two policies."""
 
     def __init__(self, sides: Sides) -> None:
         """``sides``: both policies, each with what has changed since a request was recorded."""
@@ -33,9 +33,9 @@ class PolicyAges:
 
 
 def step_settings(settings: PolicySettings) -> PolicySettings:
-    """Return the settings that the decision steps read; the others have one fixed value.
+    """Return the settings that the decision steps read; the others have their defaults.
 
-    A recorded request was recorded, so ``audit_mode`` did not refuse it. ``log_query_strings`` changes records only.
+    A request with a record was not refused by ``audit_mode``. ``log_query_strings`` changes records only.
     """
     return replace(
         settings,

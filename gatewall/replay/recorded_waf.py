@@ -1,4 +1,4 @@
-"""Which WAF rules match, or might match, a recorded request? Pure."""
+"""WAF rules that certainly or possibly match a recorded request. Pure."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -29,7 +29,7 @@ _LOOKED_UP: dict[str, set[str]] = {
     reason: {fact for each in STEPS[: STEPS.index(step) + 1] for fact in each.facts}
     for reason, step in DECIDING_STEP.items()
 }
-"""By reason of a decision, the facts that were certainly looked up for it."""
+"""Facts that were certainly looked up for a decision, by its reason."""
 
 
 def is_whole(text: str, limit: int) -> bool:
@@ -47,8 +47,8 @@ def has_looked_up(record: AccessRecord, fact: str) -> bool:
 class RecordedFacts(Facts):
     """Facts of a recorded request, with the matches of WAF rules derived from its record.
 
-    A rule unchanged since matches if it did then. Any other is matched again: with certainty, or, if it inspects parts
-    that were not recorded, possibly.
+    A rule that is unchanged since then matches if it matched then. Any other rule is matched again: certainly, or only
+    possibly if it inspects parts that were not recorded.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class RecordedFacts(Facts):
 
     @property
     def asked_at(self) -> float:
-        """When the visitor asked, not the moment of this replay."""
+        """The time of the visitor's request, not of this replay."""
         return self._record.at
 
     @lazy
@@ -102,16 +102,16 @@ class RecordedFacts(Facts):
         mode = self.waf_mode
         if mode is EnforcementMode.OFF:
             return ()
-        wanted = self._wanted
+        wanted = self._matching_ids
         known = self._rules.of_ids(mode, wanted)
         return self._rules.remember(mode, wanted, super().rule_matches) if known is None else known
 
     def matching_rules(self) -> tuple[WafRule, ...]:
-        wanted = self._wanted
+        wanted = self._matching_ids
         return tuple([rule for rule in self._rules.rules if rule.id in wanted]) if wanted else ()
 
     @property
-    def _wanted(self) -> frozenset[int]:
+    def _matching_ids(self) -> frozenset[int]:
         sure, doubtful = self._matches
         return sure | doubtful if self._with_doubtful else sure
 
@@ -131,7 +131,7 @@ class RecordedFacts(Facts):
         return self._rules.matches(unsettled, parts)
 
     def _unsettled(self, recorded: frozenset[int]) -> tuple[WafRule, ...]:
-        """Return the rules that are matched again."""
+        """Return the rules that must be matched again, because the recorded matches do not settle them."""
         rules, record = self._rules.rules, self._record
         if not self._rules_were_run:
             return rules
@@ -143,7 +143,7 @@ class RecordedFacts(Facts):
 
     @property
     def _was_cut_short(self) -> bool:
-        """True if the scan may have stopped at the start of a long URI: unrecorded rules may match, too."""
+        """True if the scan may have stopped at the start of a long URI: rules outside the record may match, too."""
         record = self._record
         if not record.rules:
             return False

@@ -91,7 +91,7 @@ class Redecider:
         self._share_links = {state.id: state for state in policy.share_links.values()}
 
     def replay(self, record: AccessRecord) -> "Replay":
-        """Rebuild a recorded request for deciding it again."""
+        """Return the replay of a recorded request, rebuilt from its record."""
         return self.replay_request(record, recorded_request(record, self._at))
 
     def replay_request(self, record: AccessRecord, request: AccessRequest | None) -> "Replay":
@@ -138,7 +138,7 @@ class Redecider:
 
 
 Result = tuple[Verdict | None, Missing | None]
-"""What a step gives for a recorded request: its verdict, or what it lacks; none of both where it does not apply."""
+"""Result of a step for a recorded request: its verdict, or the missing fact; both None if the step does not apply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ _FUNCTIONS = tuple((step.function, "rule_matches" in step.facts) for step in STE
 
 
 def _evaluate(number: int, facts: RecordedFacts) -> Result:
-    """Return the step's verdict, or what it lacks, also if possibly matching rules could have decided it."""
+    """Return the step's verdict, or the missing fact; also missing if rules that possibly match could decide it."""
     function, looks_at_rules = _FUNCTIONS[number]
     try:
         verdict = function(facts)
@@ -270,7 +270,7 @@ class _RecordedRate:
         return int(is_over)
 
     def _is_as_of(self, rule_id: int | None) -> bool:
-        """True if this limit counted the request then: the setting is unchanged, or all rules and whom they mean."""
+        """True if the limit is unchanged: the setting; for a rule, all access rules, domains and, if needed, users."""
         revision, subject = self.record.policy_revision, self.record.subject or {}
         if rule_id is None:
             return self.history.setting_is_as_of(revision, "request_rate_per_minute")

@@ -1,7 +1,7 @@
-"""Suggest access rules for client programs that were refused for want of a credential. Pure.
+"""Suggest access rules for client programs that were refused for lack of a credential. Pure.
 
-A program that cannot show a sign-in page sends the same first word of a user agent to many paths. The rules that are
-suggested open exactly these paths, with ids generalized, and each suggestion says what else it would have let in.
+A program that cannot show a sign-in page sends the same first word of a user agent to many paths. The suggested rules
+open exactly these paths, with ids generalized, and each suggestion lists what else it would have let in.
 """
 
 from collections import defaultdict
@@ -19,13 +19,13 @@ LEAST_PATHS = 3
 MAX_PATHS = 100
 MAX_EXAMPLES = 5
 _MAX_SIBLINGS = 7
-"""More values of a segment, with equal ones around it, become a wildcard."""
+"""If paths that differ in one segment only have more values there than this, the segment becomes a wildcard."""
 _BROWSER = "Mozilla/"
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedRequest:
-    """A recorded request that was refused for want of a credential; ``path`` as it was sent.
+    """A recorded request that was refused for lack of a credential; ``path`` as it was sent.
 
     ``rule_path``: the path as a rule writes it, None if none can.
     """
@@ -76,9 +76,9 @@ class Requests:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """Rules for one program: the requests they rest on, how many of these they miss, and what else they would let in.
+    """Rules for one program: the requests as evidence, how many of these they miss, and what else they would let in.
 
-    ``others`` are requests of other programs, most first; a browser's program is empty.
+    ``others`` are requests of other programs, the most frequent first; a browser's program is empty.
     """
 
     rules: tuple[SuggestedRule, ...]
@@ -119,7 +119,7 @@ def _suggestion(program: str, own: Sequence[RefusedRequest], requests: Iterable[
 
 
 class _Cover:
-    """Says whether rules cover a request: with every reading of its path, as the decision asks."""
+    """Tests whether rules cover a request: they must match every reading of its path, as in a decision."""
 
     def __init__(self, rules: Iterable[SuggestedRule]) -> None:
         self._rules = [(rule.methods, [compiled(pattern) for pattern in rule.paths]) for rule in rules]
@@ -139,7 +139,7 @@ class _Cover:
 
 
 def _rules(requests: Iterable[RefusedRequest]) -> tuple[SuggestedRule, ...]:
-    """Return the fewest rules for these requests: one for the paths that are asked for with equal methods."""
+    """Return the fewest rules for these requests: one for all paths that were requested with the same methods."""
     methods: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
     for request in requests:
         if request.rule_path is not None:
@@ -156,7 +156,7 @@ def _rules(requests: Iterable[RefusedRequest]) -> tuple[SuggestedRule, ...]:
 
 
 def _without_siblings(methods: dict[tuple[str, ...], set[str]]) -> dict[tuple[str, ...], set[str]]:
-    """Join paths that differ in one segment only, behind the first, where that has many values."""
+    """Join paths that differ in one segment only (not the first) if that segment has many values."""
     longest = max(map(len, methods), default=0)
     for place in range(longest - 1, 0, -1):
         alike: defaultdict[tuple[str, ...], list[tuple[str, ...]]] = defaultdict(list)

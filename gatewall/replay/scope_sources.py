@@ -1,4 +1,4 @@
-"""Why may a subject access a domain: as an admin, by its own scope, or through groups? Pure."""
+"""Why a subject may access a domain: as an admin, by its own scope, or through groups. Pure."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -9,7 +9,7 @@ from gatewall.engine.snapshot import PolicySnapshot
 
 @dataclass(frozen=True, slots=True)
 class ScopeSources:
-    """Whether it is an admin, whether its own scope covers the domain, and the names of the groups that do.
+    """Whether the subject is an admin, whether its own scope covers the domain, and the groups whose scope does.
 
     ``token``: whether the scope of an app token covers the domain; None for other subjects, which have no second scope.
     """

@@ -1,4 +1,4 @@
-"""Which recorded results of WAF rules still count under a policy? Caches, in bounded memory. Pure."""
+"""WAF rules whose recorded results still count under a policy (settled rules). Caches in bounded memory. Pure."""
 
 from typing import NamedTuple, TypeVar
 
@@ -8,7 +8,7 @@ from gatewall.engine.waf.rules import Target, WafRule
 from gatewall.kernel.changes import Resource
 from gatewall.replay.change_history import ChangeHistory
 
-_KEPT = 1_000
+_CACHE_SIZE = 1_000
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 Rules = tuple[WafRule, ...]
@@ -16,9 +16,9 @@ Matches = tuple[frozenset[int], frozenset[int]]
 
 
 class MatchedParts(NamedTuple):
-    """What a record says of WAF rules: the ids that ``matched`` then, and those ``found`` in what was recorded.
+    """Matches of a record: ids of the rules that ``matched`` then, and of those ``found`` in the recorded parts now.
 
-    ``altered`` parts were recorded with another text, ``unrecorded`` ones not at all.
+    ``altered`` targets were recorded with another text, ``unrecorded`` targets not at all.
     """
 
     matched: frozenset[int]
@@ -28,7 +28,7 @@ class MatchedParts(NamedTuple):
 
 
 class SettledRules:
-    """The WAF rules of one policy and what has changed in them since, for all of its records.
+    """The WAF rules of one policy, and for each record which of them have changed since.
 
     A rule is settled for a record if it is certainly the same as when the request was decided.
     """
@@ -43,7 +43,7 @@ class SettledRules:
         self._found: dict[tuple[EnforcementMode, frozenset[int]], tuple[RuleMatch, ...]] = {}
 
     def were_run(self, revision: int) -> bool:
-        """True if the WAF was certainly on at a revision, and is."""
+        """True if the WAF is on, and certainly was never off since a revision."""
         off = EnforcementMode.OFF
         return self._mode is not off and self._history.setting_was_never(revision, "waf_mode", off.value)
 
@@ -71,13 +71,13 @@ class SettledRules:
         return known[1]
 
     def of_ids(self, mode: EnforcementMode, ids: frozenset[int]) -> tuple[RuleMatch, ...] | None:
-        """Return the remembered matches of these rules in the mode of a request, None if there are none."""
+        """Return the cached matches of these rules in the mode of a request, None if none are cached."""
         return self._found.get((mode, ids))
 
     def remember(
         self, mode: EnforcementMode, ids: frozenset[int], matches: tuple[RuleMatch, ...]
     ) -> tuple[RuleMatch, ...]:
-        """Keep the matches of these rules for ``of_ids``, and return them."""
+        """Cache the matches of these rules for ``of_ids``, and return them."""
         return _keep(self._found, (mode, ids), matches)
 
     def _computed(self, unsettled: Rules, record: MatchedParts) -> Matches:
@@ -112,7 +112,7 @@ def _ends_of(rule: WafRule) -> list[float]:
 
 
 def _keep(known: dict[Key, Value], key: Key, value: Value) -> Value:
-    if len(known) >= _KEPT:
+    if len(known) >= _CACHE_SIZE:
         known.clear()
     known[key] = value
     return value

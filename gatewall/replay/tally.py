@@ -31,7 +31,7 @@ class Tally:
         return self._numbers["read"]
 
     def add(self, record: AccessRecord, compared: Compared | None) -> None:
-        """Count a recorded request; None: the change makes no difference. Add the newest first."""
+        """Count a recorded request; ``compared`` None: the change makes no difference. Add the newest first."""
         self._numbers["read"] += 1
         if compared is None:
             self._numbers["untouched"] += 1
@@ -69,7 +69,7 @@ class Tally:
         self._access.merge(older["access"])
 
     def as_json(self) -> dict[str, Any]:
-        """Return everything as JSON, for ``merge``; ``result`` is for people."""
+        """Return everything as JSON, for ``merge``; ``result`` returns the figures to show."""
         counters = {name: dict(each) for name, each in self._counters.items()}
         hitters = {name: each.as_json() for name, each in self._hitters.items()}
         access = self._access.as_json()
