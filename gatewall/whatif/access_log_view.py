@@ -106,7 +106,7 @@ class AccessLogEntry(ApiView):
 
 
 def _revision_in(request: Request) -> int | None:
-    """Return the parameter ``revision``, None if absent. Raises ValidationError if it was never kept."""
+    """Return the parameter ``revision``, None if absent. Raises ValidationError if there is no such revision."""
     number = whole_number_in(request, "revision", 1, _MAX_REVISION)
     if number is not None:
         try:

@@ -10,7 +10,7 @@ from policies.models import RequestForAccess, RequestState
 
 
 class GrantAccessInput(StrictInput):
-    """What is given, and for how long; without an ``offer`` the narrowest grant."""
+    """The grant to give, by the key of its ``offer``, and its lifetime; without ``offer`` the narrowest grant."""
 
     offer = TextField(max_length=64, required=False)
     lifetime = serializers.ChoiceField([each.value for each in LIFETIMES])
@@ -49,7 +49,7 @@ class AccessOfferOutput(serializers.Serializer[Any]):
 
 
 class NamedCountOutput(serializers.Serializer[Any]):
-    """How often something was there."""
+    """A name, and how often the log has it."""
 
     name = serializers.CharField()
     count = serializers.IntegerField()
@@ -64,7 +64,7 @@ class AccessHistoryOutput(serializers.Serializer[Any]):
 
 
 class AccessRequestWithData(AccessRequestOutput):
-    """An access request, the user's history and, while it waits, the grants that can be given, narrowest first."""
+    """An access request, the user's history and, while it is pending, the grants that can be given, narrowest first."""
 
     offers = AccessOfferOutput(many=True)
     history = AccessHistoryOutput()

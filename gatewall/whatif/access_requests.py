@@ -1,7 +1,7 @@
-"""Ask for access, and decide what was asked: a refused user, and an admin who gives the narrowest grant.
+"""Access requests: a refused user asks for access, and an admin gives the narrowest grant or refuses.
 
-A request rests on the decision that refused the user. What can be given is derived from it anew, each time, by the code
-that derives the exemptions for a refusal.
+A request refers to the decision that refused the user. The grants that can be given are derived from this decision each
+time, by the code that derives the exemptions for a refusal.
 """
 
 import uuid
@@ -29,18 +29,18 @@ from policies.models import AuthorizedDomain, RequestForAccess, RequestState, pe
 
 LIFETIMES = (Lifetime.HOUR, Lifetime.EIGHT_HOURS, Lifetime.WEEK)
 MAX_PENDING = 5
-"""Requests of one user that may wait at once."""
+"""Maximum number of pending requests of one user."""
 MAX_AN_HOUR = 10
 
 
 class TooManyRequests(TooMany):
-    """The user asks too often, or has too many requests that wait."""
+    """The user asks too often, or has too many pending requests."""
 
     code = "too-many-access-requests"
 
 
 class AlreadyDecided(Conflict):
-    """The request does not wait any more."""
+    """The request is no longer pending."""
 
     code = "already-decided"
 
@@ -54,7 +54,7 @@ def refusal_of(user: Any, decision_id: uuid.UUID) -> AccessRecord | None:
 
 
 def offers(record: AccessRecord) -> list[Offer]:
-    """Return the grants that would let the recorded request in, the narrowest first; none if it needs none."""
+    """Return the grants that would let the recorded request in, the narrowest first; empty if no grant would."""
     return [each for each in exemptions.offers(record, decide_again(record)) if each.kind is Kind.GRANT]
 
 
@@ -65,7 +65,7 @@ def request_about(user: Any, decision_id: uuid.UUID) -> RequestForAccess | None:
 
 @transaction.atomic
 def ask(user: Any, record: AccessRecord, reason: str, *, client_ip: str | None) -> RequestForAccess:
-    """Ask for access. Asking again for a domain while a request for it waits changes nothing.
+    """Ask for access, and return the request; asking again while a request for the domain is pending changes nothing.
 
     Raises NotOffered, TooManyRequests.
     """
@@ -88,17 +88,17 @@ def ask(user: Any, record: AccessRecord, reason: str, *, client_ip: str | None) 
         reason=reason[:500],
         asked_at=now,
     )
-    _tell(EventKind.ACCESS_REQUESTED, made, client_ip=client_ip)
+    _record(EventKind.ACCESS_REQUESTED, made, client_ip=client_ip)
     return made
 
 
 @revisions.one_at_a_time
 def grant(request: RequestForAccess, key: str | None, lifetime: Lifetime, *, actor: str) -> RequestForAccess:
-    """Give what was asked for: the offer with this key, or the narrowest, for this time.
+    """Give the requested access: the offer with this key, or without a key the narrowest, for this lifetime.
 
     Raises AlreadyDecided, NotOffered and the errors of ``create_grant``.
     """
-    request, now = _waiting(request), timezone.now()
+    request, now = _still_pending(request), timezone.now()
     record = refusal_of(request.user, request.decision_id)
     until = lifetime.end(now) if lifetime in LIFETIMES else None
     possible = offers(record) if record else []
@@ -107,29 +107,29 @@ def grant(request: RequestForAccess, key: str | None, lifetime: Lifetime, *, act
         raise NotOffered(_("what refused this request has changed; look at it again"))
     request.grant = give(offer, record, until, actor=actor, reason=request.reason)
     _decide(request, RequestState.GRANTED, actor, now)
-    _tell(EventKind.ACCESS_GRANTED, request, actor=actor, grant=request.grant.pk)
+    _record(EventKind.ACCESS_GRANTED, request, actor=actor, grant=request.grant.pk)
     return request
 
 
 @revisions.one_at_a_time
 def refuse(request: RequestForAccess, answer: str, *, actor: str) -> RequestForAccess:
-    """Refuse what was asked for, with an answer for the user. Raises AlreadyDecided."""
-    request = _waiting(request)
+    """Refuse an access request, with an answer for the user. Raises AlreadyDecided."""
+    request = _still_pending(request)
     request.answer = answer[:500]
     _decide(request, RequestState.REFUSED, actor, timezone.now())
-    _tell(EventKind.ACCESS_REFUSED, request, actor=actor)
+    _record(EventKind.ACCESS_REFUSED, request, actor=actor)
     return request
 
 
 @revisions.one_at_a_time
 def withdraw(request: RequestForAccess) -> RequestForAccess:
-    """Take a request back. Raises AlreadyDecided."""
-    request = _waiting(request)
+    """Withdraw an access request. Raises AlreadyDecided."""
+    request = _still_pending(request)
     _decide(request, RequestState.WITHDRAWN, request.user.username, timezone.now())
     return request
 
 
-def _waiting(request: RequestForAccess) -> RequestForAccess:
+def _still_pending(request: RequestForAccess) -> RequestForAccess:
     """Re-read the request under the lock. Raises AlreadyDecided."""
     found: RequestForAccess | None = pending().filter(pk=request.pk).first()
     if found is None:
@@ -153,8 +153,8 @@ def _refuse_too_many(user: Any, waiting: int, now: datetime) -> None:
         raise TooManyRequests(words, retry_after_seconds=int(hour.total_seconds()), number=waiting)
 
 
-def _tell(kind: EventKind, request: RequestForAccess, *, client_ip: str | None = None, **detail: Any) -> None:
-    """Record a security event, without the reason: people type it."""
+def _record(kind: EventKind, request: RequestForAccess, *, client_ip: str | None = None, **detail: Any) -> None:
+    """Record a security event, without the reason: users may type anything there."""
     record_event(
         Event(
             kind,

@@ -45,13 +45,13 @@ class AccessRequestFilters(Filters):
     asked_at_after, asked_at_before = at_or_after("asked_at"), before("asked_at")
 
     def of_state(self, rows: QuerySet[RequestForAccess], _name: str, value: str) -> QuerySet[RequestForAccess]:
-        """Return the requests in a state; those that waited too long have expired."""
+        """Return the requests in a state; a request that was pending for too long has expired."""
         is_over = Q(decided=RequestState.PENDING, asked_at__lte=timezone.now() - WAITS)
         return rows.filter(is_over) if value == RequestState.EXPIRED else rows.filter(decided=value).exclude(is_over)
 
 
 class AccessRequests(Resource):
-    """What refused users asked for."""
+    """Access requests of refused users."""
 
     nouns = ("an access request", "access requests")
     area = POLICY
@@ -66,7 +66,7 @@ class AccessRequests(Resource):
 
     @operation(answer=AccessRequestWithData, refuses={404})
     def retrieve(self, request: Request, **path: Any) -> Response:
-        """Show a request with the user's history and, while it waits, the grants that can be given."""
+        """Show a request with the user's history and, while it is pending, the grants that can be given."""
         row, now = self.get_object(), timezone.now()
         record = access_requests.refusal_of(row.user, row.decision_id) if row.state == RequestState.PENDING else None
         history = history_of(row.user, now, besides=row)
@@ -94,14 +94,14 @@ class AccessRequests(Resource):
 
     @operation(body=GrantAccessInput, answer=AccessRequestOutput, refuses={404, 409})
     def grant(self, request: Request, **path: Any) -> Response:
-        """Give what was asked for: the narrowest grant, or that of an offer, for an hour, 8 hours or 7 days."""
+        """Give the requested access: the narrowest grant, or that of an offer, for an hour, 8 hours or 7 days."""
         body, row = self.body(GrantAccessInput), self.get_object()
         row = access_requests.grant(row, body.get("offer"), Lifetime(body["lifetime"]), actor=self.actor)
         return Response(with_publication(self.show(row)))
 
     @operation(body=RefuseAccessInput, answer=AccessRequestOutput, refuses={404, 409})
     def refuse(self, request: Request, **path: Any) -> Response:
-        """Refuse what was asked for, with an answer that the user reads."""
+        """Refuse an access request, with an answer that the user reads."""
         body = self.body(RefuseAccessInput)
         return Response(self.show(access_requests.refuse(self.get_object(), body.get("answer", ""), actor=self.actor)))
 

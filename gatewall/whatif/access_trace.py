@@ -22,7 +22,7 @@ _RULE = {
 _READINGS = list_of({"path": {"type": ["string", "null"]}, "rules": list_of(_RULE)})
 ACCESS_NEEDED = object_of({"level": _ACCESS, "rule": {"type": ["integer", "null"]}, "readings": _READINGS})
 ACCESS_NEEDED["type"] = ["object", "null"]
-"""Schema: the access level, the id of the rule that asks for it, and every rule by each reading of the path."""
+"""Schema: the access level, the id of the rule that requires it, and the result of each rule by reading of the path."""
 
 
 def access_body(outcome: AccessOutcome, readings: Sequence[TracedReading]) -> dict[str, Any]:

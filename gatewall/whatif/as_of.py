@@ -1,9 +1,9 @@
 """The policy as of an earlier revision: all changes since are undone in a transaction that is rolled back.
 
-What no revision records is as it is now: passwords, sessions and their ends, and the digests of tokens.
+Values that no revision records are the current ones: passwords, sessions and their ends, and the digests of tokens.
 
 Cost: the revisions since are read before the policy lock is taken; at most 100,000 are undone. The last few policies
-are kept in memory, and share the tables of segments that are equal.
+are cached in memory, and share the tables of equal segments.
 """
 
 import threading
@@ -30,7 +30,7 @@ from gatewall.whatif.hypothetical import effect_of
 from policies.history.undo import CannotRestore
 
 _ATTEMPTS = 5
-_KEPT = 4
+_CACHE_SIZE = 4
 _PATIENCE_SECONDS = 5.0
 Answer = TypeVar("Answer")
 
@@ -39,7 +39,7 @@ Answer = TypeVar("Answer")
 class AsOf:
     """The policy as of a revision, and the time of that revision in seconds since the epoch.
 
-    ``unknown``: imported lists whose entries of then are not recorded; the policy has those of now.
+    ``unknown``: imported lists whose entries at that revision are not recorded; the policy has the current entries.
     """
 
     policy: PolicySnapshot
@@ -47,12 +47,12 @@ class AsOf:
     unknown: tuple[Unknown, ...]
 
 
-class _Moved(Exception):
+class _PolicyChanged(Exception):
     """The policy was changed between the reading of its revisions and the lock."""
 
 
-class _Kept:
-    """The last policies of one state of the database, by revision."""
+class _Cache:
+    """Cache of the last policies by revision, for one state of the database."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -61,28 +61,28 @@ class _Kept:
         self.policies: OrderedDict[int, AsOf] = OrderedDict()
 
     def follow(self, version: Version) -> None:
-        """Forget everything if the database was restored or reloaded, or a session was revoked."""
+        """Clear the cache if the database was restored or reloaded, or a session was revoked."""
         state = version.epoch, version.reloads, version.revocations, settings.CONFIG.home
         if state != self._state:
-            # Without the host's pattern cache: a policy that decides a few requests must not replace those in force.
+            # Without the host's pattern cache: patterns for a few requests must not replace the patterns in force.
             self._state, self.assembly = state, Assembly()
             self.policies.clear()
 
     def keep(self, number: int, policy: AsOf) -> AsOf:
-        if not policy.unknown:  # those depend on the entries of now
+        if not policy.unknown:  # a policy with unknown lists depends on the current entries
             self.policies[number] = policy
-        while len(self.policies) > _KEPT:
+        while len(self.policies) > _CACHE_SIZE:
             self.policies.popitem(last=False)
         return policy
 
 
-_kept = _Kept()
+_kept = _Cache()
 
 
 def policy_as_of(number: int) -> AsOf:
     """Return the policy as of this revision. Raises Gone, CannotRestore.
 
-    A process builds one at a time, so that requests for many do not take all threads that answer others.
+    A process builds one such policy at a time, so that these requests do not occupy all of its threads.
     """
     if not _kept.lock.acquire(timeout=_PATIENCE_SECONDS):
         raise CannotRestore(_("another earlier policy is being built: try again in a minute"))
@@ -109,7 +109,7 @@ def _policy_as_of(number: int) -> AsOf:
 
 
 def revision_of(number: int) -> PolicyRevision:
-    """Return a kept revision. Raises Gone."""
+    """Return the revision with this number. Raises Gone if it is not in the history."""
     row = PolicyRevision.objects.filter(pk=number).first()
     if row is None or number > revisions.current().revision:
         raise Gone(_("there is no such revision"))
@@ -119,7 +119,7 @@ def revision_of(number: int) -> PolicyRevision:
 @revisions.one_at_a_time
 def _write(past: EverythingBefore, head: int) -> None:
     if revisions.current().revision != head:
-        raise _Moved
+        raise _PolicyChanged
     try:
         if segments := write_rows(past):
             revisions.advance(*segments, actor="as of", changes=[])
@@ -139,7 +139,7 @@ def with_rows_as_of(number: int, answer: Callable[[], Answer]) -> tuple[Answer, 
             with revisions.rolled_back():
                 _write(past, head)
                 return answer(), tuple(past.unknown.values())
-        except _Moved:
+        except _PolicyChanged:
             continue
     raise CannotRestore(_("the policy keeps changing: try again in a minute"))
 
@@ -150,12 +150,12 @@ def _past(number: int) -> tuple[int, EverythingBefore]:
 
 
 def _read(number: int) -> tuple[tuple[Unknown, ...], dict[str, SegmentData], Version]:
-    """Return the segments as of the revision: those that differ as bytes, the others as of now."""
+    """Return the unknown lists, the segments as of the revision (equal ones are the current ones), and its version."""
     for _attempt in range(_ATTEMPTS):
         head, past = _past(number)
         try:
             effect = effect_of(partial(_write, past, head))
-        except _Moved:
+        except _PolicyChanged:
             continue
         except ValueError as error:
             why = str(error)

@@ -1,4 +1,4 @@
-"""Undo every recorded change that decides requests, down to an earlier revision. Read-only.
+"""Values of policy rows as of an earlier revision: undo every recorded change that decides requests. Read-only.
 
 Unlike a restore, this includes automatic bans, users, git tokens, app tokens, licenses and built-in rules.
 """
@@ -19,7 +19,7 @@ _NAMED_BY = {"authorized_domains": Resource.DOMAINS, "groups": Resource.GROUPS}
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Entries of one imported source of the blocklist, which this revision changed without a full record."""
+    """An imported source of the blocklist whose entries this revision changed without recording them in full."""
 
     revision: int
     source: str
@@ -72,7 +72,7 @@ class EverythingBefore(Past):
         fields = dict(change["before"])
 
         def id_of(resource: Resource, name: str) -> int:
-            # A name that was given in the same revision is among those after it.
+            # A name that the same revision gave is in the table after it.
             found = self._ids[resource].get(name, after[resource].get(name))
             if found is None:
                 words = _("revision %(number)s names %(resource)s %(name)s, whose content is not recorded")
@@ -101,7 +101,7 @@ class EverythingBefore(Past):
 
 
 def _rename(changes: list[Mapping[str, Any]], ids: dict[str, int]) -> None:
-    """Change a table of ids by name to the names before these changes."""
+    """Rename the keys of ``ids``, which are names of rows, to the names before these changes."""
     names = {id_: name for name, id_ in ids.items()}
     for change in changes:
         if change["action"] != Action.DELETED and "name" in change["after"]:

@@ -1,7 +1,7 @@
 """Write the rows as they were at an earlier revision, in a transaction that is rolled back.
 
-Nothing is validated again: the rows were valid then. A deleted token or license gets a digest that no token has,
-and a deleted user no password: they can be the subject of a recorded request, and nobody can use them.
+Nothing is validated again: the rows were valid then. A deleted token or license gets a digest that no token has, and a
+deleted user no password: a recorded request can have them as its subject, but nobody can authenticate with them.
 """
 
 import hashlib
@@ -87,7 +87,7 @@ class _Rows:
         return isinstance(row, BlocklistEntry) and row.source in self._past.unknown
 
     def _is_of_unknown(self, fields: Mapping[str, Any], *, is_whole: bool) -> bool:
-        """Return whether a deleted row was, or may have been, of such a list."""
+        """Return whether a deleted row was, or may have been, of an imported list whose entries were not recorded."""
         is_entry = self._model is BlocklistEntry and bool(self._past.unknown)
         return is_entry and (not is_whole or fields["source"] in self._past.unknown)
 
@@ -113,7 +113,7 @@ class _Rows:
         return row
 
     def _fill(self, row: Any, fields: Mapping[str, Any]) -> None:
-        """Fill what is not recorded of a deleted row."""
+        """Set the columns of a deleted row that are not recorded."""
         if hasattr(row, "digest"):
             row.digest = hashlib.sha256(f"{self._resource} {row.pk} was deleted".encode()).hexdigest()
         if isinstance(row, User):
@@ -122,7 +122,7 @@ class _Rows:
             row.builtin_key = f"removed-{row.pk}"
 
     def remove(self) -> None:
-        """Delete the rows that did not exist, and make room for the unique values of the others."""
+        """Delete the rows that did not exist then, and rename the others, so that their unique names are free."""
         name = _NAMED.get(self._model)
         kept = self.new if name else {}
         for batch in _batches([id_ for id_ in self.old if id_ not in kept]):

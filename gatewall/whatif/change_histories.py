@@ -1,4 +1,4 @@
-"""The recorded changes between two revisions, and of the last ones."""
+"""Change histories from the recorded revisions: between two of them, and of the last ones."""
 
 from typing import Any
 
@@ -6,11 +6,11 @@ from gatewall.models import PolicyRevision
 from gatewall.replay.change_history import ChangeHistory
 
 MAX_REVISIONS = 500
-"""Behind more revisions than this, everything counts as changed."""
+"""After more revisions than this, everything counts as changed."""
 
 
 def changes_between(recorded: int, revision: int) -> ChangeHistory:
-    """Return what differs between the policy of a record and that of a revision, which may be the earlier one.
+    """Return the changes between the policy of a record and that of a revision, which may be the earlier one.
 
     If any change between them is unknown, everything counts as changed.
     """
@@ -28,7 +28,7 @@ def changes_between(recorded: int, revision: int) -> ChangeHistory:
 
 
 def recent_history(newest: int, number: int = MAX_REVISIONS) -> ChangeHistory:
-    """Return the changes of the last ``number`` revisions, as far back as no revision is missing."""
+    """Return the changes of the last ``number`` revisions, back to the first gap in their numbers."""
     rows = PolicyRevision.objects.filter(number__gt=newest - number, number__lte=newest).order_by("-number")
     recent: list[tuple[int, Any, Any]] = []
     for record in rows.values_list("number", "changes", "counts").iterator(chunk_size=20):

@@ -11,7 +11,7 @@ _DOCUMENT = {"type": ["string", "object"], "description": "YAML 1.2 or JSON as a
 
 
 class DocumentField(ShapedField):
-    """A policy document; as a text, in which JSON is YAML."""
+    """A policy document, as a text: YAML, of which JSON is a part."""
 
     default_error_messages = {"kind": _("a text or an object is needed")}
 

@@ -44,7 +44,7 @@ class YamlRenderer(BaseRenderer):
 
 
 class DocumentJsonRenderer(JSONRenderer):
-    """Render a document as JSON that can be applied as it is."""
+    """Render a document as JSON that can be applied unchanged."""
 
     def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None) -> bytes:
         """Return the bytes of the object."""
@@ -81,7 +81,7 @@ class PolicyDocument(ApiView):
 def _as_of(number: int) -> Document:
     """Return the document as of a revision. Raises Http404, CannotRestore."""
     try:
-        document, _unknown = with_rows_as_of(number, export)  # it has no entries of imported lists
+        document, _unknown = with_rows_as_of(number, export)  # a document has no entries of imported lists
     except Gone:
         raise Http404 from None
     return document

@@ -1,7 +1,7 @@
 """WAF and IP exemptions and grants for a refused request, from narrowest to broadest: propose them, and create one.
 
-docs/operator.md has what is offered for which refusal. An allowlist entry for an unregistered host would
-apply to all hosts: none is offered if such hosts are refused anyway, or if the record lacks the host's exact name.
+docs/operator.md lists the exemptions for each kind of refusal. An allowlist entry for an unregistered host would apply
+to all hosts: it is not offered if such hosts are refused anyway, or if the record lacks the host's exact name.
 """
 
 from collections.abc import Iterator, Mapping
@@ -42,7 +42,7 @@ from policies.validators import canonical_domain
 _REFUSED_BEFORE = frozenset(
     {Reason.CLIENT_BLOCKED, Reason.COUNTRY_BLOCKED, Reason.HOST_NOT_AUTHORIZED, Reason.WAF_RULE}
 )
-"""Refusals today that stand before what the WAF would have refused then."""
+"""Reasons of a refusal today that take precedence over what the monitoring WAF would have refused then."""
 MAX_RULES = 10
 """A request blocked by more rules than this is not a false positive."""
 
@@ -140,7 +140,7 @@ def _for_rules(record: AccessRecord, today: dict[str, Any]) -> list[Offer]:
 
 
 def _may_refuse(rule: Mapping[str, Any], rules: Mapping[int, EngineRule], record: AccessRecord) -> bool:
-    """True if a matched rule was enforced, or would have been but for the monitor mode."""
+    """True if a matched rule still exists and was enforced, or would have been without the monitor mode."""
     is_there = rule["id"] in rules
     if rule["action"] == Action.BLOCK.value or not record.would_refuse:
         return is_there and rule["action"] == Action.BLOCK.value
@@ -151,7 +151,7 @@ def _for_blocked_client(record: AccessRecord) -> Iterator[Offer]:
     address = canonical_text(parse_network(record.client_ip))
     entry = BlocklistEntry.objects.filter(network=address, source=MANUAL).first()
     if entry is not None and (entry.expires_at is None or entry.expires_at > timezone.now()):
-        yield Offer(Kind.UNBLOCK, address, entry.pk)  # an allowlist entry for the same address would lose against it
+        yield Offer(Kind.UNBLOCK, address, entry.pk)  # it would win over an allowlist entry for the same address
     else:
         yield from _allow_client(record, inspect=True)
 
@@ -178,9 +178,9 @@ def _narrowest(
 ) -> tuple[Exclusion, ...]:
     """Return exclusions limited to this host and path, and to the parts of the request where the rule matched.
 
-    If one of them has no name, to host and path alone. ``noted``: where the rule matched when it was decided, in what
-    the record lacks (headers, cookies, the body). Returns none if they would hold everywhere, or if existing exclusions
-    already cover the request.
+    If one of these parts has no name, limited to host and path only. ``noted``: where the rule matched at the decision,
+    in parts that the record lacks (headers, cookies, the body). Returns none if the exclusions would apply everywhere,
+    or if existing ones already cover the request.
     """
     anywhere = Places(request, domain).of(replace(rule, exclusions=()))
     if anywhere and not Places(request, domain).of(rule):

@@ -1,4 +1,4 @@
-"""Decide the expectations of the policy under the policy of the current transaction, by the engine's own steps.
+"""Check the expectations (policy tests) under the policy of the current transaction, with the engine's own steps.
 
 An expectation that cannot be decided has failed: its ``undecidable`` says why.
 """
@@ -35,7 +35,7 @@ _SHOWN_IN_MESSAGE = 3
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an expectation: the answer that its request gets, or why it has none."""
+    """Result of an expectation: the answer that its request gets, or why it cannot be decided."""
 
     name: str
     wanted: Mapping[str, Any]
@@ -55,7 +55,7 @@ class Outcome:
 
 
 class ExpectationFailed(Conflict):
-    """The policy would not answer as its expectations say; ``failures`` has all that failed."""
+    """Expectations of the policy failed; ``failures`` has all of them."""
 
     code = "expectation-failed"
 
@@ -87,7 +87,8 @@ def require_expectations(before: Mapping[str, str]) -> list[Outcome]:
 def outcomes(before: Mapping[str, str]) -> list[Outcome]:
     """Return the outcome of every stored expectation under the policy of this transaction.
 
-    ``before``: the segments before the changes of this transaction, which no other process may see compiled.
+    ``before``: the segments before the changes of this transaction. Segments that it changed are compiled without the
+    shared cache, because no other process may see them.
     """
     rows = list(Expectation.objects.all())
     if not rows:
@@ -100,8 +101,8 @@ def outcomes(before: Mapping[str, str]) -> list[Outcome]:
     return [_outcome(row, policy) for row in rows]
 
 
-class _Kept:
-    """The tables of the policy decided under last, which the next one shares where segments are equal."""
+class _LastTables:
+    """Tables of the last policy, which the next one shares if their segments are equal."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -123,7 +124,7 @@ class _Kept:
             return self._assembly.build(revisions.current(), segments)
 
 
-_kept = _Kept()
+_kept = _LastTables()
 
 
 def _outcome(row: Expectation, policy: PolicySnapshot) -> Outcome:
@@ -165,7 +166,7 @@ def _wire(text: str) -> str:
 
 
 def _assumed(subject: Mapping[str, Any] | None) -> AssumedSubject | None:
-    """Return the user or license that asks; None for nobody, and for one that does not exist."""
+    """Return the user or license that is assumed to be signed in; None without one, or if it does not exist."""
     if not subject:
         return None
     if "user" in subject:

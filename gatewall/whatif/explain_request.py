@@ -26,7 +26,7 @@ NOT_MATCHED = "not matched"
 def explain(made_up: MadeUpRequest, as_of: AsOf | None = None) -> dict[str, Any]:
     """Return the answer of ``/auth`` to this request, and the result of every step; records nothing.
 
-    The policy and the time are those of now or, with ``as_of``, of its revision.
+    The policy and the time are the current ones or, with ``as_of``, those of its revision.
     """
     config = settings.CONFIG
     policies, countries = sources_of(config)

@@ -29,7 +29,7 @@ from licensing import selectors as licensing
 from policies import selectors as policies
 
 MAX_URI = 8192
-_MAX_VALUE = 8192  # nginx takes lines of 8 KiB, and four of them
+_MAX_VALUE = 8192  # nginx accepts header lines of 8 KiB, four of them
 _MAX_HEADER_BYTES = 32_768
 _MAX_HEADERS = 100
 _MAX_NAME = 256
@@ -44,7 +44,7 @@ _TOKEN_HEADERS = {
     "app-token": ("authorization", "Bearer "),
     "license": ("service-license", ""),
 }
-"""Header in which a token of each kind is sent, and what stands before it."""
+"""By kind of token, the header that carries it, and the prefix of its value."""
 _ASSUMABLE = {
     "user": SubjectKind.USER,
     "app-token": SubjectKind.APP_TOKEN,
@@ -191,7 +191,7 @@ class ExplainInput(StrictInput):
         return value
 
     def as_of(self) -> AsOf | None:
-        """Return the policy of the revision that is asked for, None for the current one. Raises CannotRestore."""
+        """Return the policy as of the requested revision, None for the current one. Raises CannotRestore."""
         number = self.validated_data.get("revision")
         return None if number is None else policy_as_of(number)
 

@@ -1,4 +1,4 @@
-"""Grants for a refused user, from the narrowest to that for the whole domain: derive them from the record, give one."""
+"""Grants for a refused user, narrowest first: derive them from the recorded request, and create one."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -29,7 +29,7 @@ from policies.models import Grant as GrantRow
 def grants_for(record: AccessRecord, decided_by: Mapping[str, Any] | None) -> Iterator[Offer]:
     """Yield the grants that would let the recorded user in; ``decided_by`` is the row that refuses them, if any.
 
-    None for programs, for a domain that is denied to all, and where an access rule denies the request to everybody.
+    Yields nothing for programs, for a domain that is denied to all, and if an access rule denies the request to all.
     """
     policy, who = sources_of(settings.CONFIG)[0].current(), record.subject or {}
     request = recorded_request(record, timezone.now().timestamp())
@@ -62,7 +62,7 @@ def give(offer: Offer, record: AccessRecord, until: datetime, *, actor: str, rea
 
 
 def _can_be_lifted(policy: PolicySnapshot, decided_by: Mapping[str, Any] | None) -> bool:
-    """True if the scope refuses, or an access rule about subjects: a grant is against no other rule."""
+    """True if the scope refuses, or an access rule about subjects does: a grant overrides no other rule."""
     if decided_by is None:
         return True
     return any(rule.id == decided_by["id"] and rule.is_about_subjects for rule in policy.access_rules.rules)

@@ -45,8 +45,8 @@ class Policies:
 class Effect:
     """The effect of a change that was rolled back.
 
-    ``revision`` is the one it was applied to, ``names`` all segments afterwards in order, ``segments`` the changed ones
-    with their bytes. ``changes`` and ``counts`` are those of its revisions merged, None if they are not recorded.
+    ``revision``: the revision that it was applied to; ``names``: all segments afterwards, in order; ``segments``: the
+    changed ones with their bytes. ``changes`` and ``counts``: those of all its revisions, None if not recorded.
     """
 
     revision: int
@@ -57,7 +57,7 @@ class Effect:
 
 
 def policies_with(change: Callable[[], object], files: PolicyFiles) -> Policies:
-    """Return the policies without and with the change, which has no caller to lock out and is forced.
+    """Return the policies without and with the change; it is forced, and has no caller whom it could lock out.
 
     Raises the errors of the change, PolicyMoves, SegmentRefused.
     """
@@ -110,7 +110,7 @@ def _with_change(
 ) -> PolicySnapshot:
     """Return the policy with the change, and add the change to the history.
 
-    No recorded request used it: its revision number was used by another change, if at all.
+    No recorded request was decided under this policy: if a record has its revision number, that was another change.
     """
     version = Version(effect.revision + 1, epoch=before.version.epoch)
     history.add(version.revision, effect.changes, effect.counts)
@@ -118,7 +118,7 @@ def _with_change(
     rules = changed.pop(Segment.WAF_RULES, None)
     segments_after = {name: (segments | changed)[name] for name in effect.names}
     after = assembly.build(version, segments_after)
-    differing = [*changed, *(segments.keys() - effect.names)]  # the last entry of a source takes its segment along
+    differing = [*changed, *(segments.keys() - effect.names)]  # without its last entry, a source has no segment
     if not any(name == Segment.ALLOWED_NETWORKS or source_of(name) is not None for name in differing):
         after = replace(after, lists=before.lists)
     if rules is None:

@@ -1,4 +1,4 @@
-"""Leave out of a replay what the caller may not read: names, hosts and addresses of the access log.
+"""Redact a replay for callers who may not read the access log: leave out names, hosts and addresses.
 
 An API token without ``logs:read`` gets the counts of a plan or backtest, but none of the rows behind them.
 """

@@ -1,4 +1,4 @@
-"""Find the people whom a change refuses where they were let in before, from the access log. Read-only."""
+"""Find the people in the access log whom a change refuses at hosts that let them in before. Read-only."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from gatewall.whatif.as_of import policy_as_of
 from gatewall.whatif.change_histories import changes_between
 
 SPAN = timedelta(days=7)
-"""How long before the change people count as let in."""
+"""People who were let in within this time before the change are watched."""
 _OVERLAP = timedelta(seconds=60)
 """How far reads overlap, because records arrive late."""
 _MAX_KNOWN = 200_000
@@ -31,12 +31,12 @@ _MAX_PEOPLE = 1_000
 _NOT_REACHED = frozenset({Missing.WAF_RULES, Missing.REQUEST_RATE, Missing.CREDENTIAL})
 """Facts that a record lacks if an earlier step refused the request, such as the blocklist."""
 _TRIES = 20
-"""Refusals of one person at one host that are decided again, of each reason and deciding row."""
+"""Maximum number of replayed refusals per host, client, subject, reason and deciding row."""
 
 
 @dataclass(slots=True)
 class _LetIn:
-    """People who were let in: their names, their hosts, and the people of each address and program."""
+    """People who were let in: their names, their hosts, and who used each address and program."""
 
     names: dict[int, str] = field(default_factory=dict)
     hosts: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -64,7 +64,7 @@ class NewlyRefused:
         self._read_until: datetime = watch.made_at
 
     def read(self, *, whole: bool) -> list[dict[str, Any]]:
-        """Read the refusals since the last call, ``whole``: since the change; return the people by id.
+        """Read the refusals since the last call (``whole``: since the change); return the newly refused people by id.
 
         Each has ``id``, ``name``, ``host`` and the ``decision_id`` of a refusal. Raises Gone, CannotRestore.
         """
@@ -131,7 +131,7 @@ class NewlyRefused:
 
     def _replay(self, record: AccessRecord, number: int) -> Replay:
         history = changes_between(record.policy_revision, number)
-        if number not in self._policies:  # kept: the policies of a process are dropped whenever somebody signs out
+        if number not in self._policies:  # the cache of ``as_of`` is cleared whenever somebody signs out
             self._policies[number] = policy_as_of(number).policy
         decider = Redecider(self._policies[number], countries=self._countries, history=history, at=record.at)
         return decider.replay(record)
@@ -147,5 +147,5 @@ def _passes(replay: Replay, record: AccessRecord) -> bool:
         if record.subject is not None or missing not in _NOT_REACHED:
             return False
         if missing is Missing.CREDENTIAL:
-            return True  # they were let in with theirs
+            return True  # they were let in with their credential
     return False

@@ -22,7 +22,7 @@ _PARTS: dict[str, Part] = {
 def noted_parts(noted: Mapping[str, Any] | None) -> list[PartName]:
     """Return the parts that an exclusion must name to cover a noted place; none if the place has no name.
 
-    The log does not say whether a field of a body was of a form or a multipart body: then both.
+    The log does not say whether a body field was in a form or a multipart body: both parts are returned.
     """
     target, name = (noted or {}).get("target"), (noted or {}).get("name")
     if target in {Target.USER_AGENT, Target.REFERER}:
@@ -39,7 +39,7 @@ def noted_parts(noted: Mapping[str, Any] | None) -> list[PartName]:
 
 
 def as_sent(name: str) -> str:
-    """Return a name of the log, which is decoded, as latin-1 characters of its bytes."""
+    """Return a decoded name of the log as it was sent: its bytes as latin-1 characters."""
     return name.encode("utf-8", "surrogatepass").decode("latin-1")
 
 

@@ -1,4 +1,4 @@
-"""What an exemption for a refused request can be: its kind, its duration and its content. No I/O."""
+"""Proposed exemptions for a refused request (offers): their kinds, lifetimes and contents. No I/O."""
 
 import hashlib
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Lifetime(StrEnum):
     WEEK = "week"
 
     def end(self, at: datetime) -> datetime | None:
-        """Return when an exemption that begins now ends."""
+        """Return the end of an exemption that begins at this time, None if it has no end."""
         days = {"hour": 1 / 24, "eight-hours": 8 / 24, "day": 1.0, "week": 7.0, "month": 30.0}.get(self.value)
         return at.replace(microsecond=0) + timedelta(days=days) if days else None
 
@@ -46,9 +46,9 @@ class Kind(StrEnum):
 class Offer:
     """A proposed exemption: ``row`` is the id of the rule or entry it changes, if any, ``name`` the row's name.
 
-    ``domain`` limits it, None: all hosts; ``inspect``: WAF rules still apply to the allowed client; ``together``:
-    exclusions of several rules, made at once. A grant has the user's id and name, and the prefix of its ``path``, None:
-    every path of the domain.
+    ``domain``: the only domain that it applies to, None: all hosts; ``inspect``: WAF rules still apply to the allowed
+    client; ``together``: exclusions of several rules, made at once. A grant has the user's id and name, and its path
+    prefix as ``path``, None: every path of the domain.
     """
 
     kind: Kind

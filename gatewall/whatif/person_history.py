@@ -1,4 +1,4 @@
-"""What the log says about a person who asks for access, and what a grant would have let through. Read-only, bounded."""
+"""Log history of a user who asks for access, and what a grant would have opened. Read-only, bounded."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What a grant would have opened: refused requests of the person, and paths of the site that anybody asked for."""
+    """What a grant would have opened: refused requests of the person, and paths of the site that anybody requested."""
 
     own: int
     paths: list[str]
@@ -40,7 +40,7 @@ class Opened:
 
 
 def history_of(user: Any, at: datetime, *, besides: RequestForAccess | None = None) -> History:
-    """Return what the log says of the last 30 days, from at most 1,000 answers."""
+    """Return the user's log history of the last 30 days, from at most 1,000 answers."""
     rows = _of_person(user, at).values_list("reason", "host")[: MAX_READ + 1]
     found = list(rows)
     reasons = Counter(reason for reason, _host in found[:MAX_READ])

@@ -1,8 +1,8 @@
-"""Watch a change, and revert it by itself if it refuses too many people who were let in before.
+"""Watch a change of policy, and revert it automatically if it refuses too many people who were let in before.
 
 A person counts if they were let in to a host in the seven days before the change, and a request of theirs to that host
-is refused since, which the policy right after the change refuses and the policy right before it does not. A refusal
-before the credential was checked (a blocked network) counts for the people who came with the same program from the
+was refused since. The policy right after the change must refuse this request, and the policy right before it must not.
+A refusal before the credential was checked (a blocked network) counts for the people who used the same program at the
 same address.
 """
 
@@ -33,8 +33,8 @@ _AGAIN_AFTER = timedelta(minutes=1)
 def start(before: int, *, people: int, minutes: int) -> None:
     """Revert the revisions after ``before`` if they refuse more people than permitted within some minutes.
 
-    For a service that holds the policy lock. Inside ``as_one_revision()``, this waits for its revision; there is
-    nothing to watch if there is none. Raises TooLargeToRevert.
+    The caller must hold the policy lock. Inside ``as_one_revision()``, the watch begins when the revision is written;
+    without a revision there is nothing to watch. Raises TooLargeToRevert.
     """
     revisions.once_written(partial(_start, before, people, minutes))
 

@@ -40,7 +40,7 @@ def trace(record: AccessRecord) -> list[dict[str, Any]]:
 def decide_again(record: AccessRecord, as_of: AsOf | None = None) -> dict[str, Any]:
     """Return the answer under the current policy and time, or why it cannot be determined.
 
-    With ``as_of``, the policy is that of its revision, and the time that of the record.
+    With ``as_of``, the answer under the policy of its revision, at the time of the record.
     """
     policies, countries = sources_of(settings.CONFIG)
     policy, at = (as_of.policy, record.at) if as_of else (policies.current(), time.time())
@@ -62,7 +62,7 @@ def decide_again(record: AccessRecord, as_of: AsOf | None = None) -> dict[str, A
 
 
 def _access(facts: RecordedFacts | None) -> dict[str, Any] | None:
-    """Return the access that a recorded request needs, None if its record lacks what the rules ask for."""
+    """Return the access that a recorded request needs, None if its record lacks a part that the rules test."""
     if facts is None or facts.request.fault:
         return None
     try:
@@ -89,7 +89,7 @@ def _inspected(record: AccessRecord) -> bool:
 
 
 def _is_about_subjects(record: AccessRecord) -> bool:
-    """Return whether the access rule that denied a known subject is about subjects today: as above."""
+    """Return whether the access rule that denied a known subject is about subjects today: the log has only its id."""
     if record.reason != Reason.ACCESS_DENIED or record.subject is None or record.decided_by is None:
         return False
     rule = selectors.access_rules().filter(pk=record.decided_by["id"]).first()

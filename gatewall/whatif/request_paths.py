@@ -1,4 +1,4 @@
-"""The path prefixes that name a request in a policy, from the longest. No I/O."""
+"""Path prefixes of a request that a policy can contain, longest first. No I/O."""
 
 from collections.abc import Iterator
 from urllib.parse import unquote_to_bytes
@@ -14,7 +14,7 @@ from policies.validators import validate_path_prefix
 
 
 def longest_prefix(request: AccessRequest, domain: str | None) -> str | None:
-    """Return the path, or its longest prefix that all servers decode alike."""
+    """Return the path, or its longest prefix that all servers decode alike; None if there is none."""
     scope = Scope(request, domain)
     for prefix in _prefixes(request.uri.partition("?")[0]):
         if scope.is_surely_at(path_test(PathMatch.PREFIX, prefix)):

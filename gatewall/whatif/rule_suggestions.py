@@ -16,15 +16,15 @@ from policies import policy_source
 from policies.access_conditions import canonical_path, validate_path
 
 MAX_ROWS = 50_000
-"""Requests that suggestions rest on: the newest."""
-_FOR_WANT_OF_A_CREDENTIAL = (Reason.CREDENTIAL_MISSING.value, Reason.CREDENTIAL_INVALID.value)
+"""Maximum number of requests that suggestions are based on: the newest ones."""
+_LACKS_CREDENTIAL = (Reason.CREDENTIAL_MISSING.value, Reason.CREDENTIAL_INVALID.value)
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestions:
-    """Suggestions for a domain; ``read`` requests were refused for want of a credential.
+    """Suggestions for a domain; ``read`` requests were refused for lack of a credential.
 
-    ``is_complete`` is False if there were more than ``MAX_ROWS``, or if too many of other hosts were among them.
+    ``is_complete`` is False if there were more than ``MAX_ROWS``, or too many requests for other hosts among them.
     """
 
     domain: str
@@ -38,10 +38,10 @@ class Suggestions:
 def suggestions_for(domain: str, start: datetime, end: datetime, *, most: int | None = None) -> Suggestions:
     """Return the suggested rules for a registered domain from its requests from ``start`` (inclusive) to ``end``.
 
-    They rest on at most ``most`` requests, ``MAX_ROWS`` by default.
+    They are based on at most ``most`` requests, ``MAX_ROWS`` by default.
     """
     most = MAX_ROWS if most is None else most
-    rows = AccessLog.objects.filter(at__gte=start, at__lt=end, reason__in=_FOR_WANT_OF_A_CREDENTIAL)
+    rows = AccessLog.objects.filter(at__gte=start, at__lt=end, reason__in=_LACKS_CREDENTIAL)
     columns = ("at", "decision_id", "client_ip", "method", "path", "user_agent", "host")
     newest, since = at_domain.newest_values(domain, rows, columns, most)
     domains = DomainTable(policy_source.domains())

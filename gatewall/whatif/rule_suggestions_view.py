@@ -49,20 +49,20 @@ _REQUESTS = {
 
 
 class AskedSuggestions(serializers.Serializer[Any]):
-    """The domain and the seconds of the log that are asked about."""
+    """The domain, and the window of the log in seconds."""
 
     domain = RegisteredDomainField()
     window = serializers.IntegerField(min_value=_HOUR, max_value=_MONTH, default=_WEEK)
 
     def answer(self) -> Suggestions:
-        """Return the suggestions of the time until now."""
+        """Return the suggestions from the window that ends now."""
         domain: AuthorizedDomain = self.validated_data["domain"]
         now = timezone.now()
         return suggestions_for(domain.name, now - timedelta(seconds=self.validated_data["window"]), now)
 
 
 class SuggestionsOutput(serializers.Serializer[Any]):
-    """Suggested rules by program: what they rest on, what they miss, and what else they would have let in."""
+    """Suggested rules by program: the evidence, the requests they miss, and what else they would have let in."""
 
     domain = serializers.CharField()
     start_time = MomentField()
@@ -88,7 +88,7 @@ class RuleSuggestions(ApiView):
 
     @operation(answer=SuggestionsOutput, parameters=PARAMETERS)
     def get(self, request: Request) -> Response:
-        """Suggest rules for programs that were refused for want of a credential; nothing is changed."""
+        """Suggest rules for programs that were refused for lack of a credential; nothing is changed."""
         refuse_unknown_parameters(request, PARAMETERS)
         form = AskedSuggestions(data=request.query_params.dict())
         form.is_valid(raise_exception=True)
@@ -105,7 +105,7 @@ class RuleSuggestions(ApiView):
 
 
 def as_json(found: Suggestions) -> list[dict[str, Any]]:
-    """Return the suggestions with their rules as bodies for ``POST /access-rules``, no two of one name."""
+    """Return the suggestions with their rules as bodies for ``POST /access-rules``, all with different names."""
     names: set[str] = set()
     return [_suggestion(each, found.domain, names) for each in found.found]
 

@@ -68,7 +68,7 @@ def _rule_body(rule: EngineRule, result: Trial, draft: Draft | None) -> dict[str
 
 
 def _draft(values: Mapping[str, Any]) -> tuple[Draft, list[str]]:
-    """Return the rule these values would create, or change into if a custom rule of this name exists, and warnings.
+    """Return the rule with these values, and warnings; it replaces an existing custom rule of the same name.
 
     Raises ValidationError.
     """

@@ -17,7 +17,7 @@ def object_of(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def list_of(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of a list of such objects."""
+    """Return the schema of a list of objects that have all of these properties."""
     return {"type": "array", "items": object_of(properties)}
 
 
@@ -37,14 +37,14 @@ SCOPE_SOURCES = object_of(
 SCOPE_SOURCES["type"] = ["object", "null"]
 PLACED_RULES = list_of({"id": NUMBER, "name": TEXT, "action": TEXT, "places": PLACES})
 MATCHED_RULES = list_of({"id": NUMBER, "name": TEXT, "action": TEXT})
-for _rules in (PLACED_RULES, MATCHED_RULES):  # only where it is known
+for _rules in (PLACED_RULES, MATCHED_RULES):  # optional: not every match has a known place
     _rules["items"]["properties"]["place"] = object_of(
         {"target": {"type": "string", "enum": [*Target]}, "name": {"type": ["string", "null"]}}
     )
 
 
 def moment_text(at: float) -> str:
-    """Return seconds since the epoch as the API writes a moment."""
+    """Return seconds since the epoch as a timestamp of the API."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 

@@ -1,4 +1,4 @@
-"""What is known about one domain, for its page: its rules, requests by path, exclusions. Bounded queries."""
+"""Summary of one domain for its page: its rules, requests by path, exclusions. Bounded queries."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from policies.models import AccessRule, AuthorizedDomain, DevicePass, Grant, Gro
 from policies.resources import ACCESS_RULES
 
 MAX_ROWS = 2_000
-"""Requests that the paths are counted from: the newest."""
+"""Maximum number of requests that the paths are counted from: the newest ones."""
 MAX_PATHS = 15
 MAX_LISTED = 50
 DAYS = 7

@@ -1,6 +1,7 @@
-"""What the WAF would have refused at a domain while it only monitored: by rule and host, each with an exemption.
+"""WAF monitoring report: requests that the WAF would have refused at a domain, by rule and host, with exemptions.
 
-Monitoring ends without this module, because ``waf_monitor_until`` is part of the policy. The agent only reports it.
+Monitoring ends without this module, because ``waf_monitor_until`` is part of the policy. The agent only reports the
+end.
 """
 
 from collections import Counter
@@ -36,7 +37,7 @@ _MOST_OFFERS = 10
 _EXAMPLES = 3
 _MOST_PATHS = 3
 _SHIPPED_AFTER = timedelta(seconds=10)
-"""The last records of a window are in the database by then."""
+"""Time after the end of a window until its last records are in the database."""
 _TOO_LATE = timedelta(days=30)
 
 
@@ -65,7 +66,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class RuleFound:
-    """A rule that would have refused requests, and the narrowest exemption for the newest of them, None without."""
+    """A rule that would have refused requests, and the narrowest exemption for the newest of them, if any."""
 
     id: int
     name: str
@@ -75,7 +76,7 @@ class RuleFound:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What would have been refused at a domain in a window; of the newest ``MOST_READ`` requests, unless complete."""
+    """Requests at a domain in a window that would have been refused; only the newest unless ``is_complete``."""
 
     start: datetime
     end: datetime
@@ -116,7 +117,7 @@ def report_of(domain: AuthorizedDomain, end: datetime, days: int = USUAL_DAYS) -
 
 
 def _rows(domain: AuthorizedDomain, start: datetime, end: datetime) -> tuple[list[AccessLog], bool]:
-    """Return the newest requests at the domain that would have been refused, and whether those are all."""
+    """Return the newest requests at the domain that would have been refused, and whether these are all."""
     name = domain.name
     rows = AccessLog.objects.filter(would_refuse__isnull=False, at__gte=start, at__lt=end)
     scanned, rest = at_domain.rows_at(name, rows)
@@ -144,7 +145,7 @@ def report_ended(at: datetime) -> int:
         is_new, waf_monitor_until__gt=at - _TOO_LATE, waf_monitor_until__lte=at - _SHIPPED_AFTER
     )
     if found := list(ended):
-        get_resolver().url_patterns  # noqa: B018 - for its links the agent imports all pages: not while it holds locks
+        get_resolver().url_patterns  # noqa: B018 - the links import all pages into the agent: do it before it takes locks
     return sum(_report_end(domain, ended.filter(pk=domain.pk)) for domain in found)
 
 

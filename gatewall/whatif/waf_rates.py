@@ -36,9 +36,9 @@ class Rates:
     refused_with_body: Counter[Key] = field(default_factory=Counter)
     """Refused if the proxy passes bodies on; the same as ``refused`` for a request without one."""
     false_positives: Counter[str] = field(default_factory=Counter)
-    """Rules in harmless requests that are refused with their body."""
+    """Rules that match harmless requests which are refused with their body."""
     with_body: list[bool] = field(default_factory=list)
-    """Of each harmless request with a body, whether it is refused."""
+    """For each harmless request with a body, whether it is refused."""
 
     def detected(self, *parts: str) -> float | None:
         """Return the detection rate for attacks in these parts, without bodies; None without any."""
@@ -73,7 +73,7 @@ def share_of(request_id: str) -> str:
 
 
 def measure(folder: Path, judge: Judge, *, paranoia: int = 1) -> Iterator[Rates]:
-    """Yield the rates of each corpus file and share, for what a subrequest shows without bodies and with them.
+    """Yield the rates of each corpus file and share, for subrequests without and with bodies.
 
     CRS attacks above the paranoia level are left out. Raises CorpusRefused, OSError.
     """

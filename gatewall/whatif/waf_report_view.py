@@ -36,7 +36,7 @@ class FoundOutput(serializers.Serializer[Any]):
 
 
 class RuleFoundOutput(FoundOutput):
-    """Those of a rule, with an exclusion that would have let in the newest of them, null if there is none."""
+    """Requests that a rule would have refused, with an exclusion that would have let in the newest, null if none."""
 
     id = serializers.IntegerField()
     name = serializers.CharField()
@@ -44,7 +44,7 @@ class RuleFoundOutput(FoundOutput):
 
 
 class HostFoundOutput(FoundOutput):
-    """Those of a host."""
+    """Requests to a host that would have been refused."""
 
     host = serializers.CharField()
 
@@ -64,7 +64,7 @@ class WafReportOutput(serializers.Serializer[Any]):
 
 
 class WafReport(ApiView):
-    """What the WAF would have refused at a domain, but for its monitor mode."""
+    """What the WAF would have refused at a domain without its monitor mode."""
 
     area = LOGS
 

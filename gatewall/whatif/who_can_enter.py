@@ -16,11 +16,11 @@ from gatewall.replay.explanation import MadeUpRequest, as_subrequest
 from policies.models import AccessRule, AllowlistEntry
 
 NOBODY_ELSE = "192.0.2.1"
-"""The address of an ordinary visitor: of documentation (RFC 5737), so in nobody's network."""
+"""The address of an ordinary visitor: from a documentation range (RFC 5737), which is nobody's network."""
 
 
 class NotReadable(Refused):
-    """The gate could not read such a request, or has no policy."""
+    """The gate cannot parse the request, or has no policy."""
 
 
 def who_can_enter(host: str, path: str, method: str) -> Entrants:

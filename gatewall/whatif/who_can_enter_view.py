@@ -22,7 +22,7 @@ PARAMETERS = {
 
 
 class Asked(serializers.Serializer[Any]):
-    """The host, path and method that are asked about."""
+    """Query parameters: host, path and method."""
 
     host = WireField(max_bytes=255)
     path = WireField(max_bytes=MAX_URI, default="/")
@@ -30,7 +30,7 @@ class Asked(serializers.Serializer[Any]):
 
 
 class EntryOutput(serializers.Serializer[Any]):
-    """What one kind of visitor gets, with every factor proved, and the access that is asked for."""
+    """Answer to one kind of visitor who has proved every factor, and the access level that is required."""
 
     id = serializers.IntegerField(allow_null=True)
     name = serializers.CharField()
@@ -41,7 +41,7 @@ class EntryOutput(serializers.Serializer[Any]):
     decided_by = serializers.SerializerMethodField()
 
     def get_rule(self, entry: Entry) -> dict[str, Any] | None:
-        """Return the access rule that asks for it, null for the domain."""
+        """Return the access rule that requires the access level, null if the domain does."""
         return {"id": entry.rule.id, "name": entry.rule.name} if entry.rule else None
 
     def get_decided_by(self, entry: Entry) -> dict[str, Any] | None:
@@ -67,7 +67,7 @@ class WhoCanEnter(ApiView):
 
     @operation(answer=EntrantsOutput, parameters=PARAMETERS)
     def get(self, request: Request) -> Response:
-        """List who can enter a path, what is asked of them and by which access rule; or why they are refused."""
+        """List who can enter a path, the access level that is required, and by which rule; or why they are refused."""
         refuse_unknown_parameters(request, PARAMETERS)
         form = Asked(data=request.query_params.dict())
         form.is_valid(raise_exception=True)

@@ -1,7 +1,7 @@
-"""Blast radius: who recently used an address, network or country, before it is blocked. Read-only.
+"""Blast radius of a block: who recently used the address, network or country. Read-only.
 
-A network of few rows is selected by its index. Otherwise the newest rows are searched within a budget, and the result
-says how far back it reaches.
+A network with few rows is selected by its index. Otherwise the newest rows are searched within a budget, and the result
+has the start of the search.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ SHOWN = 100
 
 @dataclass(frozen=True, slots=True)
 class BlastRadius:
-    """Who would be blocked: users first, then machines, the latest first; ``since`` is the start of the search.
+    """Subjects that would be blocked: users first, then machines, the latest first; ``since``: start of the search.
 
     ``visitors``: kind, id and name of a subject let in with a credential, ``count`` of requests and ``last_at``.
     ``is_cut``: the search was limited by the budget. ``is_complete``: it covers the whole span.
@@ -53,7 +53,7 @@ def of_country(code: str, now: datetime) -> BlastRadius:
 
 
 def _begin(now: datetime) -> datetime:
-    """Return the start of the search: that of the span or of the log, whichever is later."""
+    """Return the start of the search: the start of the span or of the log, whichever is later."""
     return now - min(SPAN, timedelta(days=system_settings.current().access_log_retention_days))
 
 

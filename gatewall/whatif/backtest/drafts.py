@@ -1,6 +1,6 @@
 """Draft of a change to one policy row or to the settings, applied by the resource's own serializer and services.
 
-A draft is refused where the change itself would be, with the same error.
+A draft is refused if the change itself would be refused, with the same error.
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ def from_values(
 ) -> Draft:
     """Return the draft of these input values; ``change`` None is the default. Raises the serializer's ValidationError.
 
-    A ``force`` among the values holds for this trial only: saving the draft later needs a new confirmation.
+    A ``force`` among the values applies to this trial only: saving the draft later needs a new confirmation.
     """
     is_single = KINDS[resource].is_single
     write = Write(change or (Write.UPDATE if is_single else Write.CREATE))

@@ -18,12 +18,12 @@ class State(models.TextChoices):
 class Backtest(Record):
     """A proposal replayed on the recorded requests of a window; ``result`` is from a tally.
 
-    ``draft`` is the proposal as ``proposals.as_json`` writes it, of this ``kind``; ``resource`` is that of one row.
+    ``draft`` is the proposal of this ``kind``, from ``proposals.as_json``; ``resource`` is that of a draft of one row.
     ``claim`` is the process that runs it, ``beat_at`` its heartbeat. Across all hosts, one backtest runs at a time.
     ``failure_message`` has the template and the parameters of ``failure``.
 
     A plan is a backtest with a ``digest``, which identifies the proposal and the policy of ``base_revision`` that it is
-    for; ``planned`` is what was known when it was made: its changes, expectations and lock-out.
+    for; ``planned`` is the result of its dry run: changes, expectations, and whether the author is locked out.
     """
 
     kind = models.CharField(max_length=16, default="row", db_default="row")

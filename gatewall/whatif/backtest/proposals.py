@@ -1,7 +1,7 @@
 """Proposals: every kind of policy change that a backtest tries and may save.
 
-One row or the settings (``drafts.Draft``), a list of such changes, a policy document, or a restore of an earlier
-revision. Each is applied by the services of the change itself, so it is refused where the change would be.
+A proposal is one row or the settings (``drafts.Draft``), a list of such changes, a policy document, or a restore of an
+earlier revision. The services of the change itself apply it, so it is refused if the change would be refused.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ MAX_CHANGES = 100
 
 
 class Kind(StrEnum):
-    """What a proposal consists of."""
+    """The kinds of proposals."""
 
     ROW = "row"
     CHANGES = "changes"
@@ -41,7 +41,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Drafts that are applied in order, as one revision. A later one may name rows that an earlier one creates."""
+    """Drafts that are applied in order, as one revision. A later draft may name rows that an earlier one creates."""
 
     drafts: tuple[Draft, ...]
     force: bool = False
@@ -57,7 +57,7 @@ class Restore:
 
 @dataclass(frozen=True, slots=True)
 class WholeDocument:
-    """A policy document: its canonical text, the sections that it has, and the settings that it left out of theirs."""
+    """A policy document: its canonical text, its sections, and the settings that its ``settings`` leave out."""
 
     text: str
     sections: tuple[str, ...]
@@ -109,7 +109,7 @@ def apply(proposal: Proposal, *, actor: str, caller: Caller | None, note: str = 
 
 @revisions.one_at_a_time
 def _apply_changes(changes: Changes, *, actor: str, caller: Caller | None, note: str) -> None:
-    """Apply every draft in order. The caller may be locked out in between, but not at the end."""
+    """Apply every draft in order. The caller may be locked out between two drafts, but not at the end."""
     force = changes.force
     guards = guard_against_lockout(caller, force=force), guard_against_rules(caller, force=force)
     with guards[0], guards[1], revisions.as_one_revision(actor):
@@ -120,7 +120,7 @@ def _apply_changes(changes: Changes, *, actor: str, caller: Caller | None, note:
 
 @contextmanager
 def _errors_placed(number: int) -> Iterator[None]:
-    """Say in every error which of the changes it is about."""
+    """Add to every error the number of the change that it is about."""
     try:
         yield
     except serializers.ValidationError as error:

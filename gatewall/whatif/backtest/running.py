@@ -39,7 +39,7 @@ class ClaimLost(Exception):
 
 
 def run(backtest: Backtest) -> bool:
-    """Run a backtest claimed by this process and store its result; return False if it has none.
+    """Run a backtest claimed by this process and store its result; return False if there is no result.
 
     If the draft no longer applies or the policy cannot be read, the backtest is marked as failed.
     """
@@ -113,7 +113,7 @@ def compare(
 
 
 def _wait_for_patterns(rules: RuleSet, progress: "_Progress") -> None:
-    """Wait until the patterns are compiled: a fork would use RE2, which is slower, to its end."""
+    """Wait until the patterns are compiled: a fork before would use RE2, which is slower, until it ends."""
     until = time.monotonic() + _PATTERNS_SECONDS
     while rules.check() == WAITING and time.monotonic() < until:
         time.sleep(0.1)
@@ -129,7 +129,7 @@ class _Progress:
         _beat(claim, total=total)
 
     def add(self, number: int) -> None:
-        """Count requests; rows that arrived since the total was counted do not pass it."""
+        """Add to the number of requests done; the total is its limit, even if more rows arrived since."""
         self._done = min(self._done + number, self.total)
         if time.monotonic() - self._last_beat >= _BEAT_SECONDS:
             _beat(self._claim, done=self._done)

@@ -1,4 +1,4 @@
-"""Life cycle of backtests: queued, claim_run by one process, finished or failed. ``running`` does the work."""
+"""Life cycle of backtests: queued, claimed by one process, finished or failed. ``running`` does the work."""
 
 import uuid
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ from gatewall.whatif.backtest.models import Backtest, State
 from gatewall.whatif.backtest.proposals import Proposal
 
 KEPT = 20
-"""Number of backtests to keep; the oldest finished ones are deleted."""
+"""Maximum number of stored backtests; the oldest finished ones are deleted."""
 DEAD_AFTER = timedelta(seconds=60)
 """A process without a heartbeat for this long is considered dead; it sends one every second."""
 
@@ -29,7 +29,7 @@ class TooManyBacktests(Conflict):
 
 
 class NotFinished(Conflict):
-    """The backtest has no result, or not yet."""
+    """The backtest has no result: it has not finished, or it failed."""
 
     code = "backtest-not-finished"
 
@@ -40,7 +40,7 @@ def proposal_of(run: Backtest) -> Proposal:
 
 
 def queue(proposal: Proposal, *, start: datetime, end: datetime, actor: str, caller: Caller | None) -> Backtest:
-    """Queue a backtest of a proposal that could be saved now. Raises the errors of the change, TooManyBacktests."""
+    """Try a proposal out and queue its backtest. Raises the errors of the change, TooManyBacktests."""
     trial.try_out(proposal, actor=actor, caller=caller)
     return enqueue(proposal, start=start, end=end, actor=actor)
 
@@ -49,7 +49,7 @@ def queue(proposal: Proposal, *, start: datetime, end: datetime, actor: str, cal
 def enqueue(proposal: Proposal, *, start: datetime, end: datetime, actor: str, **planned: Any) -> Backtest:
     """Store a queued backtest of a proposal that was tried; ``planned``: the fields of a plan. Raises TooManyBacktests.
 
-    The oldest finished one is deleted if there are too many.
+    The oldest finished backtest is deleted if there are too many.
     """
     _delete_oldest()
     return Backtest.objects.create(
@@ -94,7 +94,7 @@ def claim_next(at: datetime) -> Backtest | None:
 
 
 def claim_run(run: Backtest, at: datetime) -> Backtest | None:
-    """Claim a queued backtest; return None if another process has claim_run it, or runs another one."""
+    """Claim a queued backtest; return None if another process has claimed it, or runs another one."""
     claim = uuid.uuid4()
     queued = Backtest.objects.filter(pk=run.pk, state=State.QUEUED)
     try:
@@ -130,7 +130,7 @@ def fail(claim: uuid.UUID, why: Message) -> bool:
 
 
 def died(exit_code: int | None = None) -> Message:
-    """Return why a backtest failed whose process ended without a result."""
+    """Return the failure message of a backtest whose process ended without a result."""
     if exit_code is None:
         return Message(_("its process ended early"))
     return Message(_("its process ended early (exit code %(code)s)"), code=exit_code)

@@ -33,7 +33,7 @@ class NoMonitor(Conflict):
 
 
 class OtherRow(Overridable):
-    """Something that the proposal changes was changed since it was tried."""
+    """A row that the proposal changes was changed since the trial."""
 
     code = "backtest-stale"
 
@@ -47,7 +47,7 @@ def may_monitor(proposal: Proposal) -> bool:
 
 @revisions.one_at_a_time
 def save(run: Backtest, how: str, *, actor: str, caller: Caller | None, force: bool) -> Any:
-    """Save the proposal as it is (``ENFORCE``) or as a monitoring rule (``MONITOR``); return the row, if it is one.
+    """Save the proposal unchanged (``ENFORCE``) or as a monitoring rule (``MONITOR``); return its row, if it is one.
 
     The remarks or descriptions of its rows name the backtest. Raises Gone, NotFinished, SavedAlready, NoMonitor,
     OtherRow (unless forced), ExpectationFailed for a document, and the errors of the services.

@@ -84,7 +84,7 @@ _OF_A_DRAFT = ("change", "id", "values")
 
 
 def _proposal(attrs: dict[str, Any]) -> Proposal:
-    """Return the proposal of a body. Raises the errors of a draft; those of a list come when it is tried."""
+    """Return the proposal of a body. Raises the errors of a draft; a list of drafts is validated at its trial."""
     force = attrs.get("force", False)
     if "changes" in attrs:
         drafts = tuple(each["draft"] for each in attrs["changes"])
@@ -161,7 +161,7 @@ _CHANGES = dict(list_of({"resource": TEXT, **_DRAFT_FIELDS}), type=["array", "nu
 
 
 class _PartField(ShapedField):
-    """A part of the proposals of one kind; null for others."""
+    """A part of the proposals of one kind; null for the other kinds."""
 
     def __init__(self, kind: Kind, part: Callable[[Backtest], Any], shape: Mapping[str, Any]) -> None:
         super().__init__(shape, read_only=True)
@@ -204,7 +204,7 @@ class BacktestOutput(serializers.ModelSerializer[Backtest]):
 
 
 class _ResultField(ShapedField):
-    """The result of a backtest, as far as the caller may read the access log."""
+    """The result of a backtest, redacted if the caller may not read the access log."""
 
     def __init__(self) -> None:
         super().__init__(dict(_RESULT, type=["object", "null"]), read_only=True, allow_null=True)

@@ -1,4 +1,4 @@
-"""Detect whether something that a proposal changes was changed since a revision."""
+"""Detect stale proposals: whether rows that a proposal changes were changed since a revision."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -28,14 +28,14 @@ class Touched:
         return self.resources | {resource for resource, _ in self.rows}
 
     def has(self, change: Mapping[str, Any]) -> bool:
-        """Return whether a change of a revision is about this."""
+        """Return whether a change of a revision is about these rows or resources."""
         key = change["resource"], None if _is_single(change["resource"]) else change["id"]
         if key in self.rows:
             return True
         return change["resource"] in self.resources and not _is_automatic(_source_of(change))
 
     def may_have(self, counts: list[dict[str, Any]] | None) -> bool:
-        """Return whether a revision of these counts, whose changes are not listed, may be about this."""
+        """Return whether a revision with these counts, whose changes are not listed, may be about these."""
         if counts is None:
             return True
         named = {each["resource"] for each in counts if not _is_automatic(each.get("source"))}
@@ -47,7 +47,7 @@ class Touched:
 
 
 def touched_by(proposal: Proposal) -> Touched:
-    """Return what a proposal changes. A new row is nothing that was there."""
+    """Return the existing rows and the resources that a proposal changes."""
     match proposal:
         case Draft():
             return Touched(rows=frozenset(_rows((proposal,))))
@@ -62,9 +62,9 @@ def touched_by(proposal: Proposal) -> Touched:
 
 
 def may_have_changed(proposal: Proposal, revision: int) -> bool:
-    """Return whether something that the proposal changes may have changed since this revision.
+    """Return whether rows that the proposal changes may have changed since this revision.
 
-    Automatic bans and downloads of lists change no row that an operator has made, and are left out for whole resources.
+    For whole resources, automatic bans and downloads of lists do not count: they change no row of an operator.
     """
     touched = touched_by(proposal)
     if not touched.all_resources:
@@ -97,7 +97,7 @@ def _is_single(resource: str) -> bool:
 
 
 def _source_of(change: Mapping[str, Any]) -> str | None:
-    """Return the source of a blocklist entry, None for others. A changed one names only the fields that differ."""
+    """Return the source of a changed blocklist entry, None for others. The change has only the fields that differ."""
     named: str | None = change["after"].get("source") or change["before"].get("source")
     if named or change["resource"] != Resource.BLOCKLIST:
         return named
@@ -105,5 +105,5 @@ def _source_of(change: Mapping[str, Any]) -> str | None:
 
 
 def _is_automatic(source: str | None) -> bool:
-    """Return whether entries of this source come and go by themselves: bans and those of lists."""
+    """Return whether entries of this source are made and deleted automatically: bans and those of lists."""
     return source not in {None, "", MANUAL}

@@ -1,4 +1,4 @@
-"""Build the current policy, and the policy with a proposal applied.
+"""Dry run of a proposal: build the current policy, and the policy with the proposal applied.
 
 The services apply the proposal in a transaction that is rolled back, so it is validated like the change itself, and
 side effects of the change (scopes, rules of a domain) are part of the second policy. Nothing is published.

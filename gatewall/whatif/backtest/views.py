@@ -53,7 +53,7 @@ class Backtests(Resource):
 
     @operation()
     def destroy(self, request: Request, **path: Any) -> Response:
-        """Delete a backtest; a queued or running one is cancelled."""
+        """Delete a backtest; a queued or running one is canceled."""
         with transaction.atomic():
             runs.delete(self.get_object())
         return Response(status=status.HTTP_204_NO_CONTENT)
@@ -70,7 +70,7 @@ class VisitorOutput(serializers.Serializer[Any]):
 
 
 class BlastRadiusOutput(serializers.Serializer[Any]):
-    """Who was let in from there; ``complete`` is false if the search only reaches back to ``since``."""
+    """Subjects that were let in; ``complete`` is false if the search reaches back only to ``since``."""
 
     since = serializers.DateTimeField()
     complete = serializers.BooleanField(source="is_complete")
@@ -81,7 +81,7 @@ class BlastRadiusOutput(serializers.Serializer[Any]):
 
 
 class BlastRadius(ApiView):
-    """Who recently signed in from an address, network or country that may be blocked: a question to the access log."""
+    """Subjects that were let in from an address, network or country that may be blocked, by the access log."""
 
     area = LOGS
 

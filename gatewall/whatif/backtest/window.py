@@ -16,7 +16,7 @@ from audit.spool.rows import COLUMNS, RECORDED, record_of_row
 
 PIECE = 2_000
 SLICE = 10_000
-"""Rows of a slice; it does not depend on the number of processes, so that the result does not either."""
+"""Rows of a slice. A fixed number, so that the result does not depend on the number of processes."""
 # As text: many rows have equal rules and credentials, and each text is parsed only once.
 _TEXTS = {
     f"{field.name}_text": Cast(F(field.name), TextField())
@@ -29,8 +29,8 @@ _TEXTS = {
 class Slice:
     """A part of a window: the rows after ``after`` to ``last``, newest first; None: to the start of the window.
 
-    Positions are keys, not numbers of rows: rows that arrive or are deleted belong to one slice, whichever it is.
-    ``number`` of rows when the window was cut.
+    Positions are keys, not row numbers, so that a row that arrives late belongs to exactly one slice. ``number``: how
+    many rows the slice had when the window was cut.
     """
 
     start: datetime
@@ -43,7 +43,7 @@ class Slice:
 def slices(start: datetime, end: datetime, most: int) -> list[Slice]:
     """Cut the newest ``most`` requests of a window into slices, newest first.
 
-    The window ends at the newest row of now: those that are recorded later do not belong to it.
+    The window ends at the currently newest row: rows that are recorded later do not belong to it.
     """
     rows = _rows(start)
     newest = rows.filter(at__lt=end).values_list("at", flat=True).first()

@@ -1,4 +1,4 @@
-"""Run numbered tasks in worker processes: forks of this one, which share the compiled policies with it.
+"""Worker processes for numbered tasks: forks of this process, which share its compiled policies.
 
 Each worker takes every n-th task and sends progress and results over a pipe, as JSON. Workers are killed when the
 caller stops reading the results, and by the kernel when this process dies.
@@ -25,8 +25,8 @@ from gatewall.engine.messages import gettext_noop as _
 MAX_PROCESSES = 4
 _PR_SET_PDEATHSIG = 1
 _WAIT_SECONDS = 1.0
-_TOLD = (Error, OSError)
-"""Errors with a text that may be shown; that of others may hold parts of a request."""
+_SHOWABLE = (Error, OSError)
+"""Errors whose text may be shown; the text of other errors may contain parts of a request."""
 _FORK = get_context("fork")
 
 Report = Callable[[int], None]
@@ -48,10 +48,10 @@ def number_of_processes(tasks: int) -> int:
 
 
 def results_of(tasks: int, work: Work, *, processes: int, on_progress: Report) -> Iterator[dict[str, Any]]:
-    """Yield the results of the tasks, in their order; one process is this one. Raises WorkerFailed.
+    """Yield the results of the tasks, in their order; with one process, they run in this one. Raises WorkerFailed.
 
-    ``on_progress`` is called in this process, about every second or more often, with what tasks have reported since.
-    Database connections of this process are closed if there are several.
+    ``on_progress`` is called in this process, about every second or more often, with the progress reported since.
+    With several processes, the database connections of this process are closed.
     """
     if processes == 1:
         for number in range(tasks):
@@ -103,7 +103,7 @@ def _started(work: Work, numbers: range) -> tuple[Connection, ForkProcess]:
     ours, theirs = Pipe(duplex=False)
     process = _FORK.Process(target=_run, args=(work, numbers, theirs, os.getpid()), daemon=True)
     process.start()
-    theirs.close()  # the end of the worker is the end of its pipe
+    theirs.close()  # so that the pipe ends with the worker
     return ours, process
 
 
@@ -127,7 +127,7 @@ def _send(pipe: Connection, message: dict[str, Any]) -> None:
 
 
 class _ErrorReport(AbstractContextManager[None]):
-    """Sends the error that leaves the block; Python then prints the traceback and ends the process."""
+    """Sends an exception of the block to the parent; Python then prints the traceback and ends the process."""
 
     def __init__(self, pipe: Connection) -> None:
         self._pipe = pipe
@@ -136,5 +136,5 @@ class _ErrorReport(AbstractContextManager[None]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is not None:
-            why = f"{kind.__name__}: {error}" if issubclass(kind, _TOLD) else kind.__name__
+            why = f"{kind.__name__}: {error}" if issubclass(kind, _SHOWABLE) else kind.__name__
             _send(self._pipe, {"error": why})

@@ -1,1 +1,1 @@
-"""Plans: what a proposed change of policy would do, and its application."""
+"""Plans (dry runs): what a proposed change of policy would do, and its application."""

@@ -1,4 +1,4 @@
-"""Serializers of what puts a policy in force: a plan, a document, the shadow policy."""
+"""Serializers for putting a policy in force: a plan, a document, the shadow policy."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -36,7 +36,7 @@ class UndoIfRefused(StrictInput):
 
 
 class ConditionsInput(StrictInput):
-    """Under which conditions a change stays in force."""
+    """The conditions under which a change stays in force."""
 
     confirm_within_seconds = WholeNumberField(min_value=0, max_value=MAX_CONFIRM_SECONDS, required=False)
     undo_if_refused = UndoIfRefused(required=False, allow_null=True)
@@ -49,7 +49,7 @@ class ConditionsInput(StrictInput):
 
 
 class ApplyInput(ConditionsInput):
-    """What to apply: the digest of a plan, or a document and the revision that it was made for."""
+    """A plan to apply, by its digest, or a document and the revision that it was made for."""
 
     digest = serializers.RegexField(_DIGEST, required=False)
     document = DocumentField(required=False)
@@ -64,9 +64,9 @@ class ApplyInput(ConditionsInput):
 
 
 class ApplyOutput(serializers.Serializer[Any]):
-    """The revision of the change, null if there was nothing to change, and what it did.
+    """The revision of the change, null if there was nothing to change, and its effects.
 
-    ``confirm_by``: the change is reverted then, unless it is confirmed.
+    ``confirm_by``: the change is reverted at this time, unless it is confirmed.
     """
 
     revision = serializers.IntegerField(allow_null=True)
@@ -89,7 +89,7 @@ def conditions_of(values: Mapping[str, Any]) -> Conditions:
 
 
 def applied_response(request: Request, apply: Callable[..., Applied]) -> Response:
-    """Call ``apply(actor=, caller=)`` for this request and return what it did. Raises Stale."""
+    """Call ``apply(actor=, caller=)`` for this request and return its result as a response. Raises Stale."""
     try:
         applied = apply(actor=str(request.user), caller=caller_of(request))
     except PolicyMovedOn:

@@ -23,7 +23,7 @@ _AREAS: Mapping[str, Area] = {
     Resource.LICENSES: USERS,
     Resource.SETTINGS: SYSTEM,
 }
-"""The areas of the rows that are not policy alone."""
+"""The areas of the resources that do not belong to the area of policy."""
 
 
 class ApplyPlan(ApiView):
@@ -34,7 +34,7 @@ class ApplyPlan(ApiView):
 
     @operation(body=ApplyInput, answer=ApplyOutput, refuses={404, 409, 412})
     def post(self, request: Request) -> Response:
-        """Apply a plan or a document as one revision, if the policy has not moved on and its expectations hold."""
+        """Apply a plan or a document as one revision, if it is not stale and the expectations pass."""
         values = self.body(ApplyInput)
         if "digest" in values:
             require_scopes_for(request, _areas(applying.proposal_of(values["digest"])))

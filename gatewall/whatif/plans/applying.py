@@ -1,4 +1,4 @@
-"""Apply a plan or a document as one revision, if the policy has not moved on and its expectations hold."""
+"""Apply a plan or a document as one revision, if it is not stale and the policy's expectations pass."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -25,16 +25,16 @@ _APPLIED = "applied"
 
 
 class PolicyMovedOn(Exception):
-    """What the proposal changes was changed after the revision that it is for, or the plan was applied already."""
+    """The proposal is stale: its rows were changed after its revision, or the plan was applied already."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Under which conditions a change stays in force.
+    """The conditions under which a change stays in force.
 
-    ``confirm_within_seconds``: it is reverted unless confirmed in time; 0: it stays. ``undo_over_people``: it is
-    reverted if it refuses more people than this within ``undo_minutes``; None: it stays. ``force``: the caller may be
-    locked out.
+    ``confirm_within_seconds``: the change is reverted unless confirmed in time; 0: it needs no confirmation.
+    ``undo_over_people``: it is reverted if it refuses more people than this within ``undo_minutes``; None: it is not
+    watched. ``force``: the caller may be locked out.
     """
 
     confirm_within_seconds: int = 0
@@ -45,7 +45,7 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """The revision of an applied change, None if the policy was like that already, and its expectations."""
+    """The revision of an applied change, None if it changed nothing, and the outcomes of the expectations."""
 
     revision: PolicyRevision | None
     expectations: list[Outcome]
@@ -57,13 +57,13 @@ def proposal_of(digest: str) -> Proposal:
 
 
 def application_of(row: Backtest) -> Mapping[str, Any] | None:
-    """Return how a plan of this digest was applied (``id``: the revision, None if nothing changed), None if not."""
+    """Return how a plan with this digest was applied (``id``: the revision, None if nothing changed), None if not."""
     applied = Backtest.objects.filter(digest=row.digest, saved__isnull=False)
     return applied.values_list("saved", flat=True).first()
 
 
 def is_stale(row: Backtest) -> bool:
-    """Return whether what a plan changes was changed since, or the policy has another history."""
+    """Return whether rows that a plan changes were changed since, or the policy has another history."""
     proposal, base = runs.proposal_of(row), row.base_revision or 0
     return digest_of(revisions.current().epoch, base, proposal) != row.digest or may_have_changed(proposal, base)
 

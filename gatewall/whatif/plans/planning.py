@@ -1,4 +1,4 @@
-"""Make plans: what a proposal changes and resets, which expectations hold, and whether its author is locked out.
+"""Make plans: what a proposal changes and resets, which expectations pass, and whether its author is locked out.
 
 Everything here is a dry run in a transaction that is rolled back. The replay follows in the background, as a backtest.
 """
@@ -80,7 +80,7 @@ def _dry_run(proposal: Proposal, caller: Caller | None) -> _DryRun:
     version, segments, reset = revisions.current(), segments_now(), _reset_settings(proposal)
     was_refused = caller is not None and stays_refused(caller)
     let_in = let_in_now(caller) if caller is not None else set()
-    # Without a caller: a lock-out is told, not refused.
+    # Without a caller, so that a lock-out is reported and not refused.
     with revisions.as_one_revision("plan") as made, tell_blocking_loopback() as loopback:
         proposals.apply(proposal, actor="plan", caller=None)
     if caller is None:
@@ -99,7 +99,7 @@ def _dry_run(proposal: Proposal, caller: Caller | None) -> _DryRun:
 
 
 def _reset_settings(proposal: Proposal) -> list[dict[str, Any]]:
-    """Return the settings that get their default because a document leaves them out, with the values of before."""
+    """Return the settings that are reset to their default because a document leaves them out, with old values."""
     if not isinstance(proposal, WholeDocument):
         return []
     now, defaults = export([SETTINGS]).settings or {}, setting_defaults()

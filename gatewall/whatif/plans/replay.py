@@ -1,4 +1,4 @@
-"""The replay of a plan as its API shows it, from the result of a backtest."""
+"""The replay of a plan as JSON for the API, from the result of a backtest."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +26,7 @@ REPLAY = object_of(
 def replay_of(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the replay of a result from ``for_caller``: people first, the most requests first.
 
-    ``unlisted``: how many rows are left out of each list, at least.
+    ``unlisted``: the least number of rows that are left out of each list.
     """
     access = result["access"]
     figures = {name: result[name] for name in ("untouched", "unchanged", "changed", "undecidable", "assumed")}
@@ -43,7 +43,7 @@ def replay_of(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _examples(changes: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return decisions that would be others, of each kind of change in turn."""
+    """Return examples of decisions that would differ, of each kind of change in turn."""
     found = [
         {"decision_id": decision_id, "from": each["from"], "to": each["to"]}
         for each in changes

@@ -60,7 +60,7 @@ EXPECTATIONS = list_of(
 
 
 class _ReplayField(ShapedField):
-    """Who would lose or gain access in the recorded requests; null until they were replayed."""
+    """People, hosts and clients that would lose or gain access by the recorded requests; null until the replay ends."""
 
     def __init__(self) -> None:
         super().__init__(dict(REPLAY, type=["object", "null"]), source="result", read_only=True, allow_null=True)
@@ -101,7 +101,7 @@ class PlanOutput(serializers.ModelSerializer[Backtest]):
 class PlanWithReplay(PlanOutput):
     """A plan with its changes, null if they are too many, expectations, and the replay, null until it is finished.
 
-    ``reset_settings``: get their default because a document with ``settings`` leaves them out.
+    ``reset_settings``: settings that are reset to their default, because a document with ``settings`` leaves them out.
     """
 
     changes = ShapedField(CHANGES, source="planned.changes", allow_null=True)

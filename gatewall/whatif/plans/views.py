@@ -18,7 +18,7 @@ from gatewall.whatif.plans.serializers import PlanInput, PlanOutput, PlanWithRep
 
 
 class Plans(Resource):
-    """What proposed changes of policy would do."""
+    """Plans: dry runs of proposed changes of policy."""
 
     nouns = ("a plan", "plans")
     area = POLICY
@@ -43,12 +43,12 @@ class Plans(Resource):
 
     @operation(answer=PlanWithReplay)
     def retrieve(self, request: Request, **path: Any) -> Response:
-        """Return a plan with its expectations, and its replay when that is finished."""
+        """Return a plan with its expectations and, when it is finished, its replay."""
         return Response(PlanWithReplay(self.get_object(), context={"request": request}).data)
 
     @operation()
     def destroy(self, request: Request, **path: Any) -> Response:
-        """Delete a plan; a queued or running replay is cancelled."""
+        """Delete a plan; a queued or running replay is canceled."""
         with transaction.atomic():
             runs.delete(self.get_object())
         return Response(status=status.HTTP_204_NO_CONTENT)

@@ -1,1 +1,1 @@
-"""The shadow policy: a policy document that every worker tries beside the live policy."""
+"""The shadow policy: a policy document that every worker tries on real requests, without changing an answer."""

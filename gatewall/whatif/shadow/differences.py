@@ -19,7 +19,7 @@ _COLUMNS = (
 
 
 class Direction(StrEnum):
-    """What the shadow policy would have done to a request; ``other`` is a refusal or an entry for another reason."""
+    """How the answer of the shadow policy differs; ``other``: refused or let in like before, for another reason."""
 
     REFUSED = "refused"
     LET_IN = "let-in"
@@ -28,7 +28,7 @@ class Direction(StrEnum):
 
 @dataclass(slots=True)
 class Group:
-    """Requests of one subject, host or client that would have become the same."""
+    """Requests of one subject, host or client whose answer would have changed in the same way."""
 
     who: str
     host: str
@@ -46,7 +46,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """Differing requests, newest first up to ``MOST_READ``: of subjects, by host, and of unauthenticated clients."""
+    """Groups of the newest differing requests, at most ``MOST_READ``: by subject, host, and unauthenticated client."""
 
     read: int
     is_complete: bool
@@ -58,7 +58,7 @@ class Differences:
 
 
 def differences_since(since: datetime, most: int = MOST_READ) -> Differences:
-    """Return the groups of requests that differed since a moment."""
+    """Return the groups of requests that the shadow policy would have answered differently since a moment."""
     rows = AccessLog.objects.filter(at__gte=since, shadow__isnull=False).order_by(*keyset.NEWEST_FIRST)
     found = list(rows.only(*_COLUMNS)[: most + 1])
     read = found[:most]

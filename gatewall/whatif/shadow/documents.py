@@ -21,12 +21,12 @@ class NoShadowPolicy(Conflict):
 
 
 def try_document(text: str) -> None:
-    """Apply a document, in a transaction that the caller rolls back. Raises DocumentRefused, what services refuse."""
+    """Apply a document, in a transaction that the caller rolls back. Raises DocumentRefused, errors of services."""
     apply(read(text.encode()), actor=_ACTOR, force=True)
 
 
 def set_document(*, document: str, percent: int, actor: str) -> ShadowPolicy:
-    """Set the shadow policy. Raises DocumentRefused, and what the services refuse when the document is applied."""
+    """Set the shadow policy. Raises DocumentRefused, and the errors of the services that apply the document."""
     parsed = read(document.encode())
     with revisions.rolled_back():
         apply(parsed, actor=_ACTOR, force=True)
@@ -39,8 +39,8 @@ def promote(
 ) -> Applied:
     """Apply the document of the shadow policy, in one revision, and remove the shadow policy.
 
-    ``if_revision``: the revision that the caller knows; None: that of when the shadow policy was set. Raises
-    NoShadowPolicy, PolicyMovedOn (also if the shadow policy was replaced), and what ``apply_proposal`` refuses; then
+    ``if_revision``: the revision that the caller knows; None: the one at which the shadow policy was set. Raises
+    NoShadowPolicy, PolicyMovedOn (also if the shadow policy was replaced), and the errors of ``apply_proposal``; then
     nothing is changed.
     """
     if shadow is None:

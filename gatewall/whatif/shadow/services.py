@@ -1,4 +1,4 @@
-"""Set and remove the shadow policy, and record what hosts report of it."""
+"""Set and remove the shadow policy, and store the hosts' reports about it."""
 
 import logging
 import uuid
@@ -20,7 +20,7 @@ COUNTS = ("answers", "selected", "evaluated", "differing", "skipped", "behind", 
 SECONDS = ("answer_seconds", "shadow_seconds")
 _ONLY = 1
 _MAX_WORKERS = 200
-"""Figures of more processes are added up in one entry."""
+"""If there are more processes, the figures of ended ones are added up in one entry."""
 _PAST = "past"
 
 
@@ -31,7 +31,7 @@ def current() -> ShadowPolicy | None:
 
 @transaction.atomic
 def set_shadow(*, document: str, percent: int, actor: str) -> ShadowPolicy:
-    """Replace the shadow policy; its figures start anew. The agents compile and publish it."""
+    """Replace the shadow policy; its figures restart at zero. The agents compile and publish it."""
     PolicyHead.objects.select_for_update().filter(pk=_ONLY).first()  # one at a time
     ShadowPolicy.objects.filter(pk=_ONLY).delete()
     revision = revisions.current().revision
@@ -41,14 +41,14 @@ def set_shadow(*, document: str, percent: int, actor: str) -> ShadowPolicy:
 
 
 def remove(shadow: ShadowPolicy | None = None) -> bool:
-    """Remove this shadow policy, or any; False if it is not there. Workers drop it within seconds."""
+    """Remove this shadow policy, or any; return False if there is none. Workers drop it within seconds."""
     rows = ShadowPolicy.objects.filter(pk=_ONLY) if shadow is None else ShadowPolicy.objects.filter(key=shadow.key)
     number, _ = rows.delete()
     return bool(number)
 
 
 def compiled(key: uuid.UUID, at: datetime, problem: str, node: str) -> None:
-    """Record that the document was compiled, or why not; a new problem is a security event."""
+    """Record that the document was compiled, or the problem; a new problem is a security event."""
     before = ShadowPolicy.objects.filter(key=key).values_list("problem", flat=True).first()
     if before is None:
         return
@@ -58,7 +58,7 @@ def compiled(key: uuid.UUID, at: datetime, problem: str, node: str) -> None:
 
 
 def report(key: uuid.UUID, node: str, at: datetime, reports: Mapping[str, Mapping[str, Any]]) -> None:
-    """Store what the processes of a host report; a new problem is a security event."""
+    """Store the reports of a host's processes; a new problem is a security event."""
     own = {name: each for name, each in reports.items() if each["figures"]["shadow"] == str(key)}
     problems = sorted({str(each["problem"]) for each in reports.values() if each["problem"]})
     row = ShadowReport.objects.filter(node=node[:100]).first()

@@ -13,7 +13,7 @@ from gatewall.policy import system_settings
 from gatewall.whatif.shadow.services import COUNTS, SECONDS
 
 _SILENT = timedelta(seconds=15)
-"""A host that reported longer ago counts in the totals only."""
+"""A host whose last report is older counts in the totals only."""
 
 
 class State(StrEnum):
@@ -28,7 +28,8 @@ class State(StrEnum):
 class Status:
     """State and figures: totals since it was set, and shares of the last ten seconds in percent (None: no requests).
 
-    ``sampled_percent`` are the evaluated requests; ``cpu_percent`` is the CPU time of evaluating, of answering's.
+    ``sampled_percent``: the share of evaluated requests. ``cpu_percent``: CPU time of evaluation, in percent of the CPU
+    time of the answers.
     """
 
     shadow: ShadowPolicy
@@ -41,7 +42,7 @@ class Status:
 
     @property
     def is_throttled(self) -> bool:
-        """True if the CPU budget makes workers evaluate fewer requests than were asked for."""
+        """True if the CPU budget makes workers evaluate fewer requests than ``percent`` demands."""
         return self.sampled_percent is not None and self.sampled_percent < 0.9 * self.shadow.percent
 
 

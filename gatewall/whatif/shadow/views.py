@@ -64,7 +64,7 @@ class ShadowOutput(serializers.Serializer[Any]):
 
 
 class PromoteInput(ConditionsInput):
-    """``if_revision``: the revision that the caller knows, without it that of when the shadow policy was set."""
+    """``if_revision``: the revision that the caller knows; by default that at which the shadow policy was set."""
 
     if_revision = WholeNumberField(min_value=0, max_value=MAX_REVISION, required=False, allow_null=True)
 
@@ -85,7 +85,7 @@ class Shadow(ApiView):
 
     @operation(body=ShadowInput, answer=ShadowOutput, refuses={409})
     def put(self, request: Request) -> Response:
-        """Set the shadow policy; its figures start anew. No answer changes."""
+        """Set the shadow policy; its figures restart at zero. No answer changes."""
         shadow = documents.set_document(actor=str(request.user), **self.body(ShadowInput))
         return Response(_shown(shadow))
 
