@@ -50,7 +50,7 @@ class ExaminationRunning(Conflict):
 def examine(text: str, *, kind: str | None = None, way: Way | None = None, upstream: str = "") -> Evidence:
     """Examine the site at this URL; takes up to 45 s. Raises TargetRefused, ExaminationRunning.
 
-    ``upstream``: where the site itself listens, as ``HOST:PORT``; it is asked there, too, around the proxy.
+    ``upstream``: where the site itself listens, as ``HOST:PORT``; a probe is also sent there, around the proxy.
     """
     target = Target.parse(text)
     urls = public_urls()
@@ -118,7 +118,7 @@ def _with_records(all_seen: list[Seen], find: Find) -> dict[str, Seen]:
 
 
 def _leaves_a_record(seen: Seen) -> bool:
-    """Return whether to wait for the record of this probe: not if it is hidden or unreadable to the proxy."""
+    """Return whether to wait for the record of this probe: not if the proxy hides its path or cannot read it."""
     status = seen.reply.status
     if seen.probe.at:
         return bool(seen.reply.decision_id)

@@ -1,4 +1,4 @@
-"""API: the proxy doctor."""
+"""API view of the proxy doctor."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Where the site itself listens, for requests that go around the proxy and so around the gate."""
+"""Addresses where the site itself listens, for requests that bypass the proxy and so the gate."""
 
 import socket
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ class UpstreamRefused(TargetRefused):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An address without a name, and a port."""
+    """An IP address and a port."""
 
     address: str
     port: int

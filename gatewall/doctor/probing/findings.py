@@ -29,7 +29,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A check with its findings, of which there is at least one."""
+    """A check with its findings, at least one."""
 
     check: str
     findings: tuple[Finding, ...]

@@ -9,8 +9,8 @@ from gatewall.doctor.probing.findings import Finding, not_applicable, ok, unknow
 from gatewall.engine.model import Reason
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_SENT_ON = "ingress-nginx"
-"""Also redirects programs to the guard page, and responds 403 for hidden paths; neither can be configured."""
+_REDIRECTS_PROGRAMS = "ingress-nginx"
+"""This proxy also redirects programs to the guard page, and answers 403 for hidden paths; neither can be configured."""
 
 
 def subrequest_made(evidence: Evidence) -> Iterator[Finding]:
@@ -59,7 +59,7 @@ def _program(evidence: Evidence, reply: Reply) -> Finding:
     if reply.status == 401:
         has_challenge = bool(reply.header("www-authenticate"))
         return ok("program-401", probes.PLAIN) if has_challenge else wrong("challenge-missing", probes.PLAIN)
-    if reply.status in _REDIRECTS and evidence.kind == _SENT_ON and _leads_to_guard(evidence, reply):
+    if reply.status in _REDIRECTS and evidence.kind == _REDIRECTS_PROGRAMS and _leads_to_guard(evidence, reply):
         return ok("program-sent-on", probes.PLAIN, status=str(reply.status))
     return wrong("program-other", probes.PLAIN, status=_status(reply))
 
@@ -91,10 +91,10 @@ def refusal(evidence: Evidence) -> Iterator[Finding]:
         elif seen.reply.status != 403:
             yield wrong("refusal-other", name, status=_status(seen.reply))
         else:
-            yield _numbered(name, seen.reply, arrival)
+            yield _with_decision_id(name, seen.reply, arrival)
 
 
-def _numbered(name: str, reply: Reply, arrival: Arrival) -> Finding:
+def _with_decision_id(name: str, reply: Reply, arrival: Arrival) -> Finding:
     told = reply.header("x-gatewall-decision-id")
     if not told:
         return wrong("refusal-without-number", name, decision=arrival.decision_id)
@@ -114,13 +114,13 @@ def _hidden(evidence: Evidence, seen: Seen) -> Finding:
     status = seen.reply.status
     if status is None:
         return unknown("no-answer", seen.probe.name, **values)
-    is_gone = status == 404 or (status == 403 and evidence.kind == _SENT_ON)
+    is_gone = status == 404 or (status == 403 and evidence.kind == _REDIRECTS_PROGRAMS)
     if is_gone and not seen.reply.header("x-gatewall-reason"):
         return ok("is-hidden", seen.probe.name, **values)
     if seen.arrival is None:
         return wrong("not-hidden", seen.probe.name, **values)
     if seen.probe.name in {"hidden-auth", "hidden-forward"}:
-        # A subrequest for this path and a visitor's request of it have the same record.
+        # A subrequest to this path and a visitor's request for this path have the same record.
         return unknown("perhaps-not-hidden", seen.probe.name, **values)
     return ok("path-of-the-site", seen.probe.name, **values)
 
@@ -147,14 +147,14 @@ def not_cached(evidence: Evidence) -> Iterator[Finding]:
         yield wrong("remembered", probes.AGAIN, status=str(again.reply.status))
     for name in (probes.PLAIN, probes.PAGE, probes.ATTACK):
         seen = evidence.seen[name]
-        if seen.arrival is not None and seen.arrival.status != 200 and _may_be_kept(seen.reply):
+        if seen.arrival is not None and seen.arrival.status != 200 and _is_cacheable(seen.reply):
             yield wrong("may-be-kept", name, cache_control=seen.reply.header("cache-control"))
 
 
-def _may_be_kept(reply: Reply) -> bool:
+def _is_cacheable(reply: Reply) -> bool:
     """Return whether a cache may store the refusal."""
-    told = {part.strip().partition("=")[0].lower() for part in reply.header("cache-control").split(",")}
-    return bool(told & {"public", "max-age", "s-maxage"}) and not told & {"no-store", "private", "no-cache"}
+    found = {part.strip().partition("=")[0].lower() for part in reply.header("cache-control").split(",")}
+    return bool(found & {"public", "max-age", "s-maxage"}) and not found & {"no-store", "private", "no-cache"}
 
 
 def _status(reply: Reply) -> str:

@@ -1,4 +1,4 @@
-"""Send a probe and return its status and some headers, never a body. Pure but for the network.
+"""Send a probe and return its status and some headers, never a body. No I/O except the network.
 
 The request is written without ``http.client``, which cannot send non-ASCII bytes.
 """

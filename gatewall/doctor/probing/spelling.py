@@ -5,7 +5,7 @@ import re
 from enum import StrEnum
 
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_AS_IT_IS = _UNRESERVED | frozenset("!$&'()*+,;=:@/%")
+_NOT_ENCODED = _UNRESERVED | frozenset("!$&'()*+,;=:@/%")
 _ENCODED = re.compile(r"%([0-9A-Fa-f]{2})")
 _SLASHES = re.compile(r"/{2,}")
 
@@ -31,7 +31,7 @@ def compare(sent: str, arrived: str) -> Spelling:
 def _normal(path: str) -> str:
     """Return the path with canonical percent-encoding."""
     plain = _ENCODED.sub(_decoded_if_unreserved, path)
-    return "".join(char if char in _AS_IT_IS else f"%{ord(char):02X}" for char in plain)
+    return "".join(char if char in _NOT_ENCODED else f"%{ord(char):02X}" for char in plain)
 
 
 def _decoded_if_unreserved(match: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Check the subrequest: did the true client, host, method and URI reach the gate, not forged ones? Pure."""
+"""Check the subrequest: does the gate get the true client, host, method and URI, and not forged ones? Pure."""
 
 from collections.abc import Callable, Iterator
 
@@ -12,8 +12,8 @@ from gatewall.engine.model import Reason
 _NOT_READ = frozenset({400, 414, 421, 431, 501})
 """Statuses of requests that a server cannot or will not read (RFC 9110 section 15.5, RFC 6585)."""
 _MASK = "***"
-_TIDIES_FOR_BOTH = "traefik"
-"""Normalizes ``//`` and dot segments for gate and site alike."""
+_NORMALIZES_FOR_BOTH = "traefik"
+"""This proxy normalizes ``//`` and dot segments for gate and site alike."""
 _ForgedBy = Callable[[Evidence, Arrival], Iterator[Finding]]
 
 
@@ -84,7 +84,7 @@ def _spelled(seen: Seen, arrival: Arrival, kind: str | None) -> Finding:
             return ok("uri-raw", seen.probe.name, **values)
         case Spelling.SAME:
             return ok("uri-same", seen.probe.name, **values)
-        case Spelling.RESOLVED if kind == _TIDIES_FOR_BOTH:
+        case Spelling.RESOLVED if kind == _NORMALIZES_FOR_BOTH:
             return ok("uri-resolved-for-both", seen.probe.name, **values)
         case Spelling.RESOLVED:
             return unknown("uri-resolved", seen.probe.name, **values)

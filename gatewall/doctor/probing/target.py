@@ -70,7 +70,7 @@ class Target:
 def require_ours(target: Target, domains: DomainTable, public_url: str | None) -> None:
     """Raise TargetRefused unless the host is registered or that of our own pages.
 
-    This holds in the mode ``any``, too, as the doctor must not visit arbitrary hosts.
+    The mode ``any`` makes no difference: the doctor must not visit arbitrary hosts.
     """
     own = Authority.parse(urlsplit(public_url).netloc) if public_url else None
     if domains.match(target.host) is None and (own is None or own.host != target.host):
