@@ -42,7 +42,7 @@ _POLL_SECONDS = 0.5
 _VERIFY_SECONDS = 60.0
 _REPORT_EVERY = timedelta(seconds=1)
 _QUIET_REPORT_EVERY = timedelta(seconds=10)
-"""The same while the database has not changed for ``_QUIET_AFTER_SECONDS`` and no change waits for confirmation."""
+"""Interval while the database has not changed for ``_QUIET_AFTER_SECONDS`` and no change waits for confirmation."""
 _QUIET_AFTER_SECONDS = 3.0
 _NICENESS = 5
 
@@ -52,7 +52,7 @@ class Agent:
 
     Each turn: publish, revert unconfirmed changes, report, clean up, sleep until notified or for 500 ms. Threads beside
     it ship the access log, fetch lists, send webhooks and mails, run backtests, publish the shadow policy and check
-    watched changes. On SQLite a turn reads the version only if the database has changed, and wakes the threads then.
+    watched changes. On SQLite a turn reads the version, and wakes the threads, only if the database has changed.
     """
 
     def __init__(self, files: PolicyFiles, run: Path, node: str, shipper: LogShipper) -> None:
@@ -175,7 +175,7 @@ class Agent:
         for loop in self._loops:
             loop.keep_going()
         problem = self._log.problem or self._shipper.problem
-        with self._changes.uncounted():  # our own report is no news
+        with self._changes.uncounted():  # our own report must not wake the threads
             report_node(self._node, self._files, self._run, problem, self._shipper.state())
         refused = [state.rejected for state in living_workers(workers_folder(self._run)) if state.rejected]
         if refused and refused != self._refused:

@@ -49,7 +49,7 @@ class BacktestRunner(Loop):
         try:
             waited = 0.0
             while process.poll() is None and not self._stop.is_set() and waited < _LONGEST_SECONDS:
-                with suppress(Error):  # before its own first heartbeat: beside busy neighbors it starts slowly
+                with suppress(Error):  # for it until its first heartbeat: on a busy machine it starts slowly
                     runs.beat(claim)
                 self._stop.wait(self.every_seconds)
                 waited += self.every_seconds
@@ -57,7 +57,7 @@ class BacktestRunner(Loop):
             _end(process)
             if process.returncode in _TERMINATED:
                 self._stop.wait(_END_SECONDS)  # a stopping service signals all its processes, and ours may come later
-            # A result that the subprocess has recorded itself stays.
+            # A result that the subprocess has stored is not overwritten.
             if self._stop.is_set():
                 runs.requeue(claim)
             elif runs.fail(claim, why := runs.died(process.returncode)):

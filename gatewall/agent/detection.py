@@ -33,8 +33,8 @@ _LATE = timedelta(minutes=3)
 """Overlap of scans, for rows of other hosts with slower clocks and for counts updated within their minute."""
 _TOO_LATE = timedelta(minutes=15)
 _OTHER_CLOCK = timedelta(hours=1)
-"""Later rows were written before the clock was set back."""
-_GOES_ON = timedelta(seconds=30)
+"""Rows further in the future were written before the clock was set back."""
+_SAME_ATTACK = timedelta(seconds=30)
 _EVENT_SECONDS = 3600
 _MOST_VERDICTS = 10_000
 _VERDICTS_AT_ONCE = 1_000
@@ -42,7 +42,7 @@ _VERDICTS_AT_ONCE = 1_000
 _SIGNALS = frozenset({Reason.WAF_RULE.value, Reason.REQUEST_MALFORMED.value, Reason.HOST_NOT_AUTHORIZED.value})
 """Reasons of the requests that detectors count."""
 _Judged = tuple[Verdict, NotBanned | None]
-"""A verdict, and why it leads to no ban if that is known already."""
+"""A verdict and, if it is known already that it leads to no ban, why."""
 
 
 class AttackDetection:
@@ -54,10 +54,10 @@ class AttackDetection:
         self._page_detectors = Detectors(Limits())
         """Requests that web pages made browsers send: reported, but never a reason for a ban."""
         self._signed_in_detectors = Detectors(Limits())
-        """Requests with a valid credential that WAF rules refused: the same."""
+        """Requests with a valid credential that WAF rules refused: also reported only."""
         self._verdicts: list[_Judged] = []
         self._counted: dict[int, tuple[int, int]] = {}
-        """By failed sign-in, how many of its count and of its marks the detectors have."""
+        """By row of failed sign-ins, how many of its count and of its marks were given to the detectors."""
         self._settled = 0
         self._scanned_at: datetime | None = None
         self._skipped = False
@@ -188,8 +188,8 @@ def _record_attack(verdict: Verdict) -> None:
     at = datetime.fromtimestamp(verdict.at, UTC)
     since = datetime.fromtimestamp(verdict.first_at, UTC)
     until = timezone.now() + _OTHER_CLOCK
-    told = SecurityEvent.objects.filter(kind=EventKind.ATTACK_DETECTED, last_at__gte=since, last_at__lte=until)
-    if told.filter(last_at__gt=at - _GOES_ON).exists():
+    known = SecurityEvent.objects.filter(kind=EventKind.ATTACK_DETECTED, last_at__gte=since, last_at__lte=until)
+    if known.filter(last_at__gt=at - _SAME_ATTACK).exists():
         return  # another host's agent, or this one before a restart, has reported it
     event = Event(EventKind.ATTACK_DETECTED, at, detail={"detector": verdict.detector.value, **verdict.figures})
     count_event(event, verdict.detector.value, period=_EVENT_SECONDS)

@@ -1,4 +1,4 @@
-"""Delete expired rows in small batches: sign-in state, usage counts, notices, hosts that are gone."""
+"""Delete expired rows in small batches: sign-in state, usage counts, notices, hosts that no longer report."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta

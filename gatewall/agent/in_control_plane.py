@@ -1,6 +1,6 @@
-"""The agent as a thread of the control plane's only worker: what `gatewall up` does with one worker of each plane.
+"""The agent as a thread of the control plane's only worker, as `gatewall up` runs it with one worker of each plane.
 
-It saves a process that holds all of Django for a few queries a second (docs/adr/0099-agent-in-the-only-worker.md).
+This saves a process with all of Django for a few queries a second (docs/adr/0099-agent-in-the-only-worker.md).
 """
 
 import logging
@@ -10,19 +10,19 @@ from threading import Event, Thread
 from gatewall.agent.agent import Agent
 
 VARIABLE = "CONTROL_PLANE_RUNS_AGENT"
-"""Set by `gatewall up` for the control plane; no setting of an operator."""
+"""Environment variable that `gatewall up` sets for the control plane; not a setting for operators."""
 _AFTER_A_BUG_SECONDS = 2.0
 
 logger = logging.getLogger(__name__)
 
 
 def is_wanted() -> bool:
-    """Return whether this process shall run the agent of its host."""
+    """Return whether this process must run the agent of its host."""
     return VARIABLE in os.environ
 
 
 class AgentThread:
-    """Runs the agent until told to stop, and starts another one after an unexpected exception."""
+    """Runs the agent until ``stop()``, and starts another one after an unexpected exception."""
 
     def __init__(self) -> None:
         self._stop = Event()
@@ -32,11 +32,11 @@ class AgentThread:
         self._thread.start()
 
     def stop(self) -> None:
-        """Have the agent end. Returns at once."""
+        """Stop the agent, without waiting for its end."""
         self._stop.set()
 
     def join(self) -> None:
-        """Return when the agent has ended, its current batch of records stored."""
+        """Wait until the agent has ended; it stores its current batch of records first."""
         self._thread.join()
 
     def _keep_going(self) -> None:

@@ -23,16 +23,16 @@ logger = logging.getLogger(__name__)
 
 _RETRY_SECONDS = 2.0
 _IDLE_SECONDS = 0.5
-"""How often the spool is looked at while nothing is written: a record is still a row within a second."""
+"""How often the spool is checked while nothing is written; a new record is still stored within a second."""
 _STORED_SECONDS = 0.7
-"""How old the records of a batch may become before they are rows, unless that takes long: fewer batches cost less."""
-_DELAYS, _FORGETTING = 4, 0.9
-"""How many delays a record may meet besides: a turn before it, waking up, its own turn, reading the row."""
+"""Maximum age of the records of a batch, unless storing takes long; longer batches are fewer and cost less."""
+_DELAYS, _DECAY = 4, 0.9
+"""Number of delays of a record besides the pause: the turn before it, the wake-up, its own turn, reading the row."""
 _UPKEEP_SECONDS, _UPKEEP_ROWS = 5.0, 500
-"""How often SQLite's files are looked after, and after how many rows at the latest: other processes write too."""
+"""How often SQLite's files are maintained, and after how many rows at the latest: other processes write, too."""
 _HOUSEKEEPING = timedelta(hours=1)
 _PRUNED_AT_ONCE = 2_000
-"""Per turn, between which new records are shipped."""
+"""Maximum number of rows deleted per turn; new records are shipped between the turns."""
 _POSITIONS = timedelta(days=30)
 """How long read positions of deleted files are kept after their last record."""
 
@@ -51,7 +51,7 @@ def _files_of(spool: Path) -> frozenset[tuple[str, int, int]] | None:
 class LogShipper(Loop):
     """Ships the spool; hourly, deletes old rows in batches. Stopping waits for the current batch.
 
-    Rows that it stores are no change to the other threads of the agent, unless a webhook wants a notice of them.
+    The rows that it stores do not wake the other threads of the agent, unless a webhook needs a notice about them.
     """
 
     name = "log-shipper"
@@ -71,8 +71,8 @@ class LogShipper(Loop):
         self._has_more = True
         self._turned_at = float("-inf")
         self._delay_seconds = 0.0
-        """The longest that a turn and the wake-up before it took of late."""
-        self._is_unwatched = True
+        """The longest recent delay by a turn or a wake-up; older delays count less."""
+        self._detectors_are_behind = True
         """Whether the database may have changed since the detectors read it."""
         self._upkeep = Upkeep()
         self._upkept_at = float("-inf")
@@ -86,7 +86,7 @@ class LogShipper(Loop):
         return LogState(lag, waiting_bytes(self._spool, self._looked))
 
     def _pause(self) -> None:
-        """Rest until the next turn. While nothing is new, only the spool's files are looked at."""
+        """Wait until the next turn. While nothing is new, only check the spool's files."""
         ended = time.monotonic()
         self._note_delay(ended - self._turned_at)
         seconds = _RETRY_SECONDS if self.problem else self._rest_seconds()
@@ -96,10 +96,10 @@ class LogShipper(Loop):
             self._stop.wait(_IDLE_SECONDS)
 
     def _note_delay(self, seconds: float) -> None:
-        self._delay_seconds = max(seconds, _FORGETTING * self._delay_seconds)
+        self._delay_seconds = max(seconds, _DECAY * self._delay_seconds)
 
     def _rest_seconds(self) -> float:
-        """Return the pause in which records gather: shorter while turns, or waking up on a busy machine, take long."""
+        """Return the pause in which records accumulate; shorter while turns, or wake-ups of a busy host, are slow."""
         if self._tidied_at is None or self._budget.is_due():
             return self.every_seconds
         return max(self.every_seconds, _STORED_SECONDS - _DELAYS * self._delay_seconds)
@@ -115,13 +115,13 @@ class LogShipper(Loop):
     def _work(self) -> None:
         began = self._turned_at = time.monotonic()
         self._before, self._has_more = _files_of(self._spool), True
-        self._is_unwatched |= self._has_news
+        self._detectors_are_behind |= self._has_news
         self.failing = "the access log is not shipped"
         with self.changes.uncounted():
             shipped = ingest.ship(self._spool, self._looked, self._stop.is_set, self._detection.observe)
         self.failing = "the access log is not looked through"
-        self._detection.turn(timezone.now(), has_news=self._is_unwatched)
-        self._is_unwatched = False
+        self._detection.turn(timezone.now(), has_news=self._detectors_are_behind)
+        self._detectors_are_behind = False
         if self._stop.is_set():
             return
         self._complete_until = began

@@ -15,16 +15,16 @@ class Loop:
     """Base class of the agent's threads: subclasses implement ``_work``.
 
     A turn follows ``every_seconds`` after the last one. A thread that has nothing to do (``_is_idle``) waits until the
-    agent tells it that the database has changed, and then takes a turn only if that gave it something to do.
+    agent wakes it because the database has changed, and then takes a turn only if it has something to do.
     """
 
     name: str
     every_seconds: float
     join_seconds: float | None = None
-    """How long stopping waits for the current turn. None: until it ends. With a number the thread is a daemon, so that
-    a slow server does not keep the agent from exiting."""
+    """How long stopping waits for the current turn; None: until the turn ends. With a number the thread is a daemon, so
+    that a slow server does not keep the agent from exiting."""
     failing: str
-    """Log text of what does not happen while turns fail."""
+    """Log text while turns fail: what is not done."""
     recovered: str
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Loop:
         self._has_news = True
         """Whether the database may have changed since the turn before the current one."""
         self._is_waiting = False
-        """Whether there was nothing to do when last looked, so that only a change can have made a turn due."""
+        """Whether the last check found nothing to do, so that only a change of the database can make a turn due."""
         self._thread: Thread | None = None
         self._log = ProblemLog(logging.getLogger(type(self).__module__), "agent: ", self.recovered)
 
@@ -55,7 +55,7 @@ class Loop:
                 self._thread.join(self.join_seconds)
 
     def wake(self) -> None:
-        """Have the next turn come soon: the database may have changed. Thread-safe."""
+        """Start the next turn soon, because the database may have changed. Thread-safe."""
         self._news.set()
 
     def keep_going(self) -> None:
@@ -91,11 +91,11 @@ class Loop:
             connection.close()
 
     def _take_news(self) -> bool:
-        """Return whether the agent told of a change. What it tells meanwhile is news the next time."""
-        is_told = self._news.is_set()
-        if is_told:
+        """Return whether ``wake()`` was called since the last call; a later call counts for the next turn."""
+        is_woken = self._news.is_set()
+        if is_woken:
             self._news.clear()
-        return is_told
+        return is_woken
 
     def _work(self) -> None:
         raise NotImplementedError

@@ -29,9 +29,9 @@ _PURPOSES = {
 class MailSender(Loop):
     """Sends due mails one after the other, each written when it is sent.
 
-    A link is made with the mail that has it, so no queue holds one, and its time begins then. While the mail server
-    fails, one mail is tried after each pause, and the others wait. An attempt interrupted by the end of the agent is
-    repeated after its lease, under the same ``Message-ID``.
+    A one-time link is created when its mail is written, so that the queue contains no links, and its lifetime begins
+    then. While the mail server fails, one mail is tried after each pause, and the others wait. An attempt interrupted
+    by the end of the agent is repeated after its lease, under the same ``Message-ID``.
     """
 
     name = "mail-sender"

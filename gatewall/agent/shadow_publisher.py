@@ -1,4 +1,4 @@
-"""Thread that compiles the shadow policy, publishes its overlay, and collects what the processes report of it."""
+"""Thread that compiles the shadow policy, publishes its overlay, and collects the reports of the processes about it."""
 
 import logging
 import time
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 _LOOKS = 10
 _LOOK_SECONDS = 0.1
 _SHARE = 10
-"""Compiling waits this many times as long as it took, because applying a change holds the policy lock."""
+"""The pause after a compilation is this many times its duration, because applying a change holds the policy lock."""
 _LEAST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 """Seconds between two compilations; a document that cannot be compiled is tried again after the longest."""
 _REFUSED = (Refusal, ValidationError, APIException, ValueError)
@@ -111,7 +111,7 @@ class ShadowPublisher(Loop):
     def _overlay_of(
         self, shadow: ShadowPolicy, limits: tuple[int, int], effect: Effect, base: dict[str, str]
     ) -> Overlay | None:
-        """Return the overlay once the policy that the change was applied to is published; None if it is not."""
+        """Return the overlay once the policy that the change was applied to is published; None if it is not in time."""
         removed = base.keys() - effect.names
         touched = [*effect.segments, *removed]
         for _ in range(_LOOKS):
