@@ -42,7 +42,7 @@ def published_by_caller() -> Iterator[None]:
 def announce(version: Version) -> bool:
     """Return True once every data-plane worker of this host uses this version, False after two seconds.
 
-    The agent publishes; without a working one the writer does, so that a revocation never waits for an operator.
+    The agent publishes. Without a working agent, this process does, so that a revocation never waits for an operator.
     """
     files, run = policy_files(settings.CONFIG), run_folder(settings.CONFIG.home)
     if getattr(_thread, "publishes", False):
@@ -55,7 +55,7 @@ def announce(version: Version) -> bool:
 
 
 class _Deadline:
-    """Deadline of a writer, and the watch that wakes it."""
+    """Deadline for publication, and the folder watch that ends a wait early."""
 
     def __init__(self, news: FolderWatch, deadline: float) -> None:
         self._news = news
@@ -102,7 +102,7 @@ def _publish_here(files: PolicyFiles, patience: float) -> bool:
     try:
         publish(files, over_newer_release=False, patience=patience)
     except (OSError, Error, ValueError) as error:
-        logger.error("policy not published: %s", error)  # noqa: TRY400 - the words say it all
+        logger.error("policy not published: %s", error)  # noqa: TRY400 - the message is enough
         return False
     return True
 

@@ -15,7 +15,7 @@ _sources: list[tuple[Config, Sources, DatabasePolicyStore]] = []
 def sources_of(config: Config) -> Sources:
     """Return the policy and the countries of this process, built once, so that gate and explanation share them.
 
-    The database decides; while it cannot be read, the published files do if they are newer.
+    The policy comes from the database; while it cannot be read, from the published files if they are newer.
     """
     if not _sources or _sources[0][0] is not config:
         files, countries = policy_files(config), Countries.of(config)

@@ -10,11 +10,11 @@ from gatewall.snapshot.manifest import Manifest, SegmentRef
 
 
 class DatabaseWentBack(NotForward):
-    """The database holds an older policy than the one in force: it was restored from a backup."""
+    """The database has an older policy than the one in force: it was restored from a backup."""
 
 
 class NewerRelease(NotForward):
-    """A newer release has published: a stand-in for the agent does not replace that."""
+    """A newer release has published the policy in force; a stand-in for the agent does not replace it."""
 
 
 def refuse_going_back(before: Manifest | None, head: PolicyHead) -> None:
@@ -39,6 +39,6 @@ def reusable(before: Manifest | None, version: Version) -> Mapping[str, SegmentR
 def _continues(before: Manifest, version: Version, parent_epoch: str) -> bool:
     if before.version.epoch != version.epoch:
         return parent_epoch == before.version.epoch
-    # The numbers may have passed the old ones since the restore; the lineage has not.
+    # Since a restore, the numbers may have passed the published ones, but the lineage differs.
     known = revisions.lineage_of(before.version) == before.lineage
     return known and (version == before.version or version.supersedes(before.version))

@@ -41,7 +41,7 @@ def database_now() -> datetime:
 
 
 def report_node(name: str, files: PolicyFiles, run: Path, problem: str = "", log: LogState | None = None) -> None:
-    """Write this host's row; without ``log`` its last reported log state stays. Raises django.db.Error."""
+    """Write this host's row; without ``log`` its last reported log state is kept. Raises django.db.Error."""
     confirmed_at = files.confirmations.last()
     try:
         manifest = files.manifest()

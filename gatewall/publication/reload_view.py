@@ -1,4 +1,4 @@
-"""API: reload."""
+"""API view that reloads the policy on every host."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from gatewall.snapshot.host_paths import node_name, policy_files, run_folder
 
 
 class NodeOutput(serializers.ModelSerializer[Node]):
-    """A host as its agent last saw it."""
+    """A host, as its agent last reported it."""
 
     workers = ShapedField({"type": "array", "items": {"type": "object"}})
 
@@ -28,7 +28,7 @@ class NodeOutput(serializers.ModelSerializer[Node]):
 
 
 class ReloadOutput(serializers.Serializer[Any]):
-    """What was read again, and how far every host is."""
+    """The revision that was read again, and the state of every host."""
 
     revision = serializers.IntegerField()
     published_at = serializers.DateTimeField(allow_null=True)

@@ -1,7 +1,7 @@
 """Share compiled segments between hosts through the cache server.
 
-Without a cache server nothing is cached: a process's own memory would not be shared. Cached bytes are not trusted:
-they count only with our signature, which covers the key. On a miss or an outage the rows are read.
+Without a cache server nothing is cached: a process's own memory would not be shared. The cache server is not trusted:
+bytes are used only with our signature, which covers the key. On a miss or an outage the rows are read.
 """
 
 import hashlib

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 EVERY_SECONDS = 0.25
 BESIDE_ITS_AGENT_SECONDS = 1.0
-"""The same in a process that runs the agent itself: they die together, so only a hanging agent is to be noticed."""
+"""Interval in a process that runs the agent itself: both die together, so that only a hung agent must be noticed."""
 _AFTER_A_BUG_SECONDS = 2.0
 
 
@@ -61,7 +61,7 @@ class Standby:
                 thread.start()
                 thread.join()
             except (MemoryError, RuntimeError) as error:
-                logger.error("the standby has no thread: %s", error)  # noqa: TRY400 - the words say it all
+                logger.error("the standby has no thread: %s", error)  # noqa: TRY400 - the message is enough
             if not self._stop.is_set():
                 self._published = None
                 self._report_problem("a bug")
