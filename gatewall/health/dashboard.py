@@ -1,6 +1,6 @@
 """Figures of the dashboard for its page (``dashboard_data``) and the API (``figures``). Read-only.
 
-Of the access log they read only the roll-ups, never the rows.
+They read the roll-ups of the access log, never its rows.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""API: the dashboard."""
+"""API view of the dashboard's figures."""
 
 from typing import Any
 

@@ -49,7 +49,7 @@ def _database() -> str:
 
 
 def _policy() -> str:
-    """Check that the published policy is current; none is fine, as this plane reads the rows."""
+    """Check that the published policy is current; a missing one is fine, because this plane reads the rows."""
     try:
         policy_files(settings.CONFIG).manifest()
     except ManifestRefused as error:
@@ -60,7 +60,7 @@ def _policy() -> str:
 
 
 def _hosts() -> str:
-    """Check that every host's policy was recently confirmed and is in force there; ``/metrics`` names the hosts."""
+    """Check that the policy of every host was recently confirmed and is in force; ``/metrics`` names the hosts."""
     try:
         now, hosts = nodes.database_now(), list(Node.objects.all())
         late = sum(nodes.unconfirmed_seconds(host, now) > ALARM_SECONDS for host in hosts)

@@ -1,4 +1,4 @@
-"""Health indicators of the dashboard: is every part current, and was anything lost? Read-only."""
+"""Health indicators of the dashboard: whether every part is current, and whether data was lost. Read-only."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class WorkerState:
 
 @dataclass(frozen=True, slots=True)
 class NodeIndicator:
-    """A host, and the last report of its agent."""
+    """Health indicator of a host, from the last report of its agent."""
 
     node: Node
     is_silent: bool
@@ -71,7 +71,7 @@ class NodeIndicator:
 
 @dataclass(frozen=True, slots=True)
 class LogIndicator:
-    """Size of the access log (None until measured), rows removed to limit it, and the last time of that."""
+    """Size of the access log (None until measured), the rows removed to limit it, and the time of the last removal."""
 
     used_bytes: int | None
     max_bytes: int

@@ -1,4 +1,4 @@
-"""Every metric of Prometheus: its type, what it says, its labels."""
+"""Table of all Prometheus metrics: type, help text and labels."""
 
 from typing import Any
 
@@ -93,17 +93,17 @@ FAMILIES: dict[str, tuple[type[Any], str, tuple[str, ...]]] = {
         (),
     ),
 }
-"""Every metric: its type, what it says, its labels. docs/reference/metrics.md is made from this."""
+"""Every metric: type, help text and labels. docs/reference/metrics.md is generated from this."""
 
 
 def family(name: str) -> Any:
-    """Return an empty family of the table."""
+    """Return an empty metric family from the table."""
     kind, words, labels = FAMILIES[name]
     return kind(name, words, labels=labels)
 
 
 def gauge(name: str, value: float) -> Any:
-    """Return a family without labels with its value."""
+    """Return a metric family without labels, with its value."""
     found = family(name)
     found.add_metric([], value)
     return found

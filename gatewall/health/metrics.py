@@ -28,7 +28,7 @@ from policies import selectors as policies
 from policies.models import ListSubscription
 
 BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
-"""In seconds; each bound is one of ``audit.counting.counts.latency_class``, so that the buckets are exact."""
+"""Bounds in seconds, each one of ``audit.counting.counts.latency_class``, so that the buckets are exact."""
 LOGINS = {
     "succeeded": (EventKind.LOGIN_SUCCEEDED,),
     "failed": (EventKind.LOGIN_FAILED, EventKind.TWO_FACTOR_FAILED),
@@ -60,7 +60,7 @@ class _CutOff(Collector):
 
     def collect(self) -> Iterator[Metric]:
         unconfirmed = family("gatewall_policy_unconfirmed_seconds")
-        # Hosts named by an address are numbered by their rows, which cannot be read now.
+        # A host named by an address is shown by the number of its row, which cannot be read now.
         unconfirmed.add_metric(["this" if parse_hop(self._node) else self._node], self._seconds)
         yield unconfirmed
 

@@ -1,4 +1,4 @@
-"""API: metrics, for trusted networks and holders of the metrics token."""
+"""API view of the Prometheus metrics, for trusted networks and callers with the metrics token."""
 
 from contextlib import suppress
 
