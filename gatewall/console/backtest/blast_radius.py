@@ -1,4 +1,4 @@
-"""Who recently signed in from an address, network or country that may be blocked: a page and a fragment."""
+"""Blast radius of a block: subjects recently let in from an address, network or country; page and fragment."""
 
 from http import HTTPStatus
 from typing import Any

@@ -1,4 +1,4 @@
-"""The fields and errors that the forms of all drafts have, and helpers to write one."""
+"""Base form of all drafts: common fields and errors, and helpers for the fields."""
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
@@ -51,7 +51,7 @@ class DraftForm(forms.Form):
     title: Any
     changes: tuple[Write, ...] = tuple(Write)
     offers_force = False
-    """Whether the page shows ``force``: once the draft was refused for something that it overrides."""
+    """Whether the page shows ``force``: after a refusal that ``force`` overrides."""
 
     change = forms.ChoiceField(label=_("Change"))
     id = forms.IntegerField(
@@ -103,7 +103,7 @@ class DraftForm(forms.Form):
         }
 
     def refuse(self, error: Refusal | ValidationError) -> None:
-        """Show why the draft is refused, and offer ``force`` if it overrides that."""
+        """Show why the draft is refused, and offer ``force`` if it overrides the refusal."""
         self.offers_force = self.offers_force or isinstance(error, Overridable)
         if isinstance(error, ValidationError) and hasattr(error, "error_dict"):
             self._add_errors(error.message_dict)
@@ -125,7 +125,7 @@ class DraftForm(forms.Form):
 
 
 def _texts(errors: Any) -> Iterator[str]:
-    """Yield the text of every error; those of a list are nested, by the index of the wrong item."""
+    """Yield the text of every error; the errors of a list are nested, by the index of the wrong item."""
     if isinstance(errors, Mapping):
         errors = list(errors.values())
     if not isinstance(errors, list | tuple):

@@ -119,7 +119,7 @@ def _path(line: str) -> dict[str, str]:
 
 
 class ShareLinkDraft(DraftForm):
-    """A share link, which has a token: a draft cannot make one."""
+    """A share link; a draft cannot create one, because it has a token."""
 
     resource, title = Resource.SHARE_LINKS, _("Share link")
     changes: tuple[Write, ...] = (Write.UPDATE, Write.DELETE)
@@ -147,7 +147,7 @@ class GrantDraft(ShareLinkDraft):
 
 
 class DevicePassDraft(DraftForm):
-    """A device pass, which its user makes."""
+    """A device pass; a draft cannot create one, because its user does."""
 
     resource, title = Resource.DEVICE_PASSES, _("Device pass")
     changes = (Write.DELETE,)

@@ -1,4 +1,4 @@
-"""Forms of the proposals that are no row: the settings, and a restore. With those of rows, by kind."""
+"""Forms of proposals by kind: the settings and a restore, besides the drafts of rows."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -21,7 +21,7 @@ _MAX_REVISION = 2**63 - 1
 
 
 def _field_of(column: "models.Field[Any, Any]") -> forms.Field:
-    """Return the field of a setting, which stays as it is if the field is left empty."""
+    """Return the field of a setting; an empty field does not change the setting."""
     if column.choices:
         choices = [("", "-"), *((value, value) for value, _label in column.choices)]
         return forms.ChoiceField(label=column.name, choices=choices, required=False)
@@ -33,7 +33,7 @@ _DECIDE = {each.name for each in fields(PolicySettings)}
 
 
 class _SettingsFields(DraftForm):
-    """The settings that the decision reads."""
+    """Fields of the settings that the decision reads."""
 
     resource, title = Resource.SETTINGS, _("Settings")
     changes = (Write.UPDATE,)

@@ -20,7 +20,7 @@ _NAMES = ("name", "ip", "country_code")
 
 
 def in_words(proposal: Proposal) -> dict[str, Any]:
-    """Return the title, what it is about, the kind of change, values, and the parts of a list of changes."""
+    """Return the title, the subject, the kind of change, the values, and the parts of a list of changes."""
     match proposal:
         case Draft():
             return _draft_in_words(proposal)
@@ -48,7 +48,7 @@ def _draft_in_words(draft: Draft) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as the API writes it, a text or a number as it is."""
+    """Return a value as JSON text, but a text or a number unchanged."""
     return json.dumps(value, ensure_ascii=False) if isinstance(value, (list, tuple, dict, bool)) else value
 
 
@@ -62,6 +62,6 @@ def _about(values: Mapping[str, Any]) -> str:
 
 
 def _subjects(parts: list[dict[str, Any]]) -> str:
-    """Return what the first of some changes are about."""
+    """Return the subjects of the first changes."""
     named = [f"{each['title']} {each['about']}".strip() for each in parts[:3]]
     return ", ".join([*named, *(["…"] if len(parts) > len(named) else [])])

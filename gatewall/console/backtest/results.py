@@ -1,4 +1,4 @@
-"""Backtests and plans on a page: their state, why one is refused, who would lose or gain access, and the tables."""
+"""Results of backtests and plans on a page: state, errors, changes of access, and tables."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
@@ -37,12 +37,12 @@ _TABLES = (
 
 
 def has_agent() -> bool:
-    """Return whether an agent runs, which computes what is queued."""
+    """Return whether an agent runs, which is needed to run queued backtests."""
     return Node.objects.filter(seen_at__gte=timezone.now() - _AGENT_SILENT).exists()
 
 
 def gaps_shown(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return in words what the record lacks, and what was taken from it, with the numbers of requests."""
+    """Return in words what the records lack, and what was assumed from them, with the numbers of requests."""
     return {
         "missing": _counted(MISSING, result["undecidable"]["missing"]),
         "assumed": _counted(ASSUMED, result["assumed"]),
@@ -50,13 +50,13 @@ def gaps_shown(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _counted(words: Mapping[str, Any], counts: Mapping[str, int]) -> list[tuple[Any, int]]:
-    """Return counts by words, the most first."""
+    """Return counts by words, the largest first."""
     found = [(words.get(name, name), number) for name, number in counts.items()]
     return sorted(found, key=lambda each: -each[1])
 
 
 def access_shown(result: dict[str, Any]) -> dict[str, Any]:
-    """Return who would lose or gain access; empty for a result of an earlier release."""
+    """Return the people, hosts and clients that would lose or gain access; empty for a result of an earlier release."""
     return {
         kind: {
             **found,
@@ -100,7 +100,7 @@ def _labels(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _answers(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the answers of today and with the change, their outcomes in words; None for a row without them."""
+    """Return the answers without and with the change, with their outcomes in words; None for a row without answers."""
     return {"today": _answer(row.get("from")), "to": _answer(row.get("to"))}
 
 

@@ -1,4 +1,4 @@
-"""Present the access rules of a host on a page: which one decided, and why the others did not."""
+"""Present the access rules of a host on a page: the rule that decided, and why the others did not."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

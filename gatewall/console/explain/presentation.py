@@ -16,7 +16,7 @@ from gatewall.publication.resources import named
 STEP_TITLES = {step.name: _(step.title) for step in STEPS}
 REASONS = {reason.value: _(reason.words) for reason in Reason}
 ADVICE = {reason.value: _(reason.advice) for reason in Reason if reason.advice}
-"""What to do about a refusal where no exemption is offered."""
+"""Advice for a refusal without a proposed exemption."""
 OUTCOMES = {
     "allow": _("let through"),
     "challenge": _("asked to sign in"),

@@ -1,4 +1,4 @@
-"""One domain at a glance: who may enter, rules, requests by path, suggestions, and what the WAF spares."""
+"""Summary page of one domain: who may enter, rules, requests by path, suggestions, and WAF exclusions."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -31,7 +31,7 @@ _REASONS = {reason.value: reason.words for reason in Reason}
 
 
 class SitePage(OperatorPage):
-    """What the policy and the log say about one domain. It reads a bounded number of rows of each."""
+    """Summary of one domain from policy and log; reads a bounded number of rows of each."""
 
     http_method_names = ["get", "head"]
     template, title = "console/site.html", _("Site")
@@ -68,7 +68,7 @@ class SitePage(OperatorPage):
 
 
 class SiteOfHost(OperatorPage):
-    """The way from ``?host=`` to the page of its domain, or to the form that registers it."""
+    """Redirect from ``?host=`` to the page of its domain, or to the form that registers it."""
 
     http_method_names = ["get", "head"]
 
@@ -89,7 +89,7 @@ def _example_host(name: str) -> str:
 
 
 def _entrants(domain: AuthorizedDomain) -> dict[str, Any]:
-    """Return who enters the start page of the site, as the page shows it; empty if the gate cannot say."""
+    """Return who can enter the start page of the site, for the template; empty if the gate cannot decide it."""
     try:
         found: Entrants = who_can_enter(_example_host(domain.name), "/", "GET")
     except NotReadable:

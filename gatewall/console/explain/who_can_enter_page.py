@@ -1,4 +1,4 @@
-"""The page that answers who can enter a path of a host."""
+"""The page that shows who can enter a path of a host."""
 
 from http import HTTPStatus
 from typing import Any

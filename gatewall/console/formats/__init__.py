@@ -1,1 +1,1 @@
-"""How the console writes times, by language."""
+"""Date and time formats of the console, by language."""

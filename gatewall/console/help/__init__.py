@@ -1,1 +1,1 @@
-"""Help: the documentation (docs/) served by the control plane, and which page explains which page of the console."""
+"""Help: the documentation (docs/) served by the control plane, and the topic of each page of the console."""

@@ -56,7 +56,7 @@ def slug(heading: str) -> str:
 
 
 class Documents:
-    """The pages and pictures of a folder, found when they are first asked for."""
+    """The pages and pictures of a folder, listed at the first request."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -109,7 +109,7 @@ class Documents:
             for child in token.children or ():
                 self._lead(child, PurePosixPath(name).parent)
         html = markdown.renderer.render(tokens, markdown.options, {})
-        html = html.replace("<th></th>", "<td></td>")  # a header without words is none to a screen reader
+        html = html.replace("<th></th>", "<td></td>")  # a header without text is none for screen readers
         html = html.replace("<table>", '<div class="wide" tabindex="0"><table>').replace("</table>", "</table></div>")
         return Document(_MARKUP.sub(r"\1", title.removeprefix("# ")), html.replace("<pre>", '<pre tabindex="0">'))
 
@@ -124,7 +124,7 @@ class Documents:
 
 
 def _normal(path: PurePosixPath) -> str:
-    """Return a path without its dot segments; one that leaves the folder begins with ``..``."""
+    """Return a path without its dot segments; a path outside the folder begins with ``..``."""
     kept: list[str] = []
     for part in path.parts:
         if part == ".." and kept and kept[-1] != "..":
@@ -135,10 +135,10 @@ def _normal(path: PurePosixPath) -> str:
 
 
 def _name_and_strip(tokens: "list[Token]") -> None:
-    """Give each heading its anchor, and no token a style."""
+    """Add an anchor to each heading, and remove the styles of all tokens."""
     seen: dict[str, int] = {}
     for token, inline in pairwise(tokens):
-        token.attrs.pop("style", None)  # how a column is aligned, which the content security policy forbids
+        token.attrs.pop("style", None)  # alignment of a column: the content security policy forbids styles
         if token.type == "heading_open":
             name = slug(inline.content)
             seen[name] = seen.get(name, -1) + 1

@@ -1,4 +1,4 @@
-"""Help: a page of the documentation in the frame of the console, and the pictures of these pages."""
+"""Help page: a page of the documentation in the frame of the console, and its pictures."""
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect

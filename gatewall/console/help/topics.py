@@ -1,4 +1,4 @@
-"""Which page of the documentation explains which page of the console, by the item of the sidebar."""
+"""Help topics: the page of the documentation for each item of the sidebar."""
 
 from collections.abc import Mapping
 
@@ -31,4 +31,4 @@ TOPICS: Mapping[str, str] = {
     "webhooks.mail": "how-to/send-mail.md",
     **{each.model._meta.label_lower: each.help_page for each in RESOURCES},  # noqa: SLF001 - documented by Django
 }
-"""Pages of the documentation, by view name or label of the model; the empty text is every other page."""
+"""Pages of the documentation by view name or label of the model; the empty text stands for all other pages."""

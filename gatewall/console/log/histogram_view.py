@@ -28,7 +28,7 @@ class ShownBar:
 
 @dataclass(frozen=True, slots=True)
 class ShownHistogram:
-    """The histogram as shown; ``spans``: label and query of each usual window."""
+    """The histogram for the template; ``spans``: label and query of each usual window."""
 
     histogram: Histogram
     chart: Chart

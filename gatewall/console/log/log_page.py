@@ -44,7 +44,7 @@ VERBS = {
 _COUNTED = 10_000
 """Limit of the count that every page makes."""
 _LATE = timedelta(seconds=5)
-"""Records of several hosts reach the log out of order by about this time."""
+"""How much later than newer records a record of another host may reach the log."""
 _SIZES = (25, 50, 100, MAX_PAGE_SIZE)
 _ADDED = ("add_field", "add_verb", "add_value")
 
@@ -118,7 +118,7 @@ class Find(OperatorPage):
             if name in MOMENTS or name == "page_size" or name in QUICK:
                 if value.strip():
                     pairs[name] = _moment(value.strip()) if name in MOMENTS else value.strip()
-                elif pairs.get(name):  # an empty value selects rows without one: a filter that an empty field keeps
+                elif pairs.get(name):  # an empty field keeps a filter with an empty value: rows without a value
                     del pairs[name]
             elif name not in known:
                 pairs[name] = value
@@ -143,7 +143,7 @@ def _moment(text: str) -> str:
 
 
 def _frame(request: HttpRequest, log_query: LogQuery) -> dict[str, Any]:
-    """Return the context besides the rows: filters, forms, views."""
+    """Return the template's context except the rows: filters, forms, saved views."""
     in_form, elsewhere = {*QUICK, *MOMENTS}, {"page_size", "cursor", "trail", "count", "refresh"}
     rest = [pair for pair in log_query.pairs if not (pair[0] in in_form and pair[1]) and pair[0] not in elsewhere]
     known = {name for name, _ in log_query.chosen}
@@ -167,7 +167,7 @@ _CHOICES: dict[str, type[StrEnum]] = {"outcome": Effect, "reason": Reason}
 
 
 def _choices(name: str, chosen: str) -> Choices:
-    """Return the values of a field with their labels, none for a field of free text."""
+    """Return the values of a field with their labels; empty for free text."""
     if name == "would_refuse":
         return [("true", gettext("yes")), ("false", gettext("no"))]
     if name != "country_code":
@@ -198,7 +198,7 @@ def _refresh(log_query: LogQuery, seconds: str) -> str:
 
 
 def _live(log_query: LogQuery) -> str:
-    """Return the URL of rows to come, empty where none can."""
+    """Return the URL of the new rows, empty if the query can have none."""
     if log_query.after or log_query.end or any(name == "decision_id" for name, _value in log_query.pairs):
         return ""
     return f"{reverse('console:log-rows')}?{urlencode({'query': log_query.query})}"

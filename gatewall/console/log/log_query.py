@@ -31,8 +31,8 @@ from gatewall.engine.messages import gettext_noop as _
 MAX_PAGE_SIZE = 200
 MOMENTS = ("start_time", "end_time")
 _PLACE = ("cursor", "trail")
-_MANNER = ("page_size", "count", "refresh")
-_KNOWN = {*PARAMETERS, *MOMENTS, *_PLACE, *_MANNER}
+_DISPLAY = ("page_size", "count", "refresh")
+_KNOWN = {*PARAMETERS, *MOMENTS, *_PLACE, *_DISPLAY}
 _MOST_PAGES_BACK = 20
 _MOST_PARAMETERS = 100
 
@@ -60,7 +60,7 @@ class LogQuery:
     @property
     def chosen(self) -> Pairs:
         """Return the filters and moments, without cursor and page options."""
-        return [(name, value) for name, value in self.pairs if name not in {*_PLACE, *_MANNER}]
+        return [(name, value) for name, value in self.pairs if name not in {*_PLACE, *_DISPLAY}]
 
     @property
     def query(self) -> str:
@@ -86,7 +86,7 @@ class LogQuery:
         return self.changed(**{f"{EXCLUDE}{name}": value}) if _is_valid_filter(f"{EXCLUDE}{name}", value) else ""
 
     def older(self, cursor: Cursor) -> str:
-        """Return the query of the next page, with the trail back."""
+        """Return the query of the next page, with the cursors of the previous pages."""
         trail = [*self.trail, str(self.after) if self.after else "-"][-_MOST_PAGES_BACK:]
         return self._at_page({"cursor": str(cursor), "trail": ".".join(trail)})
 

@@ -21,7 +21,7 @@ LABELS = {name: gettext_lazy(label) for field in FIELDS for name, label in field
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value and its queries: "" where no filter can express one; ``html`` renders them."""
+    """A value with its queries, "" if no filter can express one; ``html`` renders them."""
 
     name: str
     text: str
@@ -62,12 +62,12 @@ class Chip:
 
 
 MAX_BACK = 2_000
-"""Longer queries are not passed from page to page."""
+"""Maximum length of a query that is passed from page to page."""
 _ONLY = '<a href="?{}"><span class="visually-hidden">{} </span><bdi>{}</bdi></a>'
 _NOT = '<a class="not" href="?{}"><span aria-hidden="true">≠</span><span class="visually-hidden">{}</span></a>'
 _SHOWN = ("outcome", "reason", "client_ip", "country_code", "method", "host", "path", "query", "user_agent", "status")
 _NOT_FACTS = frozenset({"decision_id", "at", "rules", "would_refuse"})
-"""Fields that the row shows in its own way."""
+"""Fields that the row shows elsewhere than in its list of facts."""
 
 
 def log_rows(rows: Iterable[AccessLog], log_query: LogQuery) -> list[LogRow]:

@@ -9,11 +9,11 @@ from policies.models import AuthorizedDomain
 
 _CONDITIONS = {"client_ip": "networks", "country_code": "countries", "method": "methods", "path": "path"}
 _LEFT_OUT = frozenset({*MOMENTS, "outcome", "reason", "status"})
-"""Filters by what was answered: a rule decides that."""
+"""Filters by time and answer, which no condition of a rule can express."""
 
 
 def rule_link(log_query: LogQuery) -> str:
-    """Return the URL of a new access rule for such requests; empty if no rule has exactly these conditions."""
+    """Return the URL of a new access rule with these conditions; empty if no rule can have exactly these."""
     pairs = [
         condition for name, value in log_query.chosen if name not in _LEFT_OUT for condition in _condition(name, value)
     ]
@@ -23,7 +23,7 @@ def rule_link(log_query: LogQuery) -> str:
 
 
 def _condition(name: str, value: str) -> list[tuple[str, str]]:
-    """Return the condition of a filter, one without a value where there is none."""
+    """Return the condition of a filter; without a value if a rule has no such condition."""
     if name == "host":
         domain = AuthorizedDomain.objects.filter(name=value).first()
         return [("domains", str(domain.pk) if domain else "")]

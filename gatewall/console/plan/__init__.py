@@ -1,1 +1,1 @@
-"""Pages that plan a policy document, show what it would do, and apply it."""
+"""Pages that plan a policy document (dry run), show the plan, and apply it."""

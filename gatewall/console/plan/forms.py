@@ -13,7 +13,7 @@ from gatewall.whatif.backtest.proposals import WholeDocument
 from policies.document.reading import read
 
 MAX_BYTES = 1000 * 1024
-"""A form may have 1 MiB in all."""
+"""Less than the 1 MiB that a whole form may have."""
 _WEEK = "168"
 _TOO_LONG = _("A document in this form has at most 1000 KiB; plan a longer one by gatewall policy plan.")
 
@@ -42,7 +42,7 @@ class PlanForm(forms.Form):
         return values
 
     def text(self) -> str:
-        """Return the document as it was sent, to show it again."""
+        """Return the document as sent, to show it again."""
         return str(self.cleaned_data["data"].decode("utf-8", "replace"))
 
     def proposal(self) -> WholeDocument:

@@ -1,4 +1,4 @@
-"""Pages of plans: make one of a policy document, read what it would do, and apply it."""
+"""Pages of plans: make one from a policy document, read it, and apply it."""
 
 from datetime import datetime
 from http import HTTPStatus
@@ -97,7 +97,7 @@ class PlansPage(OperatorPage):
 
 
 class PlanPage(OperatorPage):
-    """One plan: what it changes, whom it would refuse or let in, and the form that applies it."""
+    """One plan: its changes, the people that it would refuse or let in, and the form that applies it."""
 
     template, title = "console/plan.html", _("Plan")
 

@@ -1,4 +1,4 @@
-"""A plan in words: its diff, its expectations, and what became of it."""
+"""A plan in words: its diff, its expectations, and the state of its revision."""
 
 from collections.abc import Iterator, Mapping
 from itertools import groupby
@@ -68,7 +68,7 @@ def _sections(changes: Any) -> Iterator[tuple[Any, list[dict[str, Any]]]]:
 
 
 def _of_the_document(change: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a change without the fields that no document has: when and by whom a row was made, and ids."""
+    """Return a change without the fields that no document has: creation time, author, and ids."""
     sides = {
         side: {name: value for name, value in change[side].items() if name not in _BOOKKEEPING and _IDS not in name}
         for side in ("before", "after")
@@ -104,7 +104,7 @@ def _answer(answer: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _outcome(number: int | None) -> dict[str, Any]:
-    """Return what became of the revision that applied a plan: its confirmation, and whom it refuses."""
+    """Return the state of the revision that applied a plan: its confirmation, and the people that it refuses."""
     if number is None:
         return {}
     watch = RefusalWatch.objects.filter(pk=number).first()

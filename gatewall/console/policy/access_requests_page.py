@@ -29,7 +29,7 @@ _DECIDED = 50
 
 
 class AccessRequests(OperatorPage):
-    """The requests that wait, the oldest first, and the newest that were decided."""
+    """The pending requests, the oldest first, and the newest decided ones."""
 
     template, title = "console/access_requests.html", _("Access requests")
 

@@ -1,4 +1,4 @@
-"""The page of the app profiles: what each brings to a domain, and the buttons that apply and remove it."""
+"""The page of the app profiles: the rules of each profile, and the buttons that apply and remove it."""
 
 from http import HTTPStatus
 from typing import Any
@@ -28,7 +28,7 @@ def link_for(domain: AuthorizedDomain) -> str:
 
 
 class AppProfilesPage(OperatorPage):
-    """All profiles with their rules and reasons; with ``?domain=``, which of them it has, and buttons."""
+    """All profiles with their rules and reasons; with ``?domain=``, which of them the domain has, and buttons."""
 
     template, title = "console/app_profiles.html", _("App profiles")
 

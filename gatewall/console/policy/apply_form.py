@@ -1,4 +1,4 @@
-"""Form of the conditions under which a change is applied: confirmed in time, undone if it refuses too many people."""
+"""Form of the conditions of a change: it must be confirmed in time, it is reverted if it refuses too many people."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ _USUAL_MINUTES = 5
 
 
 class ApplyForm(forms.Form):
-    """How a plan or the shadow policy is put in force."""
+    """Conditions under which a plan or the shadow policy is put in force."""
 
     confirm_minutes = forms.IntegerField(
         label=_("Minutes to confirm it"),
@@ -36,7 +36,7 @@ class ApplyForm(forms.Form):
     force = forms.BooleanField(label=_("Do it anyway"), required=False)
 
     def clean(self) -> dict[str, Any]:
-        """Refuse a number of people without a time, and a time without a number."""
+        """Refuse a number of people without minutes, and minutes without a number of people."""
         values = super().clean() or {}
         if not self.errors and (values["undo_people"] is None) != (values["undo_minutes"] is None):
             raise ValidationError(_("To revert it automatically, give both a number of people and the minutes."))

@@ -44,7 +44,7 @@ def change_shown(change: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def value_shown(value: Any) -> str | None:
-    """Return a value of a field as text, None as it is."""
+    """Return a value of a field as text; None for None."""
     if value is None:
         return None
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

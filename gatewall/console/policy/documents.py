@@ -1,4 +1,4 @@
-"""Policy documents on a page: where a form starts from, and the errors of a document."""
+"""Policy documents on a page: the initial text of a form, and the errors of a document."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def faults_shown(error: DocumentRefused) -> list[dict[str, Any]]:
 
 
 def document_named(name: str) -> str:
-    """Return the document in force or that of the shadow policy; empty for no name. Raises Http404."""
+    """Return the document in force or that of the shadow policy; empty without a name. Raises Http404."""
     if name == "current":
         return export().canonical().decode()
     if name == "shadow" and (set_one := shadow.current()) is not None:

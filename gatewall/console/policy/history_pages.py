@@ -63,7 +63,7 @@ class History(OperatorPage):
 
 
 def _day(text: str) -> str | None:
-    """Return a date as sent, empty for none; None if it is not one that can be asked for."""
+    """Return a date as sent, empty without one; None if it is not a valid filter."""
     try:
         return text if not text or 1970 < date.fromisoformat(text).year < 9999 else None
     except ValueError:

@@ -1,4 +1,4 @@
-"""Try the pattern of a WAF rule on an example before it is saved."""
+"""Page that tries the pattern of a WAF rule on an example before the rule is saved."""
 
 from http import HTTPStatus
 from typing import Any
@@ -22,9 +22,9 @@ _CLIENT = "192.0.2.1"
 
 
 class PatternTrialPage(OperatorPage):
-    """Where a draft of a rule matches in an example; the form of the rule sends its fields here.
+    """Show where a draft of a rule matches in an example; the form of the rule sends its fields here.
 
-    With ``?part=1`` the response is the result alone, for the script of the form.
+    With ``?part=1`` the response is only the result, for the script of the form.
     """
 
     http_method_names = ["post"]
@@ -40,9 +40,9 @@ class PatternTrialPage(OperatorPage):
 
 
 def _tried(form: QueryDict, example: str) -> dict[str, Any]:
-    """Return the places where the rule matches, or what is wrong with it."""
+    """Return the places where the rule matches, or the errors of the rule."""
     rule = {
-        "name": "?",  # no row has it, so the draft replaces none
+        "name": "?",  # no rule has this name, so the draft replaces none
         "pattern": form.get("pattern", "").replace("\r\n", "\n"),
         "operator": form.get("operator", Operator.REGEX.value),
         "targets": form.getlist("targets"),
@@ -62,7 +62,7 @@ def _tried(form: QueryDict, example: str) -> dict[str, Any]:
 
 
 def _request_with(example: str, targets: set[str]) -> tuple[MadeUpRequest, bytes | None]:
-    """Return a request with the example in the parts that the rule looks at, and its body."""
+    """Return a request with the example in the parts that the rule inspects, and its body."""
     text = example.encode().decode("latin-1")
     line = text.replace("\n", " ").replace("\0", "")
     uri = line if line.startswith("/") else f"/?example={quote(example)}"

@@ -1,4 +1,4 @@
-"""The page of the shadow policy: set it, watch whom it would refuse or let in, put it in force or stop it."""
+"""The page of the shadow policy: set it, see which answers it would change, put it in force or stop it."""
 
 from http import HTTPStatus
 from typing import Any
@@ -49,7 +49,7 @@ class ShadowPage(OperatorPage):
     template, title = "console/shadow.html", _("Shadow policy")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Return the page; it reloads itself as ``?refresh=`` says. ``?document=current`` fills in the form."""
+        """Return the page; it reloads itself every ``?refresh=`` seconds. ``?document=current`` fills in the form."""
         refresh = request.GET.get("refresh", REFRESH_CHOICES[0])
         if refresh not in REFRESH_CHOICES:
             raise Http404

@@ -1,4 +1,4 @@
-"""The page that suggests access rules from the log, and creates those that an operator picks."""
+"""The page that suggests access rules from the log, and creates the ones that an operator selects."""
 
 import hashlib
 import json
@@ -45,7 +45,7 @@ class SuggestionsPage(OperatorPage):
         return self._shown(request, form.answer())
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Create the rules of a suggestion, if they are still those that were shown."""
+        """Create the rules of a suggestion, if they have not changed since the page was shown."""
         form = _asked(request.POST)
         if not form.is_valid():
             return self.render(request, HTTPStatus.BAD_REQUEST, refused=_errors_of(form))

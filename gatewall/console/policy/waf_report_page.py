@@ -1,4 +1,4 @@
-"""The page of a domain's WAF: monitor it for a week, see what would have been refused, except it, block again."""
+"""The page of a domain's WAF monitoring: start it, see what would have been refused, add exclusions, block again."""
 
 import uuid
 from datetime import timedelta
@@ -34,7 +34,7 @@ _WINDOWS = ("1", "7", "14", "30", "90")
 
 
 class WafReportPage(OperatorPage):
-    """What the WAF would have refused at one domain, and the buttons to monitor, except and block."""
+    """What the WAF would have refused at one domain, and the buttons to monitor, to add exclusions and to block."""
 
     template, title = "console/waf_report.html", _("WAF of a domain")
 

@@ -146,7 +146,7 @@ _MODEL_OF_PAGE = {
 }
 """Operator pages about one row of a model."""
 NOT_PAGES = frozenset({"search", "site-of-host", "log-rows"})
-"""Views that are no pages of their own."""
+"""Views that are not pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,7 @@ def _all_items() -> Iterator[Item]:
 
 @cache
 def registered() -> "dict[str, admin.ModelAdmin[Any]]":
-    """Return the admin page of each registered model by the model's label; read once: all are registered at start."""
+    """Return the admin page of each registered model by the model's label; cached, because all register at start."""
     models = [model for model in apps.get_models() if admin.site.is_registered(model)]
     return {model._meta.label_lower: admin.site.get_model_admin(model) for model in models}  # noqa: SLF001 - Django's documented API
 

@@ -1,6 +1,6 @@
 """Search of the console: pages, rows that their admin pages would find, an address, a decision, documentation.
 
-Every query is bounded, and finds only what the user may see.
+Every query is bounded, and finds only rows and pages that the user may see.
 """
 
 import uuid
@@ -27,7 +27,7 @@ MAX_FOUND = 6
 """Results of one kind."""
 _BY_ADDRESS: tuple[type[BlocklistEntry | AllowlistEntry], ...] = (BlocklistEntry, AllowlistEntry)
 _TOO_LARGE = frozenset({"audit.securityevent", *(model._meta.label_lower for model in _BY_ADDRESS)})  # noqa: SLF001 - Django's documented API
-"""Tables that no text is searched in: they may have millions of rows."""
+"""Tables without text search, because they may have millions of rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,11 @@ class Group:
     title: str
     results: Sequence[Found]
     more: str = ""
-    """The list with all of them, if there are more."""
+    """The URL of the list with all results, if there are more."""
 
 
 def search(request: HttpRequest, text: str) -> list[Group]:
-    """Return what is found, by kind; nothing for an empty text."""
+    """Return the results by kind; none for an empty text."""
     if not text:
         return []
     groups = (_decision(text), _address(text), _pages(request, text), *_rows(request, text), _help(text))

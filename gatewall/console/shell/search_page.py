@@ -10,7 +10,7 @@ from gatewall.console.site.pages import OperatorPage
 
 
 class SearchPage(OperatorPage):
-    """What is found for ``q``, by kind."""
+    """The search results for ``q``, by kind."""
 
     http_method_names = ["get", "head"]
     template = "console/shell/search.html"

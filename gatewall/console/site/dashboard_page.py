@@ -151,7 +151,7 @@ def _rows(data: DashboardData) -> list[dict[str, Any]]:
 
 
 def _lists(data: DashboardData) -> dict[str, dict[str, Any]]:
-    """Return the lists by name: title, items with their links, and by how much counts may be too low."""
+    """Return the lists by name: title, items with their links, and the maximum undercount."""
     window = data.window
     rules = [(each["name"], each["count"], links.log(window, rule_id=each["id"])) for each in data.rules]
     refusals = [(key, number, links.log(window, outcome="deny", reason=key)) for key, number in data.refusals]
@@ -183,7 +183,7 @@ def _country(code: str) -> str:
 
 
 def _people(data: DashboardData) -> dict[str, Any]:
-    """Return what is new of people: access requests that wait, and devices that were added in the window."""
+    """Return news about people: pending access requests, and devices that were added in the window."""
     window, waiting = data.window, pending()
     return {
         "waiting": waiting[:_NEWEST],

@@ -1,4 +1,4 @@
-"""Proxy doctor: which facts the proxy passes to the gate, and which of them a visitor can forge."""
+"""Page of the proxy doctor: which facts the proxy passes to the gate, and which of them a visitor can forge."""
 
 from dataclasses import replace
 from http import HTTPStatus

@@ -1,4 +1,4 @@
-"""Protect a site: register its host, say who may enter, copy the proxy's lines, test them with the proxy doctor."""
+"""Page to protect a site: register its host, choose who may enter, copy the proxy's configuration, and test it."""
 
 from dataclasses import replace
 from http import HTTPStatus
@@ -52,7 +52,7 @@ class SiteForm(forms.Form):
 
 
 class FirstSite(OperatorPage):
-    """The form, and after it the lines for the proxy. The query string has what was sent, so that it can be kept."""
+    """The form, and then the proxy's configuration. The query string has the form's values, for a bookmark."""
 
     template = "console/first_site.html"
     title = gettext_lazy("Protect a site")
@@ -94,7 +94,7 @@ class FirstSite(OperatorPage):
 
 
 def _stricter(site: str, access: str) -> str:
-    """Return the site and who may enter it, if fewer people than the form says; empty otherwise."""
+    """Return the site and who may enter it now, if these are fewer people than in the form; empty otherwise."""
     domain, rank = AuthorizedDomain.objects.filter(name=site).first(), STRICTNESS.index
     if domain is None or rank(Access(domain.access)) <= rank(Access(access)):
         return ""
@@ -111,7 +111,7 @@ def _register(request: HttpRequest, site: str, access: str) -> None:
 
 
 def _next_steps(site: str, access: str, proxy: str, upstream: str) -> dict[str, object]:
-    """Return what the page shows once the site is registered: cookie, configuration, and the link to the doctor."""
+    """Return the context of the page once the site is registered: cookie, configuration, and the link to the doctor."""
     kind = "nginx" if proxy in PRODUCTS else proxy
     scheme = "https" if "https" in "".join(public_urls()[:1]) else "http"
     form = {"proxy": kind, "url": f"{scheme}://{site}/", "upstream": upstream}

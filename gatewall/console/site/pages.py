@@ -26,7 +26,7 @@ class OperatorPage(View):
     template: str
     title: str | Promise
     post_reads = False
-    """Whether a POST changes nothing, so that auditors may send it."""
+    """Whether a POST is read-only, so that auditors may send it."""
 
     @classmethod
     def as_view(cls, **initial: Any) -> Callable[..., HttpResponseBase]:

@@ -15,7 +15,7 @@ from gatewall.snapshot.host_paths import backups_folder
 
 
 class Hosts(OperatorPage):
-    """Each host with the revision that it and its workers decide with, and what to do about a problem."""
+    """Each host with the revision in force on it and in its workers, and what to do about a problem."""
 
     http_method_names = ["get", "head"]
     template, title = "console/hosts.html", _("Hosts")

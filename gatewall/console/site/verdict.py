@@ -1,4 +1,4 @@
-"""Is anything wrong? A sentence for each problem, with what to do about it."""
+"""Verdict of the dashboard: one sentence for each problem, with what to do about it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ HOSTS = "#hosts"
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong, and what to do; ``url`` is empty where that is not a page."""
+    """A problem, and what to do about it; ``url`` is empty if no page helps."""
 
     level: Level
     what: str
@@ -32,7 +32,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer in one sentence, and its problems, the worst first."""
+    """The verdict in one sentence, and the problems, the worst first."""
 
     problems: Sequence[Problem]
 
@@ -57,7 +57,7 @@ class Verdict:
 
 
 def verdict(data: DashboardData, indicators: Indicators, checks: Mapping[str, str], warning: str) -> Verdict:
-    """Return the problems of these figures, indicators and health checks; ``warning`` is that of the domains."""
+    """Return the problems of these figures, indicators and health checks; ``warning`` is the one about domains."""
     found = [*_domains(warning), *_hosts(indicators), *_checks(checks), *_attacks(data), *_log(data, indicators)]
     found += [*_surroundings(data, indicators), *_notices(data, indicators)]
     return Verdict(sorted(found, key=lambda problem: problem.level is not Level.BAD))

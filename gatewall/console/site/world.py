@@ -28,7 +28,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """The countries with requests, and the outline of all others."""
+    """The countries with requests, and one outline of all others."""
 
     shapes: list[Shape]
     others: str

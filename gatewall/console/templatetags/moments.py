@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 register = template.Library()
 
 _FORMS = {"second": (0, 19, " UTC"), "minute": (0, 16, ""), "short": (5, 16, "")}
-"""Which part of "2026-01-31 12:00:00" is shown, and what follows it; where it says no zone, the text around it does."""
+"""By form, the part of "2026-01-31 12:00:00" that is shown, and its suffix; without a zone, the page names the zone."""
 
 
 @register.simple_tag

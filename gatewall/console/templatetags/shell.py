@@ -23,7 +23,7 @@ def sidebar(context: Context) -> dict[str, Any]:
 
 @register.inclusion_tag("console/shell/breadcrumbs.html", takes_context=True)
 def breadcrumbs(context: Context) -> dict[str, Any]:
-    """Render the way to the page (section, item, row and title), and the link to its help."""
+    """Render the breadcrumbs of the page (section, item, row and title), and the link to its help."""
     sections = _sections(context["request"])
     section = next((each for each in sections if each.is_current), None)
     link = next((each for each in section.links if each.is_current), None) if section else None
@@ -41,7 +41,7 @@ def breadcrumbs(context: Context) -> dict[str, Any]:
 
 
 def _sections(request: HttpRequest) -> list[navigation.ShownSection]:
-    """Return the sidebar of a page, which its breadcrumbs are made from too."""
+    """Return the sidebar of a page, from which its breadcrumbs are also made."""
     found = _SIDEBAR.get(request)
     if found is None:
         found = navigation.sidebar(request)

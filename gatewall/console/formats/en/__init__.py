@@ -1,1 +1,1 @@
-"""How the console writes times in English; its script looks for times of this form."""
+"""Time format of the console in English; its script finds times by this form."""

@@ -1,1 +1,1 @@
-"""How the console writes times in Chinese; its script looks for times of this form."""
+"""Time format of the console in Chinese; its script finds times by this form."""
