@@ -1,4 +1,4 @@
-"""Forms of Django admin pages that write through services: labels, refusals, proofs of who writes, moments."""
+"""Forms of Django admin pages that write through services: labels, refusals, re-authentication, dates and times."""
 
 from typing import Any
 
@@ -63,7 +63,7 @@ def code_field(help_text: str) -> forms.CharField:
     return forms.CharField(required=False, max_length=LONGEST_CODE, widget=widget, help_text=help_text)
 
 
-_WHAT_FORCE_DOES = {
+_FORCE_EFFECTS = {
     "backtest-stale": _("The draft is saved over the newer change."),
     "would-lock-you-out": _("The change is made. It is reverted automatically unless somebody confirms it in time."),
     "network-too-large": _("The network is blocked, however large it is."),
@@ -73,11 +73,11 @@ _WHAT_FORCE_DOES = {
 
 def what_force_does(refusal: object) -> str | Promise:
     """Return what ``force`` does after this refusal; empty if it overrides nothing."""
-    return _WHAT_FORCE_DOES.get(refusal.code, "") if isinstance(refusal, Overridable) else ""
+    return _FORCE_EFFECTS.get(refusal.code, "") if isinstance(refusal, Overridable) else ""
 
 
 class ProofFields(forms.Form):
-    """Fields in which callers prove who they are, unless their sign-in is fresh."""
+    """Fields of re-authentication (password or code), unless the caller's sign-in is fresh."""
 
     current_password = password_field("Your own: you signed in more than ten minutes ago.")
     current_code = code_field("If you use a second factor: a code of it, in place of the password.")

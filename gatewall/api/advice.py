@@ -1,4 +1,4 @@
-"""What to do after a refusal, by its code: pages say it after the reason. The API sends the code instead."""
+"""Advice after a refusal, by its code: pages show it after the reason. The API sends the code instead."""
 
 from collections.abc import Mapping
 
@@ -42,7 +42,7 @@ ADVICE: Mapping[str, str | Promise] = {
     "webhook-disabled": gettext_lazy("Enable it first."),
     "would-lock-you-out": gettext_lazy("Put your address on the allowlist first, or make the change from elsewhere."),
 }
-"""Refusals that are not here say in their message what to do, or have a text of their own on the pages of visitors."""
+"""The messages of all other refusals contain the advice, or the pages of visitors have a text of their own for them."""
 
 
 def with_advice(message: str, code: str) -> str:

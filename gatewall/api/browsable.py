@@ -13,7 +13,7 @@ from gatewall.api.content_policy import content_security_policy
 
 _ACCESSIBLE = (
     ("<html>", '<html lang="en">'),  # the API speaks English
-    ('"content-main" role="main"', '"content-main" role="region"'),  # it is inside of another main part
+    ('"content-main" role="main"', '"content-main" role="region"'),  # it is inside another element with the role "main"
     ('<pre class="prettyprint">', '<pre class="prettyprint" tabindex="0">'),  # it scrolls
 )
 """What DRF's template (3.18) lacks for screen readers and keyboards, where it has no block to override."""

@@ -37,7 +37,7 @@ def caller_of(request: HttpRequest | Request) -> Caller | None:
 
 
 def find_amr_with(amr_of: Callable[[HttpRequest | Request], tuple[str, ...]]) -> None:
-    """Register the function that returns how the session of a request was opened."""
+    """Register the function that returns the authentication methods (``amr``) of a request's session."""
     _amr[:] = [amr_of]
 
 

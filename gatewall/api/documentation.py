@@ -1,4 +1,4 @@
-"""API: the OpenAPI document (``/schema``) and Swagger UI (``/docs``), without third-party assets."""
+"""API views of the OpenAPI document (``/schema``) and Swagger UI (``/docs``), without third-party assets."""
 
 from functools import cache
 from typing import Any

@@ -30,7 +30,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> JsonResponse:
 
 
 def body_too_large(request: HttpRequest, most: int) -> JsonResponse:
-    """Return the response to a body of more than so many bytes."""
+    """Return the response to a body of more than ``most`` bytes."""
     return _error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(BodyTooLarge(most)))
 
 

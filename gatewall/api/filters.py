@@ -1,4 +1,4 @@
-"""List filters, each of which accepts one spelling of a value.
+"""Filters of lists; each value has exactly one accepted spelling.
 
 A filter set declares them as class attributes::
 

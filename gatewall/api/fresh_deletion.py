@@ -21,7 +21,7 @@ class FreshDeletionAdmin(ServiceAdmin):
     delete_confirmation_template = "admin/fresh_delete_confirmation.html"
 
     def get_actions(self, request: HttpRequest) -> Any:
-        """Return the actions without the deletion of several rows, whose page asks for nothing."""
+        """Return the actions without the deletion of several rows, whose page has no re-authentication."""
         return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:

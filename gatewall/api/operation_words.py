@@ -30,7 +30,7 @@ def of_method(doc: str) -> tuple[str, str]:
 
 
 def with_access(description: str, *, is_public: bool, scope: Scope | None) -> str:
-    """Return the description with who may call the operation."""
+    """Return the description, with the credential and scope that the operation needs."""
     if is_public:
         access = "Needs no credential."
     elif scope is None:

@@ -25,8 +25,8 @@ class Operation:
     """OpenAPI description of a method.
 
     ``body``: input serializer. ``answers``: by status, a serializer, several, a JSON schema, or None for no body.
-    ``refuses``: statuses of problems besides the common ones. ``verb``: suffix of the operation id, where the method's
-    name is ambiguous. ``reads``: whether a POST changes nothing, so that read access permits it.
+    ``refuses``: statuses of problems besides the common ones. ``verb``: suffix of the operation id if the method's name
+    is ambiguous. ``reads``: whether a POST is read-only, so that read access permits it.
     """
 
     body: type[serializers.Serializer[Any]] | None = None
@@ -54,8 +54,7 @@ def operation(
 
     ``status`` is 200, or 204 without a body; ``also`` are further responses by status. ``more``: query ``parameters``
     with their JSON schemas; ``media_type`` of the response; ``exports``, its alternative media types; ``is_tagged`` for
-    a response with ``ETag``; ``is_partial`` for a body of any subset of fields; ``reads`` for a POST that changes
-    nothing.
+    a response with ``ETag``; ``is_partial`` for a body of any subset of fields; ``reads`` for a read-only POST.
     """
 
     def declare(method: Method) -> Method:

@@ -1,4 +1,4 @@
-"""Origins of the guard page, of the sites and of requests."""
+"""Origins (scheme, host, port) of the guard page, of the sites and of requests."""
 
 from urllib.parse import urlsplit, urlunsplit
 
@@ -10,7 +10,7 @@ from gatewall.kernel.cookie_domain import guard_url
 
 
 def public_urls() -> tuple[str, ...]:
-    """Return the addresses of the guard page, the first is home; empty if it is under the host of each site."""
+    """Return the public URLs of the guard page, the main one first; empty if it is under the host of each site."""
     home = settings.GATEWALL_PUBLIC_URL
     return (home, *settings.GATEWALL_OTHER_PUBLIC_URLS) if home else ()
 
@@ -28,7 +28,7 @@ def site_origin(request: HttpRequest | Request, host: str) -> str:
 
 
 def requested_origin(request: HttpRequest | Request) -> str:
-    """Return scheme and host under which the caller reached us; a trusted proxy says the scheme."""
+    """Return scheme and host under which the caller reached us; the scheme comes from a trusted proxy, if any."""
     is_trusted = settings.GATEWALL_TRUSTED_PROXIES.trusts_peer(str(request.META.get("REMOTE_ADDR") or ""))
     proto = request.META.get("HTTP_X_FORWARDED_PROTO") if is_trusted else None
     scheme = proto if proto in {"http", "https"} else request.scheme

@@ -32,7 +32,7 @@ MAX_PAGE = 999_999_999
 _MOST_DIGITS = len(str(MAX_PAGE))
 LONG = 10_000
 """Lists below this length are counted for each page."""
-_KEPT_SECONDS = 3600
+_CACHE_SECONDS = 3600
 
 
 class _CountedOnce(Paginator):  # type: ignore[type-arg]  # not generic at run time
@@ -47,14 +47,14 @@ class _CountedOnce(Paginator):  # type: ignore[type-arg]  # not generic at run t
         if cached is None:
             number: int = self.object_list.count()
             if key and number >= LONG:
-                cache.set(key, "long", _KEPT_SECONDS)  # the next page stores the count with its version
+                cache.set(key, "long", _CACHE_SECONDS)  # the next page stores the count with its version
             return number
         version = _version()
         of_version, _, text = str(cached).rpartition(" ")
         if of_version == version and text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS:
             return int(text)  # a writer to the cache could set a wrong count, but nothing worse
         number = self.object_list.count()
-        cache.set(key, f"{version} {number}", _KEPT_SECONDS)
+        cache.set(key, f"{version} {number}", _CACHE_SECONDS)
         return number
 
 

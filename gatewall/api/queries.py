@@ -1,4 +1,4 @@
-"""Strict query strings: every parameter once, in UTF-8."""
+"""Strict query strings: every parameter at most once, in UTF-8."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -21,7 +21,7 @@ _MOST_DIGITS = 18
 def refuse_ambiguous_query(request: Request) -> None:
     """Raise ValidationError for a parameter that is repeated, not UTF-8, or contains NUL.
 
-    Django would take the last of two, and replace invalid bytes.
+    Django would use the last of two values, and replace invalid bytes.
     """
     seen: set[str] = set()
     for pair in str(request.META.get("QUERY_STRING") or "").split("&"):

@@ -24,8 +24,8 @@ _remembered: tuple[float, int] = (0.0, 0)
 def count_call(request: Request | HttpRequest, user_id: int | None, *, reach: str = "") -> None:
     """Count a call of a user or, without one, of the client's network. Raises Throttled over the limit.
 
-    Each ``reach`` is counted apart: API tokens, and guard-page tokens, because sites behind the gate may see those, and
-    their use must not exhaust the holder's API calls.
+    Each ``reach`` has its own count: API tokens, and guard-page tokens, because sites behind the gate may see the
+    latter, and their use must not exhaust the holder's API calls.
     """
     if user_id is None:
         subject = b"network " + network_of(client_of_environ(request.META, settings.GATEWALL_TRUSTED_PROXIES))

@@ -35,7 +35,7 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
     """
 
     nouns: tuple[str, str]
-    """What a row and the list are called, with article: "a user", "users"."""
+    """Nouns for a row, with its article, and for the list: "a user", "users"."""
     output: type[serializers.Serializer[Any]]
     output_on_create: type[serializers.Serializer[Any]] | None = None
     """Additional fields for the creator, for the OpenAPI document."""
@@ -152,7 +152,7 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
             raise ValidationError({"force": ["true or false"]})
         return text == "true"
 
-    # Under the policy lock: of two conditional writes with the same tag, the second sees the tag of the first.
+    # Under the policy lock, so that the second of two conditional writes with the same tag is refused.
     @revisions.one_at_a_time
     def _change_as_it_is(self, **values: Any) -> None:
         row = self.get_object()

@@ -1,7 +1,7 @@
 """Generate the OpenAPI document from the views. The only adapter of drf-spectacular.
 
 A ``Resource`` is described by its serializers, filters and orderings; every other method by its
-``gatewall.api.operations.Operation``. ``complete`` adds what all operations share.
+``gatewall.api.operations.Operation``. ``complete`` adds the parts that all operations share.
 """
 
 import re
@@ -263,7 +263,7 @@ def _list_parameters(resource: Resource) -> dict[str, Schema]:
 
 
 def complete(result: Schema, generator: Any, request: Any, public: bool) -> Schema:  # noqa: FBT001 - drf-spectacular's
-    """Add what all operations share: problems, headers and security schemes."""
+    """Add the parts that all operations share: problems, headers and security schemes."""
     autodiscover_modules("hashers")  # Django imports them lazily; their refusals must be known
     components = result["components"]
     components["schemas"] |= problem_schemas()

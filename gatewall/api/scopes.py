@@ -18,7 +18,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class Scope(StrEnum):
-    """What the bearer of an API token may do."""
+    """Scopes of an API token."""
 
     POLICY_READ = "policy:read"
     POLICY_WRITE = "policy:write"
@@ -84,7 +84,7 @@ def scope_of(view: Any, method: str) -> Scope | None:
 def require_scope(request: Request, view: Any) -> None:
     """Raise ScopeMissing or SessionRequired if the caller's API token does not permit the operation.
 
-    No token permits to change an admin or auditor: with their password or second factor it would permit what they may.
+    No token permits changes of an admin or auditor: whoever sets their password or second factor gains their rights.
     """
     if not isinstance(request.auth, ScopedAccess):
         return
@@ -106,7 +106,7 @@ def lacks_scope(request: Request, scope: Scope) -> bool:
 def require_scopes_for(request: Request, changes: Iterable[tuple[Area, int | None]]) -> None:
     """Raise ScopeMissing or SessionRequired if the caller's API token does not permit changes in these areas.
 
-    For an operation that makes changes of other operations. A number is the id of a user that is changed.
+    For an operation that contains the changes of other operations. The number is the id of a changed user, if any.
     """
     if not isinstance(request.auth, ScopedAccess):
         return

@@ -19,7 +19,7 @@ class StrictInput(serializers.Serializer[Any]):
     """Reject unknown fields.
 
     Fields ``shown`` in the context may be sent back unchanged, ``volatile`` ones with any value. ``one_of``: fields of
-    which exactly one is needed, for the OpenAPI document.
+    which exactly one is required, for the OpenAPI document.
     """
 
     one_of: tuple[str, ...] = ()

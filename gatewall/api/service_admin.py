@@ -45,7 +45,7 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
     }
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
-        """Return boxes to tick, which need no script and no modifier key."""
+        """Return checkboxes, which need no script and no modifier key."""
         options.setdefault("widget", forms.CheckboxSelectMultiple(attrs={"class": "pick"}))
         return super().formfield_for_manytomany(db_field, request, **options)
 
@@ -113,7 +113,7 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
         return (*super().get_fields(request, obj), *credentials)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Put ``force`` first once the service has refused what it overrides, and leave it out before."""
+        """Put ``force`` first after a refusal that it overrides; leave it out before."""
         every: Any = super().get_fieldsets(request, obj)
         sets = [(title, {**options, "fields": _without_force(options["fields"])}) for title, options in every]
         if "force" in getattr(self.form, "declared_fields", {}) and (
@@ -180,7 +180,7 @@ class ShownOnceAdmin(ServiceAdmin):
     use_note: str | Promise = ""
 
     def use_lines(self, row: Any, secret: str) -> list[tuple[str | Promise, str]]:
-        """Return lines that use the secret, each with what they are for."""
+        """Return lines that use the secret, each with its purpose."""
         return []
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
@@ -209,7 +209,7 @@ class ShownOnceAdmin(ServiceAdmin):
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic at run time
-    """List and show rows that only their own code writes."""
+    """List and show rows that admins cannot change, because only our code writes them."""
 
     show_full_result_count = False
     list_per_page = 50
@@ -230,7 +230,7 @@ def actor(request: HttpRequest) -> str:
 
 
 def forced(request: HttpRequest) -> bool:
-    """Return whether ``force`` was ticked on a confirmation page."""
+    """Return whether ``force`` was checked on a confirmation page."""
     return request.POST.get("force") == "on"
 
 

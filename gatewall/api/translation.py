@@ -8,13 +8,13 @@ from gatewall.engine.messages import Message, Refused
 from gatewall.kernel.refusals import Refusal
 
 MAX_PARTS = 100
-"""Messages of one error that are stored."""
+"""Maximum number of stored messages of one error."""
 
 
 def translated(message: str) -> str:
     """Return a message in the active language, with its parameters, which may be messages too.
 
-    Plain text is looked up as it is.
+    Plain text is looked up unchanged.
     """
     if not isinstance(message, Message):
         return gettext(message) if message else ""
@@ -24,7 +24,7 @@ def translated(message: str) -> str:
 
 
 def messages_of(error: Refusal | Refused | ValidationError) -> list[str]:
-    """Return the messages of an error in the active language; after those of a refusal, what to do about it."""
+    """Return the messages of an error in the active language; those of a refusal with advice."""
     if isinstance(error, ValidationError):
         return error.messages
     message = translated(error.message)
@@ -43,7 +43,7 @@ def message_of(error: Refusal | Refused | ValidationError) -> Message:
 
 
 def _untranslated(error: ValidationError) -> Message:
-    """Return the message of a single error; one with a plural is filled in, as its template depends on the number."""
+    """Return the message of a single error; a message with a plural is filled in, as the number selects its form."""
     with override(None):
         template = str(error.message)
         return Message(template, **error.params or {}) if template else Message(*error.messages)

@@ -18,7 +18,7 @@ from gatewall.policy import revisions
 
 
 class _BodyWanted(Exception):
-    """The caller is let in, and the body was not read yet."""
+    """The caller is permitted, and the body was not read yet."""
 
 
 class ApiView(APIView):
@@ -33,7 +33,7 @@ class ApiView(APIView):
     user_parameter: ClassVar[str] = "user_id"
     """Parameter of the path with the id of the user that the view is about."""
     large_bodies: ClassVar[frozenset[str]] = frozenset()
-    """Methods whose bodies may have ``MAX_LARGE_BODY`` bytes; the server reads them once the caller is let in."""
+    """Methods whose bodies may have ``MAX_LARGE_BODY`` bytes; the server reads them once the caller is permitted."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         revisions.expect_confirmation(None)
@@ -43,7 +43,7 @@ class ApiView(APIView):
             raise _BodyWanted
 
     def handle_exception(self, exc: Exception) -> Response:
-        """Return the response to an error; 100, which asks the server for the body, if that waits."""
+        """Return the response to an error; status 100 if the server must read the waiting body first."""
         return (
             Response(status=status.HTTP_100_CONTINUE) if isinstance(exc, _BodyWanted) else super().handle_exception(exc)
         )
@@ -70,13 +70,13 @@ class ApiView(APIView):
 
 
 def _was_counted(request: Request) -> bool:
-    """Return whether the call was counted already: the server ran it with its head, and runs it again with its body."""
+    """Return whether the call was counted already: with a large body, the server runs it with its head, then again."""
     is_large = int(request.META.get("CONTENT_LENGTH") or 0) > MAX_BODY  # a number: BodyLimit has checked it
     return is_large and request.META.get(BODY_WAITS) is False
 
 
 def _reach(auth: Any) -> str:
-    """Return what calls with this credential are counted under: each API token apart, sessions by their audiences."""
+    """Return the rate-limit key of calls with this credential: one per API token, sessions by their audiences."""
     if isinstance(auth, ScopedAccess):
         return f"token {auth.token_id}"
     return " ".join(sorted(getattr(auth, "audiences", ())))

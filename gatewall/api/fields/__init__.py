@@ -1,7 +1,7 @@
-"""What each field of the API means, with an example: for the OpenAPI document, by name.
+"""Descriptions and examples of the API's fields for the OpenAPI document, by name.
 
-A key is a field's name, or ``Schema.name`` where it means something else in that schema and in those that
-derive from it (``SchemaInput``, ``SchemaChange``). A field that is described at its serializer needs no row.
+A key is a field's name, or ``Schema.name`` if the field has another meaning in that schema and in those derived from it
+(``SchemaInput``, ``SchemaChange``). A field with a description at its serializer needs no row.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,15 +19,15 @@ FIELDS: Mapping[str, Words] = {**COMMON, **ACCOUNTS, **DECISIONS, **FIGURES, **P
 _DERIVED = ("Input", "Change", "WithChanges", "WithResult", "WithReplay", "WithData", "Page", "Stats")
 
 _GENERATED = "* `"
-"""How drf-spectacular begins what it says of an enumeration, which repeats its values."""
+"""Prefix of drf-spectacular's description of an enumeration, which repeats its values."""
 _METHOD = "Return the "
-"""How the docstring of a method begins whose value is the field's."""
+"""Prefix of the docstring of a serializer method, which is no description of its field."""
 
 Schema = dict[str, Any]
 
 
 def describe(schemas: Mapping[str, Schema]) -> None:
-    """Add description and example to every field of these components that has none, in place."""
+    """Add description and example to the fields of these components that have none, in place."""
     for name, properties in _objects(schemas):
         for field, schema in properties.items():
             words = words_of(name, field)
@@ -43,7 +43,7 @@ def describe(schemas: Mapping[str, Schema]) -> None:
 
 
 def words_of(schema: str, field: str) -> Words | None:
-    """Return the words of a field: those of its schema, of the one that it derives from, or of its name."""
+    """Return description and example of a field: by its schema, by the original schema, or by its name alone."""
     origin = schema
     for ending in _DERIVED:
         origin = origin.removesuffix(ending)

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 
 class Words(NamedTuple):
-    """What a field means, and a value that it may have; None if a made-up one would mislead."""
+    """Description of a field and an example value, None if a made-up value would mislead."""
 
     text: str
     example: Any = None
