@@ -1,6 +1,6 @@
 """Labels and help texts of the fields of our models, in the language of the reader.
 
-Fields are declared in plain English, which the API keeps. Pages show the same words through the console's catalogue.
+Fields are declared in plain English, which the API uses. Pages translate the same words with the console's catalog.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from gatewall.models import SystemSettings
 
 
 def translate_fields() -> None:
-    """Make labels, help texts and choices of all fields follow the reader's language. Migrations do not see it."""
+    """Translate labels, help texts and choices of all fields to the reader's language. Migrations stay in English."""
     for model in apps.get_models():
         if model.__module__.startswith("django."):
             continue
@@ -35,13 +35,13 @@ def translate_fields() -> None:
 
 
 def _translated(*texts: Any) -> Iterator[Any]:
-    """Yield each text in the reader's language. The plural that Django makes of a name is not."""
+    """Yield each text in the reader's language, except the plural that Django derives from a name."""
     for text in texts:
         yield gettext_lazy(str(text))
 
 
 def texts() -> list[str]:
-    """Return the labels, help texts and choices of the models and forms that have pages, for the catalogue."""
+    """Return the labels, help texts and choices of the models and forms that have pages, for the catalog."""
     from django.contrib import admin  # noqa: PLC0415 - loads every admin module
 
     admin.autodiscover()

@@ -1,4 +1,4 @@
-"""Sign in to the Django admin by the same service as everywhere, with the second factor on the same page."""
+"""Sign-in to the Django admin by the same service as on all pages, with the second factor on the same page."""
 
 from typing import Any
 

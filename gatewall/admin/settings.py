@@ -1,4 +1,4 @@
-"""Django admin page of the system settings: one row that is only changed."""
+"""Django admin page of the system settings: one row that is never created or deleted."""
 
 import math
 import re
@@ -26,7 +26,7 @@ _MIB = 2**20
 
 
 class WithUnit(forms.NumberInput):
-    """The input of a number, and its unit after it."""
+    """The input of a number, followed by its unit."""
 
     def __init__(self, unit: Any, **attrs: Any) -> None:
         super().__init__({"class": "vIntegerField", **attrs})
@@ -76,7 +76,7 @@ class SystemSettingsAdmin(ServiceAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """Return the page, which says where visitors sign in and which hosts the session cookie is for."""
+        """Return the page, which also shows where visitors sign in and the hosts of the session cookie."""
         words = {
             "title": _("System settings"),
             "subtitle": None,
@@ -87,7 +87,7 @@ class SystemSettingsAdmin(ServiceAdmin):
         return shown
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
-        """Return the field of a setting: its unit, its choices in words, and what it does."""
+        """Return the field of a setting, with its unit, its choices in words, and its help text."""
         words = WORDS.get(db_field.name)
         if words is None:
             return super().formfield_for_dbfield(db_field, request, **options)
@@ -122,7 +122,7 @@ class SystemSettingsAdmin(ServiceAdmin):
 
 
 def _help(column: "models.Field[Any, Any]") -> SafeString:
-    """Return what a setting does, its default and bounds, and when a change takes effect."""
+    """Return the help text of a setting, with its default, its bounds, and when a change takes effect."""
     parts = re.split(r"`([^`]+)`", str(column.help_text))
     marked = [(format_html("<code>{}</code>", text) if place % 2 else text,) for place, text in enumerate(parts)]
     sentence = format_html_join("", "{}", marked)

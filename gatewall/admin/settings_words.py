@@ -1,4 +1,4 @@
-"""What the page of the system settings says about each: its label, its unit, its choices, and when it takes effect."""
+"""Texts of each system setting on its page: its label, its unit, its choices, and when it takes effect."""
 
 from dataclasses import dataclass, field
 

@@ -27,7 +27,7 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class GatewallAdminConfig(AdminConfig):
-    """Make our site the default."""
+    """Make our admin site the default."""
 
     default_site = "gatewall.admin.site.GatewallAdminSite"
 
@@ -53,7 +53,7 @@ class GatewallAdminSite(admin.AdminSite):
     login_template = "admin/sign_in.html"
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Sign in as everywhere, and create a session row with the authentication methods."""
+        """Sign in as on all pages, and create a session row with the authentication methods."""
         from accounts import admin_session, browser  # noqa: PLC0415 - no models yet when this module is loaded
         from accounts.sign_in import login  # noqa: PLC0415 - no models yet when this module is loaded
         from gatewall.admin.login import PROOF, AdminLoginForm  # noqa: PLC0415 - no models yet when this module is loaded
@@ -131,9 +131,9 @@ def _is_auditor_only(request: HttpRequest) -> bool:
 
 
 def _home_elsewhere(request: HttpRequest) -> str:
-    """Return the admin's address at the public URL for a caller on this machine who did not open it there, else empty.
+    """Return the admin's address at the public URL if a caller on this machine opened it elsewhere, else empty.
 
-    Others may come through a proxy that rewrites the host.
+    Other callers may come through a proxy that rewrites the host.
     """
     from accounts import browser  # noqa: PLC0415 - no models yet when this module is loaded
 
