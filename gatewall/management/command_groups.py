@@ -1,4 +1,4 @@
-"""Commands of the console command ``gatewall``, in groups, with one line each. Plain data, readable without Django."""
+"""Commands of the console command ``gatewall``, in groups, with one line each. Plain data, usable without Django."""
 
 import difflib
 import pkgutil
@@ -90,7 +90,7 @@ DJANGO = frozenset(
         "testserver",
     }
 )
-"""Commands of Django and its apps that the list leaves out; they run all the same."""
+"""Commands of Django and its apps that the list leaves out; they can still be run."""
 
 
 def known() -> set[str]:

@@ -38,13 +38,13 @@ def main() -> None:
 
 
 def run(arguments: Sequence[str]) -> None:
-    """Run a command, or list all commands. An unknown one ends the process with 2 and names the nearest."""
+    """Run a command, or list all commands. An unknown command ends the process with 2 and names the nearest one."""
     name, *rest = arguments or ["help"]
     if name in _HELP and rest:
         name, rest = rest[0], ["--help"]
     if name in _HELP:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `gatewall | head` is no error
-        print(command_groups.listing())  # noqa: T201 - what was asked for
+        print(command_groups.listing())  # noqa: T201 - the output of the command
         return
     name = name.replace("_", "-")
     if name not in command_groups.known():
@@ -65,21 +65,21 @@ def run(arguments: Sequence[str]) -> None:
 
 
 def _make_keys(arguments: Sequence[str]) -> None:
-    """Create the missing keys: without settings, which need them."""
+    """Create the missing keys, without loading the settings, which need these keys."""
     argparse.ArgumentParser("gatewall keys", description=keyfiles.main.__doc__).parse_args(arguments)
     os.chdir(BASE)  # GATEWALL_HOME is relative to the repository
     keyfiles.main()
 
 
 def _run_policy_remotely(arguments: Sequence[str]) -> NoReturn:
-    """Work over the API: without settings, which need a configuration of this host."""
+    """Run a policy command over the API, without the settings, which need a configuration of this host."""
     from gatewall.management.policy.running import run_remotely  # noqa: PLC0415 - its libraries may be missing
 
     sys.exit(run_remotely(arguments, os.environ))
 
 
 def _execute(name: str, arguments: Sequence[str]) -> None:
-    """Run a known command; a bad environment, or a database that cannot be used, is one line and exit code 2."""
+    """Run a known command; a bad environment or an unusable database ends it with one line and exit code 2."""
     from gatewall.kernel.env import ConfigError  # noqa: PLC0415 - its libraries may be missing
 
     try:
@@ -121,7 +121,7 @@ def end(words: str) -> NoReturn:
 
 
 def _without_password(error: Exception) -> str:
-    """Return the first line of what the database says, where our password does not stand by accident."""
+    """Return the first line of the database's error, with our password masked."""
     from django.conf import settings  # noqa: PLC0415 - there are settings now
 
     words = (str(error).splitlines() or [type(error).__name__])[0]

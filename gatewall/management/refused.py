@@ -21,7 +21,7 @@ def refusals_as_errors() -> Iterator[None]:
 
 
 def _in_one_line(error: ValidationError) -> str:
-    """Return what is wrong; a message of a field alone does not say which value it is about."""
+    """Return the errors in one line, each with its field, because a message does not name its value."""
     if not hasattr(error, "error_dict"):
         return " ".join(error.messages)
     fields = error.message_dict.items()

@@ -5,18 +5,18 @@ from django.core.management.base import ALL_CHECKS, BaseCommand
 
 _OURS = f"{__package__}.commands."
 _NO_CHECKS = ("none",)
-"""A tag that no check has. With an empty list a command would refuse ``--skip-checks``, which cron jobs may name."""
+"""A tag that no check has. With an empty list a command would refuse ``--skip-checks``, which cron jobs may use."""
 
 
 class Utility(ManagementUtility):
     """Runs a management command.
 
-    All system checks together import every page, 400 modules and 0.25 s of CPU, and find faults of the code, which its
-    tests find before a release. Commands of Django, and ``gatewall check`` among them, run them as ever.
+    The system checks import every page (400 modules, 0.25 s of CPU), and find faults of the code, which the tests find
+    before a release. Commands of Django, including ``gatewall check``, still run them.
     """
 
     def fetch_command(self, subcommand: str) -> BaseCommand:
-        """Return the command; one of ours runs no system checks but those that it names itself."""
+        """Return the command; our own commands run only the system checks that they name."""
         command = super().fetch_command(subcommand)
         if type(command).__module__.startswith(_OURS) and command.requires_system_checks == ALL_CHECKS:
             command.requires_system_checks = _NO_CHECKS

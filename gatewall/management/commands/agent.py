@@ -25,5 +25,5 @@ class Command(BaseCommand):
             signal.signal(signal_number, lambda *_: stop.set())
         Agent.of_this_host().lead(stop.is_set)
         if options["forget_host"]:
-            with suppress(Error):  # otherwise it is removed after a week of silence
+            with suppress(Error):  # otherwise the host is deleted after a week of silence
                 forget(node_name())

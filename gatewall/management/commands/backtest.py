@@ -41,9 +41,9 @@ class Command(BaseCommand):
 
 
 def _limit() -> None:
-    """Lower the priority of this process, unless its parent has, and limit its memory.
+    """Lower the priority of this process, unless it is low already, and limit its CPU time and memory.
 
-    Not in addition to the agent's: a process of niceness 15 hardly runs beside busy neighbors.
+    The niceness is not added to the agent's: a process of niceness 15 hardly runs on a busy machine.
     """
     os.setpriority(os.PRIO_PROCESS, 0, max(_NICENESS, os.getpriority(os.PRIO_PROCESS, 0)))
     for kind, most in ((resource.RLIMIT_CPU, _CPU_SECONDS), (resource.RLIMIT_AS, _MEMORY_BYTES)):

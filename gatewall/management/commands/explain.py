@@ -70,7 +70,7 @@ def _credential(options: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _token(name: str) -> str:
-    """Return the token in the file. Raises CommandError without its content."""
+    """Return the token in the file. Raises CommandError, whose message does not contain the token."""
     try:
         if name == "-":
             return sys.stdin.read(_MAX_TOKEN).strip()

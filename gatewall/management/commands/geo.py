@@ -129,7 +129,7 @@ def _show_status(stdout: Output) -> None:
 
 
 def _show_asns(stdout: Output) -> None:
-    """Show where AS numbers come from, and of how many well-known addresses they are known."""
+    """Show the source of AS numbers, and for how many well-known addresses it has one."""
     path = settings.CONFIG.geoip_asn_database
     known = countries.Countries(geo.configured(), folder=geo_folder(settings.CONFIG.home), asns=path)
     number = sum(known.asn_of(ip_address(text)) is not None for text in KNOWN_ADDRESSES)

@@ -21,13 +21,13 @@ _TRIES = 60
 _PAUSE_SECONDS = 1.0
 _LOCK_NOT_AVAILABLE = "55P03"
 _MADE_MEANWHILE = {"23505", "42P07"}
-"""SQLSTATEs of a statement that makes a table while another connection commits one of that name."""
+"""SQLSTATEs of a statement that creates a table while another connection commits a table of the same name."""
 
 
 class Command(migrate.Command):
     help = f"{migrate.Command.help} A table that is in use is waited for {_PATIENCE} at once, {_TRIES} times."
 
-    requires_system_checks = (Tags.models, Tags.database)  # whether this database can hold the tables
+    requires_system_checks = (Tags.models, Tags.database)  # whether this database can have our tables
 
     def handle(self, *args: Any, **options: Any) -> None:
         for number in range(1, _TRIES + 1):
@@ -47,7 +47,7 @@ class Command(migrate.Command):
                 return
 
     def _look_at_applied(self, database: str) -> None:
-        """Warn of a database of a newer release; raise CommandError for one of an earlier version that is behind."""
+        """Warn of a database of a newer release; raise CommandError for one with unfinished migrations before 0.1.0."""
         if database != DEFAULT_DB_ALIAS:
             return
         applied = schema.applied_migrations()
@@ -71,7 +71,7 @@ class Command(migrate.Command):
 
 
 def _is_in_use(error: OperationalError | MigrationSchemaMissing) -> bool:
-    """Return whether another connection holds a table, or makes that of the migrations, as a first start does."""
+    """Return whether another connection locks a table, or creates the table of migrations (a first start)."""
     is_first = isinstance(error, MigrationSchemaMissing)
     cause = error.__context__ if is_first else error
     state = getattr(cause.__cause__, "sqlstate", "") if cause else ""
@@ -101,7 +101,7 @@ def _all_or_nothing_if_empty(alias: str) -> Iterator[None]:
     if MigrationRecorder(connection).has_table():
         yield
         return
-    unchecked = connection.disable_constraint_checking()  # SQLite changes no table within a transaction otherwise
+    unchecked = connection.disable_constraint_checking()  # else SQLite cannot change tables in a transaction
     try:
         with transaction.atomic(using=alias), locking_index_builds():
             yield

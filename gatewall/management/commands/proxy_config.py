@@ -76,7 +76,7 @@ class Command(BaseCommand):
 
 
 def place_from(options: dict[str, Any]) -> Place:
-    """Return the values of these options; what is left out is that of this installation. Raises ConfigError."""
+    """Return the values of these options; missing ones are those of this installation. Raises ConfigError."""
     host = read.site(options["site"])
     ours = place_of(host)
     public_url = options["public_url"]
@@ -96,7 +96,7 @@ def place_from(options: dict[str, Any]) -> Place:
 
 
 def _in_terms_of_options(words: str, options: dict[str, Any]) -> str:
-    """Name the option where the error names the environment variable in whose place it stands."""
+    """Replace the environment variable in an error by the option that the caller used instead."""
     for option, variable in (("root_path", "ROOT_PATH"), ("public_url", "GATEWALL_PUBLIC_URL")):
         if options[option] is not None and words.startswith(variable):
             return f"--{option.replace('_', '-')}{words.removeprefix(variable)}"

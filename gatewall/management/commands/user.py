@@ -87,7 +87,7 @@ class Command(BaseCommand):
 
 
 def _password(options: Mapping[str, Any]) -> tuple[str, bool]:
-    """Return the password of standard input, or a random one; and whether somebody chose it."""
+    """Return the password from standard input or a random one, and whether a person chose it."""
     if not options["password_stdin"]:
         return secrets.token_urlsafe(18), False
     try:

@@ -1,4 +1,4 @@
-"""Arguments of ``gatewall policy``. Pure: used without Django if the command works over the API."""
+"""Arguments of ``gatewall policy``. Pure: usable without Django if the command works over the API."""
 
 import argparse
 

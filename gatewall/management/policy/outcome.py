@@ -1,4 +1,4 @@
-"""What the actions of ``gatewall policy`` end with, and where they are carried out. Pure."""
+"""Exit codes, failures and backends (this host or the API) of ``gatewall policy``. Pure."""
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
@@ -44,7 +44,7 @@ class Backend(Protocol):
         """Return the answer of ``POST /policy/document/compare``."""
 
     def plan(self, document: str, *, hours: int, replay: bool) -> Json:
-        """Return a plan as ``GET /policy/plan/:id`` shows it, with its replay if that is asked for."""
+        """Return a plan as ``GET /policy/plan/:id`` shows it, with its replay if ``replay`` is true."""
 
     def apply(self, document: str, options: Json) -> Json:
         """Apply a document; return the number of its ``revision``, None if it changed nothing, and its ``counts``."""

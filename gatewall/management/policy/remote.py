@@ -1,7 +1,7 @@
 """``gatewall policy`` over the management API, with an API token. Pure.
 
-Only https, or http from this machine. No redirect is followed, as it would take the token elsewhere; a proxy is used
-for https only. ``SSL_CERT_FILE`` names other certificates.
+Only https, or http from this machine. No redirect is followed, because it would send the token elsewhere; a proxy is
+used for https only. ``SSL_CERT_FILE`` names other certificates.
 """
 
 import http.client
@@ -98,7 +98,7 @@ class Remote:
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_arguments: Any) -> None:
-        """Follow none: the redirect is the answer."""
+        """Follow no redirect, so that the redirect is the answer."""
         return
 
 
@@ -121,7 +121,7 @@ def _failure(status: int, problem: Json, path: str) -> Failure:
 
 
 def token_of(file: str | None, environment: Mapping[str, str]) -> str:
-    """Return the API token from its file or the environment. Raises Failure, without the token."""
+    """Return the API token from its file or the environment. Raises Failure, whose message has no token."""
     try:
         text = Path(file).read_text("ascii")[: _MAX_TOKEN + 1] if file else environment.get(TOKEN_VARIABLE, "")
     except (OSError, ValueError) as error:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 _OF_THE_DRY_RUN = frozenset({"created_at", "created_by"})
-"""Fields of a planned row that are those of the dry run."""
+"""Fields of a planned row whose values come from the dry run."""
 _SIGNS = {"created": "+", "changed": "~", "deleted": "-"}
 
 
