@@ -1,4 +1,4 @@
-"""API: policy revisions, restore and confirmation."""
+"""API views of policy revisions, restore and confirmation."""
 
 from typing import Any
 

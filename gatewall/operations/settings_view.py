@@ -1,4 +1,4 @@
-"""API: system settings."""
+"""API view of the system settings."""
 
 from typing import Any
 
