@@ -29,7 +29,7 @@ CREATE_OR_UPDATE = frozenset({Write.CREATE, Write.UPDATE})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyResource:
-    """A resource: its rows, the services that write them, its name for operators (``title``) and its ``help_page``.
+    """A resource: its rows, the services that write them, its display name (``title``) and its ``help_page``.
 
     ``help_page`` is the page of ``docs/`` that its admin pages link to, with the heading after ``#``.
     ``selector`` returns the rows with computed columns; by default all rows of the model.
@@ -76,7 +76,7 @@ class PolicyResource:
         return rows
 
     def write(self, way: Write, *row: Any, actor: str, caller: Caller | None, force: bool, **values: Any) -> Any:
-        """Call the service, with ``caller`` and ``force`` if it takes them. Raises what the service raises."""
+        """Call the service, with ``caller`` and ``force`` if it takes them. Raises the errors of the service."""
         if way in self.guards:
             values |= {"caller": caller, "force": force}
         elif way in self.forces:

@@ -80,7 +80,7 @@ def as_one_revision(actor: str) -> Iterator[OneRevision]:
     """Gather the changes of all services in the block in one revision of this actor, in one transaction.
 
     Changes of one object are merged; if none is left, there is no revision. The number of the revision is not known
-    before the end of the block. A block in a block joins it. An exception rolls everything back.
+    before the end of the block. A nested block joins the outer one. An exception rolls everything back.
     """
     if (outer := _gathering.get()) is not None:
         with transaction.atomic(), _taken_back_on_error():
@@ -113,8 +113,8 @@ def once_written(call: Callable[[], object]) -> None:
 def rolled_back() -> Iterator[None]:
     """Run the block in a transaction that is rolled back: a trial of changes, also inside ``as_one_revision()``.
 
-    Services in the block create their own revisions. Nothing is left of them: no row, no event, no call after the
-    commit, and for the caller no pending publication or confirmation.
+    Services in the block create their own revisions. These leave no row, no event, no call after the commit and, for
+    the caller, no pending publication or confirmation.
     """
     token, deadline = _gathering.set(None), _confirm_by.get()
     is_pending, is_unannounced = _pending.get(), _unannounced.get()
