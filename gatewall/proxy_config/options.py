@@ -1,4 +1,4 @@
-"""Read the values for a proxy's configuration from text, with one-line errors that say what to write."""
+"""Parse the values for a proxy's configuration from text, with one-line errors that say what to write."""
 
 from dataclasses import replace
 from urllib.parse import urlsplit
@@ -23,7 +23,7 @@ def site(text: str) -> str:
 
 
 def prefix(text: str) -> str:
-    """Return the prefix of Gatewall's own paths on a site, which needs the rest. Raises ConfigError."""
+    """Return the prefix of Gatewall's own paths on a site; the site needs all other paths. Raises ConfigError."""
     path = env.root_path(text)
     if not path:
         raise ConfigError("ROOT_PATH must be a path like /wall: at / Gatewall would leave no path to the site")
@@ -33,9 +33,9 @@ def prefix(text: str) -> str:
 
 
 def with_guard(place: Place, text: str) -> Place:
-    """Return the place with host and port of the guard page for its site: no host if it is the site's own or not known.
+    """Return the place with host and port of the guard page; no host if it is the site's own or not known.
 
-    Of several public URLs, the one under the parent domain of the site. Raises ConfigError.
+    Of several public URLs, the one under the site's parent domain is used. Raises ConfigError.
     """
     urls = env_public.public_urls(text)
     if not urls:

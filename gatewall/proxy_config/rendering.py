@@ -23,7 +23,7 @@ KINDS = {
 PRODUCTS = {"nginx-proxy-manager": "Nginx Proxy Manager"}
 """Products that run nginx themselves: folders of templates to paste, which need the files of ``nginx`` beside them."""
 LIMITS_CONNECTIONS = frozenset({"caddy", "envoy"})
-"""Proxies that can end a connection after a time, however busy it is."""
+"""Proxies that can end a connection after a time, even if it is busy."""
 UNIX = "unix:"
 _USUAL_PORT = 80
 _CONTAINER = "gatewall"
@@ -63,7 +63,7 @@ class ConfigFile:
 
 
 def render(kind: str, place: Place) -> list[ConfigFile]:
-    """Return all configuration files of a proxy. One that knows no Unix sockets gets the default address instead."""
+    """Return all configuration files of a proxy; without support for Unix sockets, with the default address instead."""
     values = _values(kind, place)
     folder = _TEMPLATES / kind
     files = sorted(path for path in folder.rglob("*") if path.is_file())
@@ -71,7 +71,7 @@ def render(kind: str, place: Place) -> list[ConfigFile]:
 
 
 def to_paste(product: str, place: Place) -> list[ConfigFile]:
-    """Return what to paste into a product's own configuration; it reaches Gatewall's container by name."""
+    """Return the files to paste into a product's own configuration, which reaches Gatewall's container by name."""
     auth, control = (f"{_CONTAINER}:{address.rpartition(':')[2]}" for address in (place.auth, place.control))
     inside = replace(place, auth=auth, control=control)
     return [file for file in render(product, inside) if file.text]
@@ -116,7 +116,7 @@ def _values(kind: str, place: Place) -> dict[str, str]:
 
 
 def _split(name: str, authority: str) -> dict[str, str]:
-    """Return address and port apart, the address as YAML needs it."""
+    """Return address and port as separate values, the address quoted for YAML if necessary."""
     address, _, port = authority.rpartition(":")
     return {f"{name}_address": f'"{address.strip("[]")}"' if ":" in address else address, f"{name}_port": port}
 
