@@ -1,1 +1,1 @@
-"""Installation and start: supervisor of `gatewall up`, deployment checks, demo, key rotation, geo database."""
+"""Installation and start: supervisor of `gatewall up`, deployment checks, demo, key rotation, geo database, backup."""

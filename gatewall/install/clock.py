@@ -1,4 +1,4 @@
-"""Find a wrong clock without a network: compare it with the times in the database and with the database server's."""
+"""Detect a wrong clock without a network: compare it with the times in the database and the database server's clock."""
 
 from datetime import UTC, datetime, timedelta
 

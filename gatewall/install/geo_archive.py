@@ -17,7 +17,7 @@ class ArchiveRefused(Exception):
 
 
 def is_compressed(path: Path) -> bool:
-    """True for a file that gzip made."""
+    """True for a gzip file."""
     with path.open("rb") as file:
         return file.read(len(GZIP)) == GZIP
 
@@ -39,7 +39,7 @@ def unpack(path: Path, into: IO[bytes], *, at_most: int) -> None:
 
 def _copy_database(packed: "_Bounded", into: IO[bytes], at_most: int) -> None:
     stream = cast(IO[bytes], packed)
-    with tarfile.open(fileobj=stream, mode="r|") as archive:  # a stream: nothing is written where its names say
+    with tarfile.open(fileobj=stream, mode="r|") as archive:  # a stream: no file is written under a name of the archive
         for member in archive:
             file = archive.extractfile(member) if member.isfile() and member.name.endswith(".mmdb") else None
             if file is not None:
@@ -53,7 +53,7 @@ def _copy(source: "_Bounded", into: IO[bytes]) -> None:
 
 
 class _Bounded:
-    """Reader that refuses more than a number of bytes: a small file may unpack to any size."""
+    """Reader that refuses more than a number of bytes, because a small file may unpack to any size."""
 
     def __init__(self, file: IO[bytes] | gzip.GzipFile, at_most: int) -> None:
         self._file = file

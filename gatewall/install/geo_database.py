@@ -31,7 +31,7 @@ class Readable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """The installed database, its size, the digest of its source, and the attribution that its license asks for."""
+    """The installed database, its size, the digest of its source, and the attribution that its license requires."""
 
     database: Verified
     size: int

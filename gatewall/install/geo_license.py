@@ -1,4 +1,4 @@
-"""Attribution that the license of a free geo database asks for, by the type in its metadata."""
+"""Attribution that the license of a free geo database requires, by the type in its metadata."""
 
 _OF_TYPE = {
     "DBIP-": "IP Geolocation by DB-IP, https://db-ip.com (Lite databases: CC BY 4.0)",
@@ -8,7 +8,7 @@ _OF_TYPE = {
 
 
 def attribution(kind: str, description: str) -> str:
-    """Return the line to show with the data: the vendor's words, or else the database's description of itself."""
+    """Return the line to show with the data: the vendor's text or, if it is unknown, the database's description."""
     for start, line in _OF_TYPE.items():
         if kind.startswith(start):
             return line

@@ -37,7 +37,7 @@ class GeoDatabaseRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """Type, description, build time, networks and countries of a database, and how many known addresses it knows."""
+    """Type, description, build time, networks and countries of a database, and how many known addresses it has."""
 
     kind: str
     description: str
@@ -94,7 +94,7 @@ def _count(reader: maxminddb.Reader, nodes: int) -> tuple[int, set[str]]:
 
 
 def _known_in(reader: maxminddb.Reader) -> int:
-    """Return how many known addresses are in their country; refuse a database that has most of them elsewhere."""
+    """Return how many known addresses are in their country; refuse a database with most of them in other countries."""
     is_ipv6 = reader.metadata().ip_version == 6
     asked = {text: code for text, code in KNOWN_ADDRESSES.items() if is_ipv6 or ":" not in text}
     found = {text: code_in(reader.get(text)) for text in asked}

@@ -1,4 +1,4 @@
-"""Start a plane without loading Django: that takes a second, and needs secrets that a data plane does not have."""
+"""Start a plane without loading Django, which takes a second and needs secrets that a data plane does not have."""
 
 import errno
 import os
@@ -44,7 +44,8 @@ _RELEASE_SECONDS = 1.0
 _MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(1024 * 1024), "MALLOC_ARENA_MAX": "2"}
 """glibc would raise its mmap threshold with the first large piece of memory that is freed, and keep the next ones in
 the heap: 19 MiB for each check of a password in each thread of the control plane, and 14 MiB in the data plane, which
-reads compiled patterns. A fixed threshold returns them to the system. Two arenas are enough for threads that wait.
+reads compiled patterns. With a fixed threshold, freed pieces return to the system. Two arenas suffice for threads that
+mostly wait.
 """
 PLANES = {
     "control_plane": Plane(
@@ -113,7 +114,7 @@ def lone_worker(
 
 
 def _heartbeat() -> int:
-    """Return an inheritable descriptor of a file without a name, in memory where that can be had."""
+    """Return an inheritable descriptor of a file without a name, in memory if possible."""
     in_memory = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None  # noqa: S108 - no name to guess
     with tempfile.TemporaryFile(dir=in_memory) as file:
         descriptor = os.dup(file.fileno())
@@ -122,7 +123,7 @@ def _heartbeat() -> int:
 
 
 def _wait_for_address(plane: Plane, config: env.Config) -> None:
-    """Wait for a second until the address is free: workers that died with a killed master may still hold it.
+    """Wait for a second until the address is free: dying workers of a killed master may still listen on it.
 
     Raises ports.PortTakenError.
     """

@@ -1,4 +1,4 @@
-"""Ports: whether one is free, and a free one."""
+"""TCP ports and Unix sockets: check that one is free, listen on it, find a free port."""
 
 import errno
 import os
@@ -50,7 +50,7 @@ class Listening(NamedTuple):
 
 
 _BACKLOG = 2048
-"""As in deploy/data_plane.conf.py, and gunicorn's default."""
+"""The same as in deploy/data_plane.conf.py, and gunicorn's default."""
 
 
 def listen(address: str, number: int) -> Listening:
@@ -109,7 +109,7 @@ def _lowest_ephemeral_port() -> int:
 def non_ephemeral_ports(lowest: int) -> range:
     """Return ports outside of the ephemeral range, which begins at `lowest`.
 
-    If hardly any are below it, return those of the parity that Linux uses last.
+    If there are hardly any below it, return the ephemeral ports of the parity that Linux uses last.
     """
     return range(10_000, lowest) if lowest > 12_000 else range(10_001 - lowest % 2, 65_536, 2)
 
@@ -121,7 +121,7 @@ _given: set[int] = set()
 def _is_ours(number: int) -> bool:
     """Reserve a port among all processes of this host until this process ends; return False if it is reserved.
 
-    Uses a name in Linux's abstract socket namespace, which is released with its process and needs no file.
+    Uses a name in Linux's abstract socket namespace, which is released at the end of the process and needs no file.
     """
     if sys.platform != "linux":
         return True

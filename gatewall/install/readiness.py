@@ -1,4 +1,4 @@
-"""Wait until addresses respond: `gatewall up` starts this file as a process of its own, which ends when they do."""
+"""Wait until addresses respond: `gatewall up` starts this file as a separate process, which then ends."""
 
 import http.client
 import json
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 READY_SECONDS = 60.0
 _MOST_READ = 65536
-_CURES = {"policy": "`gatewall publish-policy` publishes it, or says why it cannot be published"}
+_FIXES = {"policy": "`gatewall publish-policy` publishes it, or says why it cannot be published"}
 """Commands that fix a failed health check, by its name."""
 
 
@@ -22,7 +22,7 @@ def reported_problem(url: str) -> str:
     """Return the problem that a health page reports, with its fix; empty if it reports none or is unreachable."""
     with suppress(ValueError, KeyError, TypeError, AttributeError):
         failing = {name: problem for name, problem in json.loads(_get(url)[1])["checks"].items() if problem != "ok"}
-        cures = [_CURES[name] for name in failing if name in _CURES]
+        cures = [_FIXES[name] for name in failing if name in _FIXES]
         return "; ".join([f"{name}: {problem}" for name, problem in failing.items()] + cures)
     return ""
 

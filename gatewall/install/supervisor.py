@@ -1,10 +1,10 @@
 """Run several processes in one terminal for `gatewall up`: pass on what they print, and stop them together.
 
-`gatewall up` replaces itself by this file, run alone and with modules of the standard library only: a process that
-waits as long as the others run is not to hold Django in memory (docs/adr/0098-a-supervisor-of-our-own.md).
+`gatewall up` replaces itself by this file, which imports the standard library only: a process that waits as long as
+the others run must not keep Django in memory (docs/adr/0098-a-supervisor-of-our-own.md).
 
-A plane's only worker has no master (docs/adr/0105-lone-workers.md): this process holds its listening socket, and
-starts another worker when one ends or hangs that was ready once. If any other process ends, all end.
+A plane's only worker has no master (docs/adr/0105-lone-workers.md): this process keeps its listening socket open, and
+starts a new worker when one that was ready once ends or hangs. If any other process ends, all end.
 """
 
 import json
@@ -20,15 +20,15 @@ from contextlib import suppress
 from typing import NamedTuple, NoReturn
 
 _STOP_SECONDS = 45
-"""Longer than any process takes to drain (deploy/gunicorn.conf.py, deploy/data_plane.conf.py); then it is killed."""
+"""Longer than the time to drain of deploy/gunicorn.conf.py and deploy/data_plane.conf.py; then a process is killed."""
 _LONGEST_LINE = 65536
 _CHECK_SECONDS = 1.0
 _RESTART_SECONDS = 1.0
-"""Between two starts of a worker."""
+"""Pause between two starts of a worker."""
 _START_TIMEOUTS = 6
-"""How much longer a worker may take to start than to show a sign of life (gatewall/server/answering.py)."""
+"""A worker may take this many times ``hang_seconds`` to start (gatewall/server/answering.py)."""
 _HALT_SECONDS = 3.0
-"""If checks were this far apart, the whole machine was suspended: workers get that time to show a sign of life."""
+"""If two checks were this far apart, the machine was suspended: workers get this time for their next heartbeat."""
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _COLORS = (36, 33, 32, 35, 34, 31)
 _SYSTEM = "system"
@@ -41,9 +41,9 @@ class Process(NamedTuple):
     command: list[str]
     env: Mapping[str, str]
     descriptors: Sequence[int] = ()
-    """Of a plane's only worker: its listening socket and its heartbeat file."""
+    """Listening socket and heartbeat file, for a plane's only worker."""
     hang_seconds: float = 0.0
-    """After so long without a sign of life the worker is killed."""
+    """The worker is killed after this time without a heartbeat."""
     socket_path: str = ""
     """The file of a listening Unix socket, removed at the end."""
 
@@ -119,17 +119,17 @@ class Child:
         return os.fstat(self.process.descriptors[1]).st_size > 0
 
     def hangs(self, now: float) -> bool:
-        """Return whether the worker has shown no sign of life for too long."""
+        """Return whether the worker's last heartbeat is too old."""
         return now - os.fstat(self.process.descriptors[1]).st_mtime > self.process.hang_seconds
 
     def send(self, number: int) -> None:
-        """Send a signal to the process and to what it started."""
+        """Send a signal to the process and its children."""
         if self.code is None:
             with suppress(ProcessLookupError):
                 os.killpg(self.pid, number)
 
     def has_ended(self) -> bool:
-        """Return whether the process ended just now; kill what it left, because orphans keep ports and pipes open."""
+        """Return whether the process ended just now; kill its children, because orphans keep ports and pipes open."""
         if self.code is not None:
             return False
         # WNOWAIT keeps the dead process in the table, so that the id of its group cannot be reused.
@@ -141,7 +141,7 @@ class Child:
 
 
 class Supervisor:
-    """The running processes. The first row of the table is the one that waits for the addresses: it ends with 0."""
+    """The running processes. The first one waits for the addresses, and may end with 0."""
 
     def __init__(self, processes: Sequence[Process]) -> None:
         self.trouble = ""
@@ -152,7 +152,7 @@ class Supervisor:
         self._selector = selectors.DefaultSelector()
         self._signals = self._heard_signals()
         self._restarts: dict[int, float] = {}
-        """By index of a process: when its next worker starts."""
+        """Time of the next start of a worker, by index of its process."""
         self._were_ready: set[int] = set()
         self._checked_at = self._lenient_until = time.monotonic()
         self._children: list[Child] = []
@@ -162,7 +162,7 @@ class Supervisor:
     def _heard_signals(self) -> socket.socket:
         """Return a socket from which the numbers of arriving signals are read.
 
-        SIGHUP stops as well, except under nohup: processes have their own sessions and would go on without a terminal.
+        SIGHUP also stops, except under nohup: the processes have their own sessions and would outlive the terminal.
         """
         reading, writing = socket.socketpair()
         for each in (reading, writing):
@@ -187,9 +187,9 @@ class Supervisor:
     def run(self) -> int:
         """Pass on output until all processes have ended; return the exit code."""
         while self._wait():
-            self._bury()
+            self._reap()
             if self._stopped_at is None:
-                self._tend(time.monotonic())
+                self._start_or_kill_workers(time.monotonic())
         for child in self._children:
             if path := child.process.socket_path:
                 with suppress(OSError):
@@ -199,7 +199,7 @@ class Supervisor:
         return 1 if self.trouble else 0
 
     def _wait(self) -> bool:
-        """Handle what happens next. Return False when all processes have ended and their output was passed on."""
+        """Handle the next events. Return False when all processes have ended and their output was passed on."""
         is_over = not self._restarts and all(child.code is not None for child in self._children)
         left = None if self._stopped_at is None else max(0.0, self._stopped_at + _STOP_SECONDS - time.monotonic())
         pause = _CHECK_SECONDS if any(child.process.descriptors for child in self._children) else None
@@ -208,13 +208,13 @@ class Supervisor:
             if isinstance(key.data, Child):
                 self._pass_on(key.data)
             else:
-                self._hear()
+                self._read_signals()
         if left == 0.0:
             for child in self._children:
                 child.send(signal.SIGKILL)
         return bool(ready) or not is_over
 
-    def _hear(self) -> None:
+    def _read_signals(self) -> None:
         for number in self._signals.recv(4096):
             if number != signal.SIGCHLD:
                 self._say(f"{signal.Signals(number).name} received")
@@ -230,7 +230,7 @@ class Supervisor:
             for line in lines:
                 self._print(child.name, line, child.color)
 
-    def _tend(self, now: float) -> None:
+    def _start_or_kill_workers(self, now: float) -> None:
         """Start workers that are due, and kill those that hang."""
         if now - self._checked_at > _HALT_SECONDS:
             self._lenient_until = now + _HALT_SECONDS
@@ -248,8 +248,8 @@ class Supervisor:
                 self._say(f"{child.name} shows no sign of life: killing it (pid {child.pid})")
                 child.send(signal.SIGKILL)
 
-    def _bury(self) -> None:
-        """Note which processes ended. The first that ends unasked ends all; the one that waits may end with 0."""
+    def _reap(self) -> None:
+        """Reap ended processes. The first unexpected end stops all; the process that waits may end with 0."""
         for index, child in enumerate(self._children):
             if not child.has_ended():
                 continue

@@ -25,7 +25,7 @@ _BLOCK = 1024 * 1024
 _LEVEL = 3
 _NEVER = (1980, 1, 1, 0, 0, 0)  # the manifest has the time
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, KeyError, ValueError, TypeError)
-"""What zipfile and json raise for damaged bytes."""
+"""Exceptions that zipfile and json raise for damaged bytes."""
 
 
 class BackupRefused(Exception):
@@ -43,7 +43,7 @@ class StoredTable:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a backup says about itself. ``lineage`` identifies its policy revision in this installation's history.
+    """Metadata of a backup. ``lineage`` identifies its policy revision in this installation's history.
 
     ``log_days``: the times of the first and the last row of the access log, or empty.
     """
@@ -76,7 +76,7 @@ def new_file(path: Path, *, force: bool) -> Iterator[BinaryIO]:
             raise BackupRefused(f"another backup to {path} is being written")
         try:
             os.fchmod(file.fileno(), 0o600)
-            file.truncate()  # what a killed backup left
+            file.truncate()  # a killed backup may have left data
             yield file
             file.flush()
             os.fsync(file.fileno())

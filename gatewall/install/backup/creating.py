@@ -34,15 +34,15 @@ LOG_TABLES = frozenset({"audit_accesslog", "audit_accesslogrule"})
 _LEFT_OUT = frozenset(
     {"django_session", "accounts_challenge", "accounts_accountlink", "accounts_failurecount", "gatewall_node"}
 )
-"""Admin sessions, sign-ins that wait for a code, counts of wrong passwords, reports of hosts: a restore has none."""
+"""Tables of admin sessions, sign-ins waiting for a code, counts of wrong passwords, reports of hosts: not restored."""
 _ROWS_AT_ONCE = 500
 
 
 def create_backup(path: Path, *, with_log: bool, with_secrets: bool, force: bool) -> Manifest:
     """Write a backup of the installation to a file and return its manifest.
 
-    Creates the folder of backups if the file is to be in it. Raises BackupRefused, OSError, django.db.Error; no file,
-    or the old one, is there then.
+    Creates the folder of backups if the file belongs there. Raises BackupRefused, OSError, django.db.Error; then there
+    is no file, or still the old one.
     """
     if path.parent == backups_folder(settings.CONFIG.home):
         path.parent.mkdir(mode=0o700, exist_ok=True)

@@ -16,7 +16,8 @@ from gatewall.kernel import env
 def add_data_keys(text: str, home: Path) -> list[str]:
     """Append the missing keys of a backup to this host's ring, as retired keys; return their names.
 
-    The keys in use stay, so that a key that was dropped as compromised encrypts nothing. Raises BackupRefused, OSError.
+    The active keys stay active, so that no key that was dropped as compromised encrypts again. Raises BackupRefused,
+    OSError.
     """
     try:
         theirs = KeyRing.parse(text)
@@ -41,7 +42,7 @@ def add_data_keys(text: str, home: Path) -> list[str]:
 
 
 def number_that_no_key_opens() -> int:
-    """Return how many sealed secrets of the database name a key that is not in the ring."""
+    """Return the number of sealed secrets in the database whose key is not in the ring."""
     number = 0
     for column in SEALED_COLUMNS.values():
         for sealed in column.rows().values_list(column.field, flat=True).iterator():
@@ -50,7 +51,7 @@ def number_that_no_key_opens() -> int:
 
 
 def _missing(ours: KeyRing, theirs: KeyRing) -> KeyRing | None:
-    """Return their keys that are not in our ring, or None. Raises BackupRefused for two keys of one name."""
+    """Return the keys of ``theirs`` that ``ours`` lacks, or None. Raises BackupRefused for two keys of one name."""
     for key in theirs.keys:
         known = ours.find(key.kid)
         if known is not None and known.secret != key.secret:

@@ -1,4 +1,4 @@
-"""Say what a restored database has that the replaced one had not, and the other way round."""
+"""Compare a restored database with the replaced one: find the objects that only one of them has."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -78,7 +78,7 @@ _VALID = (
 
 @dataclass(frozen=True)
 class Finding:
-    """A number of objects, what is said of them, and the first names."""
+    """A finding about objects: their number, the text, and the first names."""
 
     count: int
     text: str
@@ -92,7 +92,7 @@ class Finding:
 
 @dataclass
 class Report:
-    """What a restore did: ``kept_out`` was revoked since, ``differs`` is for the operator to judge."""
+    """Report of a restore: ``kept_out`` was revoked after the backup, ``differs`` must be judged by the operator."""
 
     compared: bool = False
     undone: int = 0
@@ -113,7 +113,7 @@ def finding(text: str, rows: Sequence[tuple[Any, str]]) -> Finding:
 
 
 def differences(*, compared: bool) -> list[Finding]:
-    """Return what differs from the replaced database; without one to compare with, what is valid now."""
+    """Return the differences from the replaced database or, without one to compare with, the objects valid now."""
     queries = _DIFFERENCES if compared else _VALID
     found = [_query(text, query) for text, query in queries]
     return [each for each in found if each.count]

@@ -1,4 +1,4 @@
-"""End every session of a restored database, also those that it does not know."""
+"""End every session of a restored database, also sessions that were created after the backup."""
 
 import time
 
@@ -8,10 +8,10 @@ _SINCE = 1_577_836_800  # 2020-01-01: seconds from there fit into 31 bits until 
 
 
 def end_all_sessions(*, compared: bool) -> None:
-    """Give all users a session version that no token has, and future users ids that no token names.
+    """Give all users a session version that no token has, so that every token of theirs ends.
 
-    The time is above every version and id that was ever given, also where no database of later is at hand: each
-    counts up by one at a time.
+    The version comes from the time. It is above every version that was ever given, because versions count up by one,
+    and so works without the database that is replaced.
     """
     unused = unused_number()
     with connection.cursor() as cursor:
@@ -24,5 +24,5 @@ def end_all_sessions(*, compared: bool) -> None:
 
 
 def unused_number() -> int:
-    """Return the seconds since 2020: more than any session version or user id that was ever given."""
+    """Return the seconds since 2020, a number above every session version and user id that was ever given."""
     return int(time.time()) - _SINCE

@@ -95,7 +95,7 @@ def _one_transaction() -> Iterator[None]:
 
 
 def _load(archive: Archive, last_user: int) -> int:
-    """Make the tables of the backup and load its rows; return how many."""
+    """Create the tables of the backup and load its rows; return how many."""
     manifest, nodes, number = archive.manifest, _nodes(archive.manifest), 0
     schema.make_tables(nodes)
     if manifest.log_days:
@@ -117,7 +117,7 @@ def _load(archive: Archive, last_user: int) -> int:
 
 
 def _keep_revoked(report: Report) -> None:
-    """End all sessions, cut what was revoked since, send no message twice, and record it as a revision."""
+    """End all sessions, cut what was revoked since, send no message twice, and record this as a revision."""
     ended_sessions.end_all_sessions(compared=report.compared)
     made = []
     if report.compared:
@@ -144,7 +144,7 @@ def _record(report: Report, manifest: Manifest) -> None:
 
 
 def _parent_epoch(files: PolicyFiles) -> uuid.UUID | None:
-    """Return the epoch that hosts of this installation are in, or None if neither files nor database tell."""
+    """Return the current epoch of this installation's hosts, or None if neither files nor database have one."""
     published = files.in_force()
     if published is not None:
         return uuid.UUID(published.version.epoch)

@@ -1,6 +1,7 @@
-"""Keep out of a restored database what was revoked after the backup, as far as the replaced database knows it.
+"""Remove credentials from a restored database that were revoked after the backup, by the replaced database.
 
-Credentials are cut to what both allow: nobody gets more than they have now. Lists and rules are those of the backup.
+Credentials are cut to what both databases allow: nobody gets more than they have now. Lists and rules are those of the
+backup.
 """
 
 from collections.abc import Iterator, Mapping
@@ -36,7 +37,7 @@ _COPIES = {
     "present_blocked": "SELECT network, source, expires_at FROM policies_blocklistentry",
     "present_allowed": "SELECT network, domain_id, expires_at FROM policies_allowlistentry",
 }
-"""Temporary copies of what the replaced database allows, so that comparing needs no memory."""
+"""Temporary tables with what the replaced database allows, so that comparing needs no memory."""
 _USER = "SELECT 1 FROM present_user p WHERE p.id = accounts_user.id"
 _PROVIDER = "SELECT 1 FROM present_provider p WHERE p.id = accounts_identityprovider.id"
 _LICENSE = "SELECT 1 FROM present_license p WHERE p.digest = licensing_license.digest"
@@ -44,7 +45,7 @@ _LICENSE = "SELECT 1 FROM present_license p WHERE p.digest = licensing_license.d
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
-    """Rows of the backup that allow more than the replaced database, and how they are cut; without ``set``, deleted.
+    """Rows of the backup that allow more than the replaced database, and their update; without ``set``, their deletion.
 
     ``before`` and ``after`` are the recorded fields of the change.
     """
@@ -245,7 +246,7 @@ def is_later_state_of(manifest: Manifest) -> bool:
 
 
 def remember_present() -> None:
-    """Copy what the database allows now to temporary tables."""
+    """Copy the rows that the database has now to temporary tables."""
     with connection.cursor() as cursor:
         for name, query in _COPIES.items():
             cursor.execute(f"CREATE TEMPORARY TABLE {name} AS {query}")
@@ -278,7 +279,7 @@ def changes_of(what: Cut, rows: list[tuple[int, str]]) -> Iterator[Change]:
 
 
 def keep_scopes_and_second_factors() -> None:
-    """Cut scopes, memberships and identities to what both allow; second factors and uses of links are those of now."""
+    """Cut scopes, memberships and identities to what both allow; keep the current second factors and uses of links."""
     with connection.cursor() as cursor:
         for statement in _USES_OF_LINKS:
             cursor.execute(statement)

@@ -19,5 +19,5 @@ def refuse_while_running(config: Config) -> None:
     try:
         ports.require_free(ports.Port(config.bind, config.port, "GATEWALL_PORT"))
     except ports.PortTakenError:
-        # The control plane has no lock of its own: its port tells.
+        # The control plane has no lock: check its port.
         raise BackupRefused(f"the control plane's port {config.port} is in use: stop Gatewall first") from None

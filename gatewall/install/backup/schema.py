@@ -1,4 +1,4 @@
-"""The state of the database schema: which migrations are applied, dropping all tables, making them at any state."""
+"""State of the database schema: read the applied migrations, drop all tables, create them at any state."""
 
 from collections.abc import Collection, Iterable
 from functools import cache
@@ -27,9 +27,9 @@ def applied_migrations() -> list[Node]:
 
 
 def by_present_names(nodes: Iterable[Node]) -> list[Node]:
-    """Return migrations, sorted, with one that replaces others instead of these.
+    """Return migrations, sorted, with a squashed migration instead of those that it replaces.
 
-    Where only a part of what one replaces is there, the old names stay: see ``lacking_replaced``.
+    If only a part of the replaced ones is there, the old names are kept: see ``lacking_replaced``.
     """
     found = set(nodes)
     for node, migration in _loader().replacements.items():
@@ -39,7 +39,7 @@ def by_present_names(nodes: Iterable[Node]) -> list[Node]:
 
 
 def lacking_replaced(nodes: Iterable[Node]) -> list[Node]:
-    """Return the replaced migrations that are missing where a part of what one migration replaces is applied."""
+    """Return the missing migrations of each squashed migration whose replaced ones are applied only in part."""
     found = set(nodes)
     replaced = [set(migration.replaces) for migration in _loader().replacements.values()]
     return sorted(node for names in replaced if names & found for node in names - found)
@@ -112,7 +112,7 @@ def check_constraints() -> None:
 
 
 def sequence_of(table: Table) -> int:
-    """Return the last number that the database gave to a row of the table; 0 if it gives none."""
+    """Return the last number that the database gave to a row of the table; 0 if it does not number the rows."""
     if table.key is None:
         return 0
     with connection.cursor() as cursor:
@@ -125,7 +125,7 @@ def sequence_of(table: Table) -> int:
 
 
 def continue_after(table: Table, last: int) -> None:
-    """Make the next row of the table get a number after ``last`` and after every row."""
+    """Set the table's sequence, so that the next row gets a number after ``last`` and after every row."""
     if table.key is None:
         return
     name, key = connection.ops.quote_name(table.name), connection.ops.quote_name(table.key.name)

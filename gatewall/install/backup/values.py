@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Field, Model
 
-_AS_IT_IS = "{}"
+_UNCHANGED = "{}"
 _POSTGRESQL = {
     "DateTimeField": "replace(to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'), '.000000', '')",
     "GenericIPAddressField": "host({})",
@@ -72,7 +72,7 @@ def _kind_of(field: Any) -> str:
 def read_rows(table: Table) -> Iterator[list[Any]]:
     """Yield the rows of a table as lists of JSON values, in bounded memory."""
     forms = _POSTGRESQL if connection.vendor == "postgresql" else _SQLITE
-    columns = (forms.get(column.kind, _AS_IT_IS).format(_quoted(column.name)) for column in table.columns)
+    columns = (forms.get(column.kind, _UNCHANGED).format(_quoted(column.name)) for column in table.columns)
     with connection.chunked_cursor() as cursor:
         cursor.execute(f"SELECT {', '.join(columns)} FROM {_quoted(table.name)}")  # noqa: S608 - names of ours
         while rows := cursor.fetchmany(_AT_ONCE):
