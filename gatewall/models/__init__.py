@@ -1,4 +1,4 @@
-"""The rows that belong to no app: the head of the policy, the system settings, the shadow policy, hosts."""
+"""Models of no app: the head of the policy, revisions, the system settings, the shadow policy, hosts."""
 
 import uuid
 
@@ -26,7 +26,7 @@ __all__ = [
 
 
 class Record(models.Model):
-    """What every row that people make has. ``created_by`` is a name, so that it outlives the user."""
+    """Base of all rows that people create. ``created_by`` is a name, so that it remains after the user is deleted."""
 
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.CharField(max_length=64, blank=True, editable=False)
@@ -36,11 +36,11 @@ class Record(models.Model):
 
 
 class PolicyHead(models.Model):
-    """Which policy is in force. One row.
+    """The numbers of the committed policy. One row.
 
-    Whoever changes policy updates it in the same transaction and so holds its lock until commit: the
-    numbers are in the order of the commits, which those of a sequence are not. ``epoch`` names the
-    history they belong to, ``parent_epoch`` the one that an admin confirmed it follows.
+    Every change of policy updates this row in its transaction, and so locks it until the commit. The numbers are
+    therefore in the order of the commits; those of a sequence would not be. ``epoch`` is the history that they belong
+    to, ``parent_epoch`` the one before it, as an admin has confirmed.
     """
 
     epoch = models.UUIDField(default=uuid.uuid4, editable=False)
@@ -57,7 +57,7 @@ class PolicyHead(models.Model):
 class PolicySegment(models.Model):
     """The last change of a segment of the policy; a segment without a row was never changed.
 
-    A random id and no number: after a restore, the same numbers stand for other changes.
+    The change id is random and not a number: after a restore, the same numbers stand for other changes.
     """
 
     name = models.CharField(max_length=100, primary_key=True)
@@ -65,10 +65,10 @@ class PolicySegment(models.Model):
 
 
 class PolicyRevision(models.Model):
-    """A revision that was committed. ``lineage`` tells it from one of the same number after a restore.
+    """A committed revision. ``lineage`` distinguishes it from a revision of the same number after a restore.
 
-    ``changes`` is null where there are too many of them, ``counts`` too where none were recorded.
-    ``resources`` has each resource between spaces, to look for one.
+    ``changes`` is null if there are too many; ``counts`` is also null if nothing was recorded. ``resources`` has each
+    resource between spaces, so that it can be searched.
     """
 
     number = models.PositiveBigIntegerField(primary_key=True)
@@ -81,11 +81,11 @@ class PolicyRevision(models.Model):
 
 
 class PendingConfirmation(models.Model):
-    """A change that is reverted unless somebody confirms it: it locks out its author, or they asked for it.
+    """A change that is reverted unless somebody confirms it: it locks out its author, or they set a deadline.
 
-    It is what the revisions after ``previous`` up to ``revision`` did. ``address``: where it was made, empty for a
-    command. ``outcome`` is empty until it was kept or reverted; ``problem`` says why the last try to revert it failed,
-    ``problem_message`` is its template and parameters.
+    The change consists of the revisions after ``previous`` up to ``revision``. ``address``: the address it was made
+    from, empty for a command. ``outcome`` is empty until the change was kept or reverted; ``problem`` is why the last
+    try to revert it failed, ``problem_message`` its template and parameters.
     """
 
     KEPT, REVERTED = "kept", "reverted"
@@ -116,9 +116,9 @@ class PendingConfirmation(models.Model):
 class RefusalWatch(models.Model):
     """A change that is reverted if it refuses too many people who were let in before (``whatif/refusal_watch.py``).
 
-    It is what the revisions after ``previous`` up to ``revision`` did. ``people``: how many it may refuse; ``refused``:
-    those found so far, with their host and a decision. ``outcome`` is empty until the change was kept or reverted;
-    ``problem`` says why the last try failed.
+    The change consists of the revisions after ``previous`` up to ``revision``. ``people``: how many it may refuse;
+    ``refused``: the people found so far, with their host and a decision. ``outcome`` is empty until the change was kept
+    or reverted; ``problem`` is why the last try failed.
     """
 
     KEPT, REVERTED = "kept", "reverted"
@@ -139,7 +139,7 @@ class RefusalWatch(models.Model):
 
 
 class PolicyRevocation(models.Model):
-    """A revoked session, counted. Its ``lineage`` is what a revision's is: a restore must bring no session back."""
+    """Number of a revocation. ``lineage`` as for a revision: a restore must not make a revoked session valid again."""
 
     number = models.PositiveBigIntegerField(primary_key=True)
     lineage = models.UUIDField(default=uuid.uuid4, editable=False)

@@ -16,7 +16,7 @@ _POLICY = PolicySettings()
 
 
 THEME_COLOR = "^#[0-9a-fA-F]{6}$"
-"""What a color is written like."""
+"""Pattern of a color."""
 
 
 class MailLanguage(StrEnum):
@@ -27,7 +27,7 @@ class MailLanguage(StrEnum):
 
 
 def choices(enum: type[StrEnum]) -> list[tuple[str, str]]:
-    """Return the choices of a field that holds a value of this enum."""
+    """Return the choices of a field for the values of this enum."""
     return [(member.value, member.value.replace("_", " ").replace("-", " ")) for member in enum]
 
 
@@ -65,10 +65,10 @@ def bounds(column: "models.Field[Any, Any]") -> tuple[int, int]:
 
 
 class SettingsColumns(models.Model):
-    """The system settings: each line is the one place of a setting's default, bounds and help text.
+    """The system settings: each line is the only place of a setting's default, bounds and help text.
 
-    The API, the admin, the constraints of the table and ``docs/configuration.md`` are derived from it. Those of the
-    same name in ``PolicySettings`` are read by the decision. A new one needs a ``db_default``, as every new column.
+    The API, the admin, the constraints of the table and ``docs/configuration.md`` are derived from it. The decision
+    reads the settings of ``PolicySettings``, by the same names. A new setting needs a ``db_default``, as every column.
     """
 
     authorized_domains_mode = one_of(
@@ -261,7 +261,7 @@ _BOUNDED_BY_DATABASE = (
     "waf_threshold",
     "session_hours",
 )
-"""Numbers whose bounds are also constraints of the table. Those of a choice always are."""
+"""Numbers whose bounds are also constraints of the table. Every choice has a constraint."""
 
 
 def _constraints() -> Iterator[models.CheckConstraint]:
@@ -276,7 +276,7 @@ def _constraints() -> Iterator[models.CheckConstraint]:
 
 
 class SystemSettings(SettingsColumns):
-    """What operators set while the system runs. One row."""
+    """The settings that operators change while the system runs. One row."""
 
     recorded = Recorded(
         Resource.SETTINGS,

@@ -1,4 +1,4 @@
-"""The shadow policy, and what each host reports of it."""
+"""The shadow policy, and the reports of the hosts about it."""
 
 import uuid
 
@@ -30,10 +30,10 @@ class ShadowPolicy(models.Model):
 
 
 class ShadowReport(models.Model):
-    """What the processes of a host did for the shadow policy with this key.
+    """Figures of a host's processes about the shadow policy with this key.
 
     ``workers`` has the last figures of each process by its report's name, ``recent`` their sum over the last seconds.
-    Figures of ended processes stay, so that adding them up again changes nothing.
+    Figures of ended processes are kept under their names, so that storing a report twice changes nothing.
     """
 
     node = models.CharField(max_length=100, unique=True)
