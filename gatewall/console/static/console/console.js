@@ -1,4 +1,4 @@
-// The console works without this: keys for the search, and the choice of colors.
+// Keys for the search, and the choice of colors. The console works without this script.
 const search = document.querySelector("#search input");
 const drawer = document.getElementById("drawer");
 const isTyping = (element) => element.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName);

@@ -1,4 +1,4 @@
-// The log works without this: follow new rows, drag over the histogram, close menus, pick moments in the reader's zone.
+// Follow new rows, drag over the histogram, close menus, pick times in the reader's zone. The log works without this.
 import { local, localize } from "./reading.js";
 
 const table = document.querySelector(".log table");
@@ -25,7 +25,7 @@ function insert(rows) {
     if (rows.length > 0) {
         document.getElementById("nothing")?.remove();
     }
-    for (const row of rows.reverse()) {  // oldest first, each before the first that is not newer
+    for (const row of rows.reverse()) {  // oldest first, each before the first row that is not newer
         if (!document.getElementById(row.id)) {
             localize(row);
             const next = [...entries()].find((each) => each.dataset.at <= row.dataset.at);
@@ -80,7 +80,7 @@ document.addEventListener("keydown", (event) => {
     }
 });
 
-// Drag from one bar to another: the rows between them.
+// Drag from one bar to another to select the rows between them.
 const bars = document.getElementById("bars");
 const mark = document.getElementById("dragged");
 let from = null;
@@ -114,7 +114,7 @@ document.addEventListener("pointerup", (event) => {
     mark?.setAttribute("width", 0);
 });
 
-// The filter form shows moments in the reader's zone, and sends them in UTC.
+// The filter form shows times in the reader's zone, and sends them in UTC.
 for (const field of document.querySelectorAll(".find [type=datetime-local]")) {
     if (field.value) {
         field.value = local(`${field.value}Z`).replace(" ", "T");

@@ -1,9 +1,9 @@
-// Pages work without this: times in the reader's zone with UTC on hover, and buttons that copy the text before them.
+// Times in the reader's zone with UTC on hover, and buttons that copy the text before them. Pages work without this.
 const PLAIN = /^\s*(\d{4}-\d\d-\d\d) (\d\d:\d\d(?::\d\d)?) UTC\s*$/;
 const inZone = new Intl.DateTimeFormat("sv", { dateStyle: "short", timeStyle: "medium" });
 const utc = (at) => at.toISOString().slice(0, 19).replace("T", " ");
 
-// "2026-01-31 12:00:00" in the reader's zone; elements show a part of it.
+// Return "2026-01-31 12:00:00" in the reader's zone; an element shows a part of it.
 export const local = (moment) => inZone.format(new Date(moment));
 
 const show = (time) => {
@@ -20,7 +20,7 @@ const show = (time) => {
     }
 };
 
-// The labels of a chart: texts, and titles of bars, which name their start and their end.
+// Labels of a chart: texts, and the titles of bars with their start and end.
 const showLabel = (bar) => {
     const moments = [bar.dataset.from, bar.dataset.until].filter(Boolean);
     const label = bar.querySelector("title") ?? bar;

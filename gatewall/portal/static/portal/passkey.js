@@ -1,7 +1,7 @@
 "use strict";
 // Passkeys: forms with data-passkey ("get" or "create") ask the browser before they are sent, unless a button with
-// data-plain sends them. Without this script they, or their buttons with data-scripted, stay hidden, and password and
-// code work as before.
+// data-plain sends them. Without this script, these forms or their buttons with data-scripted are hidden; password and
+// code work without it.
 (() => {
   const bytes = (text) =>
     Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (letter) => letter.charCodeAt(0));

@@ -1,5 +1,5 @@
 "use strict";
-// A button after each password field that shows what was typed. Without this script there is none.
+// Add a button after each password field that shows the password. Without this script there is no such button.
 (() => {
   const words = document.currentScript.dataset;
   for (const field of document.querySelectorAll("input[type=password]")) {
