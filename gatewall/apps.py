@@ -1,4 +1,4 @@
-"""Start-up of the control plane: connects what lower layers call in higher ones."""
+"""Start-up of the control plane: registers the functions of higher layers that lower layers call."""
 
 import gc
 
@@ -16,7 +16,7 @@ class GatewallConfig(AppConfig):
     verbose_name = "System"
 
     def ready(self) -> None:
-        """Connect the layers, once all models are loaded. Nothing else is called against the order of the layers.
+        """Connect the layers, once all models are loaded. No other call goes from a lower layer to a higher one.
 
         | Lower layer                | calls                                                              |
         |----------------------------|--------------------------------------------------------------------|
@@ -24,10 +24,11 @@ class GatewallConfig(AppConfig):
         | ``policy.revisions``       | ``audit.events``, with each revision in its transaction            |
         | ``audit.events.recording`` | ``webhooks.incidents`` and ``webhooks.mail.account_events``, with   |
         |                            | the events of a transaction                                        |
-        | ``api.fresh_sign_in``      | ``accounts``, to ask callers once more who they are                |
-        | ``api.caller``             | ``accounts``, for how the caller's session was opened              |
-        | ``policies.geo``           | the look-up of countries, when rules may lock their maker out      |
-        | ``policies.scopes``        | the models whose rows name domains, when a domain changes or goes  |
+        | ``api.fresh_sign_in``      | ``accounts``, to re-authenticate callers                           |
+        | ``api.caller``             | ``accounts``, for the authentication methods of a session          |
+        | ``policies.geo``           | the look-up of countries, when rules may lock their author out     |
+        | ``policies.scopes``        | the models whose rows name domains, when a domain is changed       |
+        |                            | or deleted                                                         |
         """
         # Imported here: their models are loaded only now.
         from accounts import authentication, fresh_sign_in  # noqa: PLC0415
@@ -55,5 +56,5 @@ class GatewallConfig(AppConfig):
         scopes.scoped_by(Group, User, AppToken, License)
         register_all()
         translate_fields()
-        gc.freeze()  # what is loaded stays: no later collection looks at it
+        gc.freeze()  # later collections skip the objects loaded so far
         gc.enable()  # off since ``settings.py``

@@ -1,4 +1,4 @@
-"""The data plane, as ``gatewall data-plane`` starts it under gunicorn. Needs files, nothing else."""
+"""The data plane's application, which ``gatewall data-plane`` starts under gunicorn. It needs only files."""
 
 import logging.config
 import os
@@ -17,13 +17,13 @@ from gatewall.snapshot.worker_report import WorkerReport, workers_folder
 
 
 def application() -> AuthApplication:
-    """Return what answers in this process, with a thread that follows the policy."""
+    """Return the application of this process, with a thread that follows the published policy."""
     try:
         config = env.read(os.environ, Path(__file__).resolve().parent.parent)
     except env.ConfigError as error:
         print(f"gatewall: {error}", file=sys.stderr)  # noqa: T201 - the one line
         sys.exit(2)
-    os.umask(0o077)  # what workers write is for the owner alone
+    os.umask(0o077)  # only the owner may read the files of workers
     logging.config.dictConfig(log_lines.configuration(config.log_level, config.log_format))
     countries = Countries.of(config)
     report = WorkerReport(workers_folder(run_folder(config.home)))

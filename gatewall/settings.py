@@ -1,4 +1,4 @@
-"""Django's settings, from the environment and nothing else (docs/configuration.md)."""
+"""Django's settings, from the environment only (docs/configuration.md)."""
 
 import gc
 import os
@@ -6,12 +6,12 @@ from pathlib import Path
 
 from gatewall.kernel import env, log_lines
 
-# A sixth of the start-up time is garbage collection that finds nothing. ``gatewall/apps.py`` turns it on again.
+# Garbage collection would find nothing and take a sixth of the start-up time. ``gatewall/apps.py`` turns it on again.
 gc.disable()
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 CONFIG = env.read_all_secrets(os.environ, BASE_DIR)
-os.umask(0o077)  # database, policy and spool are for the owner alone; children (up, data_plane) inherit it
+os.umask(0o077)  # only the owner may read database, policy and spool; child processes inherit this
 CONFIG.home.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 ROOT_PATH = CONFIG.root_path
@@ -39,7 +39,7 @@ GATEWALL_DATA_KEYS = CONFIG.data_keys
 SECRET_KEY = CONFIG.secret_key
 DEBUG = False
 # Visitors reach the guard page under every host that a proxy protects. No page trusts the Host
-# header: the way back (rd) is held against the registered domains, and no absolute link is built.
+# header: the return URL (rd) is checked against the registered domains, and no absolute link is built.
 ALLOWED_HOSTS = ["*"]
 
 INSTALLED_APPS = [
@@ -101,8 +101,8 @@ _SQLITE_OPTIONS = {
         # writers wait for each other instead of failing in the middle.
         "transaction_mode": "IMMEDIATE",
         "timeout": 5,
-        # FULL: what was committed outlives a power failure. No process checkpoints but the agent, for
-        # several that do can lose a commit (gatewall/database/sqlite/upkeep.py).
+        # FULL: a commit survives a power failure. Only the agent checkpoints, because several
+        # processes that do can lose a commit (gatewall/database/sqlite/upkeep.py).
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; "
         "PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=8388608;",
     }
@@ -125,7 +125,7 @@ CACHES = {
         "OPTIONS": {
             "serializer": "gatewall.database.shared_cache.PlainSerializer",
             "pool_class": "gatewall.database.shared_cache.BoundedPool",
-            # A revocation waits for the cache no longer than that; redis-py's own limit is 5 s.
+            # A revocation waits for the cache no longer than this; redis-py's own limit is 5 s.
             "socket_timeout": 0.25,
             "socket_connect_timeout": 0.25,
         },
@@ -135,10 +135,10 @@ CACHES = {
 }
 
 SILENCED_SYSTEM_CHECKS = [
-    "auth.W004",  # the name is unique ignoring case, which Django does not recognise as unique
-    "security.W004",  # HSTS is for whoever ends TLS: the proxy
-    "security.W008",  # so is the redirect to https
-    "security.W012",  # gatewall.W002 says it for both cookies, and what to set
+    "auth.W004",  # the name is unique ignoring case, which Django does not recognize as unique
+    "security.W004",  # HSTS is set by the proxy, which terminates TLS
+    "security.W008",  # the same for the redirect to https
+    "security.W012",  # gatewall.W002 covers both cookies, and names the setting
     "security.W016",  # the same
 ]
 AUTH_USER_MODEL = "accounts.User"
@@ -198,10 +198,10 @@ TIME_ZONE = "UTC"
 
 STATIC_URL = f"{ROOT_PATH.lstrip('/')}/static/" if ROOT_PATH else "static/"
 STATICFILES_DIRS = [BASE_DIR / "gatewall" / "portal" / "static"]
-WHITENOISE_USE_FINDERS = True  # no collectstatic: the files are read where they are, once, at start
+WHITENOISE_USE_FINDERS = True  # no collectstatic: the files are read from their folders, once, at start
 WHITENOISE_AUTOREFRESH = False
 
-# The Django admin has a cookie of its own, for its own host and path.
+# The Django admin has its own cookie, for its own host and path.
 SESSION_ENGINE = "accounts.session_store"
 SESSION_COOKIE_NAME = "gatewall.admin"
 SESSION_COOKIE_PATH = f"{ROOT_PATH}/"

@@ -1,4 +1,4 @@
-"""Every path of the control plane, under ``ROOT_PATH``. ``/auth`` is answered before Django (wsgi.py)."""
+"""All URLs of the control plane, under ``ROOT_PATH``, except ``/auth``, which is answered before Django (wsgi.py)."""
 
 from http import HTTPStatus
 

@@ -1,4 +1,4 @@
-"""The control plane: Django, with the gate in front of it."""
+"""WSGI application of the control plane: Django, with the gate in front of it."""
 
 import os
 from functools import partial
@@ -10,7 +10,7 @@ from django.urls import get_resolver
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gatewall.settings")
 django_application = get_wsgi_application()
-get_resolver().url_patterns  # noqa: B018 - imports all pages now: a worker that says it answers is not to make one wait
+get_resolver().url_patterns  # noqa: B018 - imports all pages before the worker is ready, not at its first request
 
 from gatewall.agent import in_control_plane  # noqa: E402 - Django first
 from gatewall.gate.build import build_gate  # noqa: E402 - as above
@@ -26,7 +26,7 @@ from gatewall.snapshot.host_paths import policy_files, run_folder  # noqa: E402 
 
 
 def build_control_plane_gate(config: Config) -> Gate:
-    """Return the gate of this process: the rows decide and, while they cannot be read, the files if these are later."""
+    """Return the gate of this process: it decides by the rows or, while they cannot be read, by newer files."""
     return build_gate(config, *sources_of(config))
 
 
