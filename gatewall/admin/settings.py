@@ -21,7 +21,7 @@ from gatewall.models.settings import bounds
 from gatewall.policy import system_settings
 from policies import cookie_reach
 
-_ONLY = "1"
+_ONLY_ROW = "1"
 _MIB = 2**20
 
 
@@ -67,7 +67,7 @@ class SystemSettingsAdmin(ServiceAdmin):
     change_form_template = "admin/system_settings.html"
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> SystemSettings | None:
-        return system_settings.current() if object_id == _ONLY else None
+        return system_settings.current() if object_id == _ONLY_ROW else None
 
     def changeform_view(
         self,
@@ -109,7 +109,7 @@ class SystemSettingsAdmin(ServiceAdmin):
         ]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        return redirect("admin:gatewall_systemsettings_change", _ONLY)
+        return redirect("admin:gatewall_systemsettings_change", _ONLY_ROW)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -23,9 +23,9 @@ from gatewall.whatif.shadow import services
 
 logger = logging.getLogger(__name__)
 
-_LOOKS = 10
-_LOOK_SECONDS = 0.1
-_SHARE = 10
+_CHECKS = 10
+_CHECK_SECONDS = 0.1
+_PAUSE_FACTOR = 10
 """The pause after a compilation is this many times its duration, because applying a change holds the policy lock."""
 _LEAST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 """Seconds between two compilations; a document that cannot be compiled is tried again after the longest."""
@@ -80,7 +80,7 @@ class ShadowPublisher(Loop):
             self._tried = str(shadow.key)
             self._compile(shadow, limits)
             now = time.monotonic()
-            pause = max(_SHARE * (now - began), _LEAST_PAUSE)
+            pause = max(_PAUSE_FACTOR * (now - began), _LEAST_PAUSE)
             self._next_at = now + (_LONGEST_PAUSE if self._has_failed else min(pause, _LONGEST_PAUSE))
 
     def _compile(self, shadow: ShadowPolicy, limits: tuple[int, int]) -> None:
@@ -114,13 +114,13 @@ class ShadowPublisher(Loop):
         """Return the overlay once the policy that the change was applied to is published; None if it is not in time."""
         removed = base.keys() - effect.names
         touched = [*effect.segments, *removed]
-        for _ in range(_LOOKS):
+        for _ in range(_CHECKS):
             manifest = self._files.in_force()
             live = manifest.segments if manifest is not None else {}
             if all(_change_of(live.get(name)) == base.get(name) for name in touched):
                 digests = {name: ref.sha256 for name, ref in live.items()}
                 return self._stored(shadow, limits, effect, digests, {name: digests[name] for name in removed})
-            self._stop.wait(_LOOK_SECONDS)
+            self._stop.wait(_CHECK_SECONDS)
         return None
 
     def _stored(

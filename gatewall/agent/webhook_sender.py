@@ -12,7 +12,7 @@ from gatewall.kernel.posting import Posted
 from webhooks import delivering, incidents, outbox
 from webhooks.outbox import Claimed
 
-_LAST_SECONDS = 2.0
+_FINISH_SECONDS = 2.0
 _Done = tuple[Claimed, Posted]
 
 
@@ -51,7 +51,7 @@ class WebhookSender(Loop):
         self.wait(self.every_seconds)
 
     def _finish(self) -> None:
-        until = time.monotonic() + _LAST_SECONDS
+        until = time.monotonic() + _FINISH_SECONDS
         while self._busy and time.monotonic() < until:
             self.wait(until - time.monotonic())
 

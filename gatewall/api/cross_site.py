@@ -6,9 +6,9 @@ from rest_framework.request import Request
 from gatewall.api.own_origins import public_urls
 from gatewall.kernel.refusals import Forbidden
 
-_OURS = frozenset({"same-origin", "none"})
-_ELSEWHERE = "this request was sent by another site"
-_NOT_AT_HOME = (
+_OWN_FETCH_SITES = frozenset({"same-origin", "none"})
+_FROM_ANOTHER_SITE = "this request was sent by another site"
+_NOT_AT_OUR_URL = (
     "this request was sent by a page that is not at %(urls)s: open the page there, because with GATEWALL_PUBLIC_URL "
     "Gatewall accepts writes of browsers from no other address"
 )
@@ -29,16 +29,16 @@ def refuse_cross_site(request: HttpRequest | Request, *, from_protected_sites: b
     """
     site = request.headers.get("Sec-Fetch-Site")
     if site is not None:
-        if site not in _OURS:
-            raise CrossSite(_ELSEWHERE)
+        if site not in _OWN_FETCH_SITES:
+            raise CrossSite(_FROM_ANOTHER_SITE)
         if _is_protected_site(site, request) and not from_protected_sites:
-            raise CrossSite(_NOT_AT_HOME, urls=", ".join(public_urls()))
+            raise CrossSite(_NOT_AT_OUR_URL, urls=", ".join(public_urls()))
         return
     origin = request.headers.get("Origin")
     if origin is None or _is_own_origin(origin, request):
         return
     if not (from_protected_sites and _is_of_host(origin, request)):
-        raise CrossSite(_ELSEWHERE)
+        raise CrossSite(_FROM_ANOTHER_SITE)
 
 
 def _is_protected_site(site: str, request: HttpRequest | Request) -> bool:

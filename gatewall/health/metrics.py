@@ -47,11 +47,11 @@ def exposition(at: datetime) -> bytes:
 def without_database(node: str, seconds: float) -> bytes:
     """Return the metrics that need no database: the age of this host's policy."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_CutOff(node, seconds))
+    registry.register(_WithoutDatabase(node, seconds))
     return generate_latest(registry)
 
 
-class _CutOff(Collector):
+class _WithoutDatabase(Collector):
     """Metrics of one host from its own files."""
 
     def __init__(self, node: str, seconds: float) -> None:
@@ -77,7 +77,7 @@ class _Gatewall(Collector):
 
     def collect(self) -> Iterator[Metric]:
         yield from _answers()
-        yield from _happened()
+        yield from _events()
         yield from _hosts(list(Node.objects.all()), nodes.database_now())
         yield from _people(self._at)
         yield from _policy(self._at)
@@ -93,7 +93,7 @@ def _answers() -> Iterator[Metric]:
     yield _latency(counted["latency"])
 
 
-def _happened() -> Iterator[Metric]:
+def _events() -> Iterator[Metric]:
     totals = counters.totals()
     lost = family("gatewall_log_lost_records")
     for gap in GapKind:

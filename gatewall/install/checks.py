@@ -31,7 +31,7 @@ from gatewall.policy import system_settings
 from policies import cookie_reach, selectors
 from policies.models import GeoBlockRule
 
-_BROAD = 8
+_MIN_PREFIX = 8
 _ALIVE = timedelta(minutes=5)
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -104,7 +104,7 @@ def _network() -> Iterator[CheckMessage]:
     if not (settings.SESSION_COOKIE_SECURE and settings.CSRF_COOKIE_SECURE):
         hint = "Serve Gatewall with TLS and set GATEWALL_PUBLIC_URL to its https:// address."
         yield Advice("Cookies are sent without Secure.", hint=hint, id="gatewall.W002")
-    broad = [str(network) for network in settings.GATEWALL_TRUSTED_PROXIES.networks if network.prefixlen < _BROAD]
+    broad = [str(network) for network in settings.GATEWALL_TRUSTED_PROXIES.networks if network.prefixlen < _MIN_PREFIX]
     if broad:
         hint = "Name the addresses of your proxies in GATEWALL_TRUSTED_PROXIES."
         yield Advice(f"Very many may say who a visitor is: {', '.join(broad)}.", hint=hint, id="gatewall.W003")

@@ -54,15 +54,15 @@ def become(processes: Sequence[Process], urls: Sequence[str], lines: Sequence[st
     It ends with 0 after a signal, and with 1 if a process ended or an address never responded.
     """
     readiness = os.path.join(os.path.dirname(__file__), "readiness.py")  # noqa: PTH118, PTH120 - without pathlib
-    waiting = Process("readiness", [*_alone(readiness), json.dumps(urls), json.dumps(lines)], {})
+    waiting = Process("readiness", [*_standalone_command(readiness), json.dumps(urls), json.dumps(lines)], {})
     sys.stdout.flush()
     # A signal that arrives before the supervisor has its handlers waits for them.
     signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
-    command = [*_alone(__file__), json.dumps([waiting, *processes])]
+    command = [*_standalone_command(__file__), json.dumps([waiting, *processes])]
     os.execv(command[0], command)  # noqa: S606 - our own interpreter
 
 
-def _alone(file: str) -> list[str]:
+def _standalone_command(file: str) -> list[str]:
     """Return the command that runs a file which imports the standard library only. `-P`: its folder is not searched."""
     return [sys.executable, "-P", file]
 

@@ -3,7 +3,7 @@
 from django.core.management import ManagementUtility
 from django.core.management.base import ALL_CHECKS, BaseCommand
 
-_OURS = f"{__package__}.commands."
+_OWN_COMMANDS = f"{__package__}.commands."
 _NO_CHECKS = ("none",)
 """A tag that no check has. With an empty list a command would refuse ``--skip-checks``, which cron jobs may use."""
 
@@ -18,6 +18,6 @@ class Utility(ManagementUtility):
     def fetch_command(self, subcommand: str) -> BaseCommand:
         """Return the command; our own commands run only the system checks that they name."""
         command = super().fetch_command(subcommand)
-        if type(command).__module__.startswith(_OURS) and command.requires_system_checks == ALL_CHECKS:
+        if type(command).__module__.startswith(_OWN_COMMANDS) and command.requires_system_checks == ALL_CHECKS:
             command.requires_system_checks = _NO_CHECKS
         return command

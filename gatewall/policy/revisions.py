@@ -27,9 +27,9 @@ from gatewall.kernel.refusals import Gone
 from gatewall.kernel.renamed_domains import with_settled_names
 from gatewall.models import PolicyHead, PolicyRevision, PolicyRevocation, PolicySegment
 
-_ONLY = 1
-_HEAD = Prepared(lambda: PolicyHead.objects.filter(pk=_ONLY))  # read for each decision of the control plane
-_LOCKED = Prepared(lambda: PolicyHead.objects.select_for_update().filter(pk=_ONLY))
+_ONLY_ROW = 1
+_HEAD = Prepared(lambda: PolicyHead.objects.filter(pk=_ONLY_ROW))  # read for each decision of the control plane
+_LOCKED = Prepared(lambda: PolicyHead.objects.select_for_update().filter(pk=_ONLY_ROW))
 _BEFORE_ANY_CHANGE = uuid.UUID(int=0)
 """Epoch of an installation without changes, so that reading creates no row."""
 _LINEAGES = (
@@ -57,7 +57,7 @@ def one_at_a_time(service: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(service)
     def change(*args: P.args, **values: P.kwargs) -> R:
-        with transaction.atomic(), _taken_back_on_error():
+        with transaction.atomic(), _discarded_on_error():
             _hold()
             return service(*args, **values)
 
@@ -83,7 +83,7 @@ def as_one_revision(actor: str) -> Iterator[OneRevision]:
     before the end of the block. A nested block joins the outer one. An exception rolls everything back.
     """
     if (outer := _gathering.get()) is not None:
-        with transaction.atomic(), _taken_back_on_error():
+        with transaction.atomic(), _discarded_on_error():
             yield outer
         return
     gathered = OneRevision(actor)
@@ -130,7 +130,7 @@ def rolled_back() -> Iterator[None]:
 
 
 @contextmanager
-def _taken_back_on_error() -> Iterator[None]:
+def _discarded_on_error() -> Iterator[None]:
     """Forget the changes that a service gathered before it raised an error, as its transaction does."""
     gathered = _gathering.get()
     if gathered is None:
@@ -179,7 +179,7 @@ def advance(*segments: str, actor: str, changes: Iterable[Change | None]) -> Pol
         gathered.changes += filter(None, changes)
         gathered.segments += segments
         return None
-    _move(revision=F("revision") + 1)
+    _update_head(revision=F("revision") + 1)
     diff = diff_of(changes)
     revision = PolicyRevision.objects.create(
         number=head().revision,
@@ -190,15 +190,15 @@ def advance(*segments: str, actor: str, changes: Iterable[Change | None]) -> Pol
     )
     for listener in _listeners:
         listener(revision, diff)
-    _mark(segments)
+    _mark_segments(segments)
     return revision
 
 
 def advance_revocations() -> None:
     """Publish a revoked session, without a new revision. Raises as ``advance()`` does."""
-    _move(revocations=F("revocations") + 1)
+    _update_head(revocations=F("revocations") + 1)
     PolicyRevocation.objects.create(number=head().revocations)
-    _mark([Segment.REVOCATIONS])
+    _mark_segments([Segment.REVOCATIONS])
 
 
 @transaction.atomic
@@ -208,14 +208,14 @@ def demand_reload() -> None:
     The reload number is the time in milliseconds, or the last one plus one if the clock is behind, so that reloads
     before and after a database restore differ.
     """
-    _move(reloads=Greatest(F("reloads") + 1, Value(time.time_ns() // 1_000_000)))
+    _update_head(reloads=Greatest(F("reloads") + 1, Value(time.time_ns() // 1_000_000)))
 
 
 @transaction.atomic
 def begin_epoch(after: uuid.UUID) -> None:
     """Start a new history of revisions that follows this epoch."""
     _hold()
-    PolicyHead.objects.filter(pk=_ONLY).update(epoch=uuid.uuid4(), parent_epoch=after)
+    PolicyHead.objects.filter(pk=_ONLY_ROW).update(epoch=uuid.uuid4(), parent_epoch=after)
 
 
 def current() -> Version:
@@ -225,7 +225,7 @@ def current() -> Version:
 
 def head() -> PolicyHead:
     """Return the head row, unsaved if there was no change yet."""
-    return _HEAD.first() or PolicyHead(pk=_ONLY, epoch=_BEFORE_ANY_CHANGE)
+    return _HEAD.first() or PolicyHead(pk=_ONLY_ROW, epoch=_BEFORE_ANY_CHANGE)
 
 
 def version_of(row: PolicyHead) -> Version:
@@ -261,19 +261,19 @@ def _hold() -> None:
         _LOCKED.first()
 
 
-def _move(**change: object) -> None:
+def _update_head(**change: object) -> None:
     if not transaction.get_connection().in_atomic_block:
         raise transaction.TransactionManagementError("policy changes and their revision belong in one transaction")
     change["advanced_at"] = timezone.now()
     _pending.set(False)
     _unannounced.set(True)
-    if not PolicyHead.objects.filter(pk=_ONLY).update(**change):
+    if not PolicyHead.objects.filter(pk=_ONLY_ROW).update(**change):
         _make_head()
-        PolicyHead.objects.filter(pk=_ONLY).update(**change)
+        PolicyHead.objects.filter(pk=_ONLY_ROW).update(**change)
     transaction.on_commit(_announce, robust=True)
 
 
-def _mark(segments: Iterable[str]) -> None:
+def _mark_segments(segments: Iterable[str]) -> None:
     rows = [PolicySegment(name=segment, change=uuid.uuid4()) for segment in dict.fromkeys(segments)]
     PolicySegment.objects.bulk_create(rows, update_conflicts=True, unique_fields=["name"], update_fields=["change"])
 
@@ -287,4 +287,4 @@ def _announce() -> None:
 
 
 def _make_head() -> None:
-    PolicyHead.objects.get_or_create(pk=_ONLY, defaults={"parent_epoch": _BEFORE_ANY_CHANGE})
+    PolicyHead.objects.get_or_create(pk=_ONLY_ROW, defaults={"parent_epoch": _BEFORE_ANY_CHANGE})

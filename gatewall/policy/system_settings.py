@@ -8,13 +8,13 @@ from gatewall.kernel.changes import Change, describe, difference
 from gatewall.models import SystemSettings
 from gatewall.policy import revisions
 
-_ONLY = 1
-_CURRENT = Prepared(lambda: SystemSettings.objects.filter(pk=_ONLY))
+_ONLY_ROW = 1
+_CURRENT = Prepared(lambda: SystemSettings.objects.filter(pk=_ONLY_ROW))
 
 
 def current() -> SystemSettings:
     """Return the current settings, by default an unsaved row of defaults."""
-    return _CURRENT.first() or SystemSettings(pk=_ONLY)
+    return _CURRENT.first() or SystemSettings(pk=_ONLY_ROW)
 
 
 @revisions.one_at_a_time
@@ -26,7 +26,7 @@ def change(*, actor: str, **values: Any) -> SystemSettings:
 
 def write(values: dict[str, Any]) -> Change | None:
     """Write these settings in a service that holds the policy lock; return the change."""
-    settings, _ = SystemSettings.objects.select_for_update().get_or_create(pk=_ONLY)
+    settings, _ = SystemSettings.objects.select_for_update().get_or_create(pk=_ONLY_ROW)
     before = describe(settings)
     for name, value in values.items():
         setattr(settings, name, value)

@@ -27,7 +27,7 @@ LIMITS_CONNECTIONS = frozenset({"caddy", "envoy"})
 UNIX = "unix:"
 _USUAL_PORT = 80
 _CONTAINER = "gatewall"
-_KNOWS_UNIX_SOCKETS = frozenset({"nginx", "caddy"})
+_SUPPORTS_UNIX_SOCKETS = frozenset({"nginx", "caddy"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def to_paste(product: str, place: Place) -> list[ConfigFile]:
 
 def can_ask(kind: str, auth: str) -> bool:
     """Return whether this proxy can reach a data plane at that address."""
-    return kind in _KNOWS_UNIX_SOCKETS or not auth.startswith(UNIX)
+    return kind in _SUPPORTS_UNIX_SOCKETS or not auth.startswith(UNIX)
 
 
 def _filled(text: str, values: dict[str, str]) -> str:

@@ -67,7 +67,7 @@ class ChangeReach:
         """``rules``: the WAF rules that differ. ``subjects``: functions that find a record's subject by each policy."""
         self._before, self._after, self._at = before, after, at
         self._rules, self._histories, self._countries, self._subjects = rules, histories, countries, subjects
-        self._is_everywhere = any(
+        self._affects_all = any(
             getattr(before.settings, name) != getattr(after.settings, name) for name in _GLOBAL_SETTINGS
         ) or any(getattr(before, name) != getattr(after, name) for name in _OTHER_TABLES)
         self._subjects_differ = subjects_differ(before, after)
@@ -83,7 +83,7 @@ class ChangeReach:
 
     def covers(self, record: AccessRecord) -> bool:
         """Return False only if both policies certainly give the same answer to the request."""
-        if self._is_everywhere or record.reason in _ALWAYS_COVERED:
+        if self._affects_all or record.reason in _ALWAYS_COVERED:
             return True
         if record.credential is not None and record.credential["kind"] not in CREDENTIAL_KINDS:
             return True

@@ -23,7 +23,7 @@ class ChangedRules(RuleSet):
         self.ids = frozenset(rule.id for rule in (*self.before, *self.after))
         self._base = before
         self._sets = [RuleSet(rules) for rules in (self.before, self.after) if rules]
-        self._mine = RuleSet(self.after)
+        self._after_set = RuleSet(self.after)
 
     def may_match(self, record: AccessRecord, request: AccessRequest, domain: str | None) -> bool:
         """Return False only if certainly no changed rule matches, before or after the change."""
@@ -42,5 +42,5 @@ class ChangedRules(RuleSet):
     def inspect(self, request: AccessRequest, domain: str | None, stop_at: int = 0) -> tuple[WafRule, ...]:
         """Return the matching rules after the change; the current engine scans for the unchanged ones."""
         found = {rule.id for rule in self._base.inspect(request, domain)} - self.ids
-        found |= {rule.id for rule in self._mine.inspect(request, domain)}
+        found |= {rule.id for rule in self._after_set.inspect(request, domain)}
         return tuple(rule for rule in self.rules if rule.id in found)

@@ -33,7 +33,7 @@ from gatewall.whatif.backtest import runs, saving
 from gatewall.whatif.backtest.models import Backtest, State
 
 _BAD = HTTPStatus.BAD_REQUEST
-_WAYS = {saving.MONITOR: _("monitor"), saving.ENFORCE: _("enforce")}
+_SAVED_AS = {saving.MONITOR: _("monitor"), saving.ENFORCE: _("enforce")}
 _SAVED = {saving.MONITOR: _("The draft is saved in monitor mode."), saving.ENFORCE: _("The draft is enforced.")}
 
 
@@ -123,7 +123,7 @@ class BacktestPage(OperatorPage):
         )
 
 
-_SHUTS_OUT = {Resource.BLOCKLIST.value: ("network", "ip"), Resource.COUNTRIES.value: ("country", "country_code")}
+_RADIUS_OF = {Resource.BLOCKLIST.value: ("network", "ip"), Resource.COUNTRIES.value: ("country", "country_code")}
 
 
 def _kind(name: str) -> type[DraftForm]:
@@ -141,13 +141,13 @@ def _context(run: Backtest) -> dict[str, Any]:
         "row": run,
         **in_words(runs.proposal_of(run)),
         "state": STATES[run.state],
-        "saved": _WAYS.get((run.saved or {}).get("how", ""), ""),
+        "saved": _SAVED_AS.get((run.saved or {}).get("how", ""), ""),
     }
 
 
 def _radius(run: Backtest) -> dict[str, Any]:
     """Return the blast radius of a draft that blocks a network or country."""
-    parameter, field = _SHUTS_OUT.get(run.resource, ("", ""))
+    parameter, field = _RADIUS_OF.get(run.resource, ("", ""))
     value = run.draft["values"].get(field) if parameter else None
     try:
         return radius_of(**{parameter: str(value)}) if value else {}

@@ -63,8 +63,8 @@ class Chip:
 
 MAX_BACK = 2_000
 """Maximum length of a query that is passed from page to page."""
-_ONLY = '<a href="?{}"><span class="visually-hidden">{} </span><bdi>{}</bdi></a>'
-_NOT = '<a class="not" href="?{}"><span aria-hidden="true">≠</span><span class="visually-hidden">{}</span></a>'
+_SELECT_LINK = '<a href="?{}"><span class="visually-hidden">{} </span><bdi>{}</bdi></a>'
+_EXCLUDE_LINK = '<a class="not" href="?{}"><span aria-hidden="true">≠</span><span class="visually-hidden">{}</span></a>'
 _SHOWN = ("outcome", "reason", "client_ip", "country_code", "method", "host", "path", "query", "user_agent", "status")
 _NOT_FACTS = frozenset({"decision_id", "at", "rules", "would_refuse"})
 """Fields that the row shows elsewhere than in its list of facts."""
@@ -110,10 +110,10 @@ class _Cells:
         label, label_text = self.labels[name], text or "-"
         inner = format_html("<bdi>{}</bdi>", label_text)
         if only:
-            inner = format_html(_ONLY, only, gettext("only %(label)s") % {"label": label}, label_text)
+            inner = format_html(_SELECT_LINK, only, gettext("only %(label)s") % {"label": label}, label_text)
         words = gettext("not %(label)s %(text)s") % {"label": label, "text": label_text}
         html = format_html(
-            '<span class="value">{}{}</span>', inner, format_html(_NOT, exclude, words) if exclude else ""
+            '<span class="value">{}{}</span>', inner, format_html(_EXCLUDE_LINK, exclude, words) if exclude else ""
         )
         return Cell(name, text, only, exclude, html)
 

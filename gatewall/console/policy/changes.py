@@ -9,7 +9,7 @@ from gatewall.publication.resources import BY_NAME, title_of
 
 CHANGES_ON_PAGE = 200
 _MAX_VALUE = 500
-_NOT_GIVEN: tuple[Any, ...] = (None, "", [])
+_EMPTY: tuple[Any, ...] = (None, "", [])
 
 
 def counts_shown(counts: Iterable[Mapping[str, Any]] | None) -> list[dict[str, Any]]:
@@ -38,7 +38,7 @@ def change_shown(change: Mapping[str, Any]) -> dict[str, Any]:
         "values": [
             {"name": name, "before": value_shown(before.get(name)), "after": value_shown(after.get(name))}
             for name in dict.fromkeys([*before, *after])
-            if before.get(name) not in _NOT_GIVEN or after.get(name) not in _NOT_GIVEN
+            if before.get(name) not in _EMPTY or after.get(name) not in _EMPTY
         ],
     }
 

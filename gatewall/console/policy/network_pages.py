@@ -30,13 +30,13 @@ from policies import policy_source, services
 from policies.models import AuthorizedDomain
 from policies.validators import canonical_network
 
-_LASTS: Mapping[str, tuple[timedelta | None, Any]] = {
+_DURATIONS: Mapping[str, tuple[timedelta | None, Any]] = {
     "1h": (timedelta(hours=1), gettext_lazy("for an hour")),
     "1d": (timedelta(days=1), gettext_lazy("for a day")),
     "30d": (timedelta(days=30), gettext_lazy("for 30 days")),
     "ever": (None, gettext_lazy("forever")),
 }
-_CHOICES = [(name, words) for name, (_time, words) in _LASTS.items()]
+_CHOICES = [(name, words) for name, (_time, words) in _DURATIONS.items()]
 _PREFILLED = frozenset({"network", "decision_id", "host", "back"})
 
 
@@ -54,13 +54,13 @@ class NetworkForm(forms.Form):
 
     @property
     def expires_at(self) -> datetime | None:
-        lasts = _LASTS[self.cleaned_data["lasts"]][0]
+        lasts = _DURATIONS[self.cleaned_data["lasts"]][0]
         return timezone.now() + lasts if lasts else None
 
     @property
     def done(self) -> dict[str, Any]:
         """The parameters of the success message."""
-        return {"network": self.cleaned_data["network"], "lasts": _LASTS[self.cleaned_data["lasts"]][1]}
+        return {"network": self.cleaned_data["network"], "lasts": _DURATIONS[self.cleaned_data["lasts"]][1]}
 
 
 class BanForm(NetworkForm):
@@ -109,7 +109,7 @@ class _NetworkPage(OperatorPage):
             form.add_error(None, messages_of(error))
             return self._form(request, form)
         messages.success(request, done)
-        return HttpResponseRedirect(_way_back(form.cleaned_data["back"]))
+        return HttpResponseRedirect(_return_url(form.cleaned_data["back"]))
 
     def write(self, request: HttpRequest, form: Any) -> str:
         """Write the entry and return a success message. Raises Refusal, ValidationError."""
@@ -173,7 +173,7 @@ def _is_network(text: str) -> bool:
     return True
 
 
-def _way_back(query: str) -> str:
+def _return_url(query: str) -> str:
     try:
         pairs = pairs_of(query)
     except ValueError:

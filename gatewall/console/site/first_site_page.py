@@ -27,14 +27,14 @@ from policies import cookie_reach, services
 from policies.access_choices import WHO_ENTERS
 from policies.models import AuthorizedDomain
 
-_WHO = [(each.value, words) for each, words in WHO_ENTERS.items() if each is not Access.DENIED]
+_ACCESS_CHOICES = [(each.value, words) for each, words in WHO_ENTERS.items() if each is not Access.DENIED]
 
 
 class SiteForm(forms.Form):
     """A site: its host, who may enter, the kind of its proxy, and where the site itself listens."""
 
     site = forms.CharField(max_length=253, label=gettext_lazy("Host of your site"))
-    access = forms.ChoiceField(choices=_WHO, label=gettext_lazy("Who may enter"), widget=forms.RadioSelect)
+    access = forms.ChoiceField(choices=_ACCESS_CHOICES, label=gettext_lazy("Who may enter"), widget=forms.RadioSelect)
     proxy = forms.ChoiceField(choices=[*KINDS.items(), *PRODUCTS.items()], label=gettext_lazy("Your proxy"))
     upstream = forms.CharField(max_length=255, label=gettext_lazy("Where the site listens"))
 

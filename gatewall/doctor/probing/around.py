@@ -12,7 +12,7 @@ from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.downloads import DownloadRefused, addresses_of
 
 _MOST = 6
-_ELSEWHERE = ("192.0.2.1", "2001:db8::1")
+_UNUSED_ADDRESSES = ("192.0.2.1", "2001:db8::1")
 """Addresses without hosts (RFC 5737, RFC 3849): the route to them shows this machine's own address."""
 
 
@@ -66,8 +66,8 @@ def _resolved(host: str, port: int) -> list[str]:
 
 def _own_addresses() -> Iterator[str]:
     """Yield the addresses from which this machine sends; nothing is sent to find them."""
-    for elsewhere in _ELSEWHERE:
-        family = socket.AF_INET6 if ":" in elsewhere else socket.AF_INET
+    for address in _UNUSED_ADDRESSES:
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
         with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
-            probe.connect((elsewhere, 9))
+            probe.connect((address, 9))
             yield str(probe.getsockname()[0])

@@ -23,7 +23,7 @@ _MANIFEST = "manifest.json"
 _MAX_MANIFEST_BYTES = 16 * 1024 * 1024
 _BLOCK = 1024 * 1024
 _LEVEL = 3
-_NEVER = (1980, 1, 1, 0, 0, 0)  # the manifest has the time
+_FIXED_TIME = (1980, 1, 1, 0, 0, 0)  # the manifest has the time
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, KeyError, ValueError, TypeError)
 """Exceptions that zipfile and json raise for damaged bytes."""
 
@@ -183,7 +183,7 @@ class Archive:
 
 
 def _info(name: str) -> zipfile.ZipInfo:
-    info = zipfile.ZipInfo(name, _NEVER)
+    info = zipfile.ZipInfo(name, _FIXED_TIME)
     info.compress_type = zipfile.ZIP_DEFLATED
     info.external_attr = 0o600 << 16
     return info

@@ -218,8 +218,8 @@ _USES_OF_LINKS = (
         " WHERE link_id IN (SELECT id FROM policies_sharelink)"
     ),
 )
-_FORGET_KNOWN = "DELETE FROM {table} WHERE user_id IN (SELECT id FROM present_user)"
-_TAKE_PRESENT = (
+_DELETE_OF_PRESENT_USERS = "DELETE FROM {table} WHERE user_id IN (SELECT id FROM present_user)"
+_COPY_PRESENT = (
     "INSERT INTO {table} ({columns}) SELECT {columns} FROM {present} WHERE user_id IN (SELECT id FROM accounts_user)"
 )
 _PASSKEY_COLUMNS = (
@@ -290,5 +290,5 @@ def keep_scopes_and_second_factors() -> None:
             cursor.execute(_OUTSIDE_OF_SCOPE.format(*scope))
         for table, columns, present in _SECOND_FACTORS:
             names = {"table": table, "columns": columns, "present": present}
-            cursor.execute(_FORGET_KNOWN.format(**names))
-            cursor.execute(_TAKE_PRESENT.format(**names))
+            cursor.execute(_DELETE_OF_PRESENT_USERS.format(**names))
+            cursor.execute(_COPY_PRESENT.format(**names))

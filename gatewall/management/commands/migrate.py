@@ -20,7 +20,7 @@ _PATIENCE = "1s"
 _TRIES = 60
 _PAUSE_SECONDS = 1.0
 _LOCK_NOT_AVAILABLE = "55P03"
-_MADE_MEANWHILE = {"23505", "42P07"}
+_CREATED_CONCURRENTLY = {"23505", "42P07"}
 """SQLSTATEs of a statement that creates a table while another connection commits a table of the same name."""
 
 
@@ -75,7 +75,7 @@ def _is_in_use(error: OperationalError | MigrationSchemaMissing) -> bool:
     is_first = isinstance(error, MigrationSchemaMissing)
     cause = error.__context__ if is_first else error
     state = getattr(cause.__cause__, "sqlstate", "") if cause else ""
-    return state == _LOCK_NOT_AVAILABLE or (is_first and state in _MADE_MEANWHILE)
+    return state == _LOCK_NOT_AVAILABLE or (is_first and state in _CREATED_CONCURRENTLY)
 
 
 @contextmanager

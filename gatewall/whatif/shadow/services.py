@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 COUNTS = ("answers", "selected", "evaluated", "differing", "skipped", "behind", "faults")
 SECONDS = ("answer_seconds", "shadow_seconds")
-_ONLY = 1
+_ONLY_ROW = 1
 _MAX_WORKERS = 200
 """If there are more processes, the figures of ended ones are added up in one entry."""
 _PAST = "past"
@@ -26,23 +26,23 @@ _PAST = "past"
 
 def current() -> ShadowPolicy | None:
     """Return the shadow policy, or None."""
-    return ShadowPolicy.objects.filter(pk=_ONLY).first()
+    return ShadowPolicy.objects.filter(pk=_ONLY_ROW).first()
 
 
 @transaction.atomic
 def set_shadow(*, document: str, percent: int, actor: str) -> ShadowPolicy:
     """Replace the shadow policy; its figures restart at zero. The agents compile and publish it."""
-    PolicyHead.objects.select_for_update().filter(pk=_ONLY).first()  # one at a time
-    ShadowPolicy.objects.filter(pk=_ONLY).delete()
+    PolicyHead.objects.select_for_update().filter(pk=_ONLY_ROW).first()  # one at a time
+    ShadowPolicy.objects.filter(pk=_ONLY_ROW).delete()
     revision = revisions.current().revision
     return ShadowPolicy.objects.create(
-        pk=_ONLY, document=document, percent=percent, revision=revision, created_by=actor[:64]
+        pk=_ONLY_ROW, document=document, percent=percent, revision=revision, created_by=actor[:64]
     )
 
 
 def remove(shadow: ShadowPolicy | None = None) -> bool:
     """Remove this shadow policy, or any; return False if there is none. Workers drop it within seconds."""
-    rows = ShadowPolicy.objects.filter(pk=_ONLY) if shadow is None else ShadowPolicy.objects.filter(key=shadow.key)
+    rows = ShadowPolicy.objects.filter(pk=_ONLY_ROW) if shadow is None else ShadowPolicy.objects.filter(key=shadow.key)
     number, _ = rows.delete()
     return bool(number)
 
