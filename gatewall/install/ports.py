@@ -131,7 +131,7 @@ def _is_ours(number: int) -> bool:
     except OSError:
         sign.close()
         return False
-    sign.detach()  # stays open as long as the process
+    sign.detach()  # the socket remains open until the process ends
     return True
 
 

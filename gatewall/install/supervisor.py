@@ -1,4 +1,4 @@
-"""Run several processes in one terminal for `gatewall up`: pass on what they print, and stop them together.
+"""Run several processes in one terminal for `gatewall up`: pass on their output, and stop them together.
 
 `gatewall up` replaces itself by this file, which imports the standard library only: a process that waits as long as
 the others run must not keep Django in memory (docs/adr/0098-a-supervisor-of-our-own.md).

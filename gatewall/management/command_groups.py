@@ -58,7 +58,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "spectacular": "write the OpenAPI document",
     },
 }
-"""Command lines by group; every command of ours is in one of them."""
+"""Command lines by group; each of our commands is in one group."""
 
 DJANGO = frozenset(
     {

@@ -1,7 +1,7 @@
 """Descriptor of a policy resource, for backtests, API views, admin and operator pages.
 
-Each app registers its own in its ``resources.py``; ``gatewall.publication.resources`` collects them. What revisions
-record and what a restore needs is declared on the model (``recorded``, ``segments``).
+Each app registers its resources in its ``resources.py``; ``gatewall.publication.resources`` collects them. The model
+declares the fields that revisions record and a restore needs (``recorded``, ``segments``).
 """
 
 from collections.abc import Callable

@@ -32,7 +32,7 @@ class DatabasePolicyStore:
     Reading one indexed row per request makes a committed change visible to every process on every host at once.
 
     A reload takes effect once this host has published it: its publisher compiles every segment once, and all workers
-    read what differs from the files, instead of each compiling long lists itself.
+    read the differing segments from the files, instead of each compiling long lists itself.
     """
 
     def __init__(self, files: PolicyFiles) -> None:

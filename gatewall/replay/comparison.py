@@ -64,7 +64,7 @@ class Comparison:
         countries: CountryLookup,
         at: float,
     ) -> None:
-        """``histories``: per policy, what has changed since a request was recorded."""
+        """``histories``: the changes of each policy since a request was recorded."""
         self._before, self._after, self._at = before, after, at
         waf = RememberedMatches(before.waf)
         waf_after = waf if after.waf is before.waf else RememberedMatches(after.waf)

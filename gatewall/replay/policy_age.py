@@ -18,7 +18,7 @@ class PolicyAges:
     """Finds the records for which the age of the policy must be known to compare two policies."""
 
     def __init__(self, sides: Sides) -> None:
-        """``sides``: both policies, each with what has changed since a request was recorded."""
+        """``sides``: both policies, each with its changes since a request was recorded."""
         before, after = (_limit(policy.settings) for policy, _ in sides)
         self.differ = before != after
         self._strict = tuple(history for policy, history in sides if _limit(policy.settings) is not None)

@@ -47,7 +47,7 @@ _OF_CLIENT = frozenset({"headers", "body"})
 
 
 class Assumed(StrEnum):
-    """What a decision takes from the record instead of computing it."""
+    """A result that a decision takes from the record instead of computing it."""
 
     CREDENTIAL = "credential"
     REQUEST_RATE = "request-rate"
@@ -153,7 +153,7 @@ class Replay:
     _results: list[Result] = field(default_factory=list)
 
     def decision(self) -> Redecided:
-        """Return the first step's verdict, or what a step before it lacks."""
+        """Return the first verdict of a step, or the fact that a step before it lacks."""
         if self.facts is not None:
             for verdict, missing in self.results():
                 if verdict is not None or missing is not None:

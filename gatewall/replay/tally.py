@@ -76,7 +76,7 @@ class Tally:
         return {"numbers": dict(self._numbers), "counters": counters, "hitters": hitters, "access": access}
 
     def result(self) -> dict[str, Any]:
-        """Return the figures as JSON: who loses or gains access to what, then users, outcomes, hosts and clients."""
+        """Return the figures as JSON: changes of access, then users, outcomes, hosts and clients."""
         missing, hitters = self._counters["missing"], self._hitters
         return {
             **{name: self._numbers[name] for name in _NUMBERS},

@@ -1,1 +1,1 @@
-"""What would the gate answer? Explanations, replays, rule trials, exemptions and backtests."""
+"""What-if analysis: explanations, replays, rule trials, exemptions and backtests."""

@@ -23,7 +23,7 @@ class RefuseAccessInput(StrictInput):
 
 
 class AccessRequestOutput(serializers.ModelSerializer[RequestForAccess]):
-    """An access request: what a refused user asked for."""
+    """An access request of a refused user."""
 
     user = serializers.CharField(source="user.username")
     domain = serializers.CharField(source="domain.name")

@@ -94,7 +94,7 @@ class ComparedInput(StrictInput):
 
 
 class DifferenceOutput(serializers.Serializer[Any]):
-    """What applying a document does to one object: its section and key, and the fields that differ."""
+    """The change of one object by applying a document: its section and key, and the fields that differ."""
 
     section = serializers.ChoiceField(choices=sorted(ALL))
     key = serializers.CharField()
@@ -104,7 +104,7 @@ class DifferenceOutput(serializers.Serializer[Any]):
 
 
 class ComparedOutput(serializers.Serializer[Any]):
-    """What applying a document would change in the policy of this revision."""
+    """The changes that applying a document would make to the policy of this revision."""
 
     revision = serializers.IntegerField()
     changes = DifferenceOutput(many=True)

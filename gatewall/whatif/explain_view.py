@@ -257,7 +257,7 @@ class ExplanationOutput(serializers.Serializer[Any]):
 
 
 class Explain(ApiView):
-    """What the gate would answer to a hypothetical request, and why."""
+    """The explanation of the gate's answer to a hypothetical request."""
 
     area = POLICY
 

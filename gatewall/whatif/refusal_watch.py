@@ -60,7 +60,7 @@ def open_watches() -> QuerySet[RefusalWatch]:
 
 
 class RefusalWatcher:
-    """Checks all open watches; keeps in memory what it has read of the log."""
+    """Checks all open watches; caches the people and refusals that it has read from the log."""
 
     def __init__(self) -> None:
         self._found: dict[int, NewlyRefused] = {}

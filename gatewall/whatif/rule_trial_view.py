@@ -83,7 +83,7 @@ class RuleTrialOutput(serializers.Serializer[Any]):
 
 
 class RuleTrial(ApiView):
-    """What the WAF would do with a hypothetical request."""
+    """Trial of the WAF on a hypothetical request."""
 
     area = POLICY
 

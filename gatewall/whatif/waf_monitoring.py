@@ -88,7 +88,7 @@ class Report:
 
 
 def report_of(domain: AuthorizedDomain, end: datetime, days: int = USUAL_DAYS) -> Report:
-    """Return what the WAF would have refused at the domain in the days before ``end``."""
+    """Return the requests that the WAF would have refused at the domain in the days before ``end``."""
     start = end - timedelta(days=days)
     rows, is_complete = _rows(domain, start, end)
     rules: dict[int, Found] = {}

@@ -1,4 +1,4 @@
-"""API view of what the WAF would have refused at a domain."""
+"""API view of the requests that the WAF would have refused at a domain."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ class HostFoundOutput(FoundOutput):
 
 
 class WafReportOutput(serializers.Serializer[Any]):
-    """What the WAF would have refused at a domain."""
+    """Requests that the WAF would have refused at a domain, by rule and host."""
 
     domain = serializers.CharField()
     waf_monitor_until = serializers.DateTimeField(allow_null=True)
@@ -64,13 +64,13 @@ class WafReportOutput(serializers.Serializer[Any]):
 
 
 class WafReport(ApiView):
-    """What the WAF would have refused at a domain without its monitor mode."""
+    """Requests that the WAF would have refused at a domain without its monitor mode."""
 
     area = LOGS
 
     @operation(answer=WafReportOutput, parameters=PARAMETERS, refuses={404})
     def get(self, request: Request, pk: int) -> Response:
-        """Report what the WAF would have refused at a domain in the last days, with exclusions for it."""
+        """Report the requests that the WAF would have refused at a domain in the last days, with exclusions."""
         refuse_unknown_parameters(request, PARAMETERS)
         days = whole_number_in(request, "days", 1, MAX_DAYS) or USUAL_DAYS
         domain = get_object_or_404(AuthorizedDomain, pk=pk)

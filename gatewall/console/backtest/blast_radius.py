@@ -24,7 +24,7 @@ def radius_of(*, network: str = "", country: str = "") -> dict[str, Any]:
 
 
 class BlastRadiusPage(OperatorPage):
-    """Who was let in from ``?network=`` or ``?country=`` in the last 30 days."""
+    """Subjects that were let in from ``?network=`` or ``?country=`` in the last 30 days."""
 
     template, title = "console/blast_radius.html", _("Blast radius")
 

@@ -98,7 +98,7 @@ def decision_shown(decision: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def scope_shown(scope: Mapping[str, Any] | None, subject: Mapping[str, Any] | None, host: str) -> str:
-    """Return a sentence that says why a subject may enter a host or may not; empty without a subject."""
+    """Return a sentence with the reason why a subject may or may not enter a host; empty without a subject."""
     if scope is None or subject is None:
         return ""
     words = {"name": subject["name"] or f"{subject['kind']} {subject['id']}", "host": host}

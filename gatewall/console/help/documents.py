@@ -43,7 +43,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A page: its title, and the HTML of what follows."""
+    """A page: its title, and the HTML of its body."""
 
     title: str
     html: str

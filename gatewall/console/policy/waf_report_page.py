@@ -34,7 +34,7 @@ _WINDOWS = ("1", "7", "14", "30", "90")
 
 
 class WafReportPage(OperatorPage):
-    """What the WAF would have refused at one domain, and the buttons to monitor, to add exclusions and to block."""
+    """Requests that the WAF would have refused at a domain, and buttons to monitor, to add exclusions, to block."""
 
     template, title = "console/waf_report.html", _("WAF of a domain")
 

@@ -122,7 +122,7 @@ def differences(*, compared: bool) -> list[Finding]:
 def _query(text: str, query: str) -> Finding:
     values = [_now()] * query.count("%s")
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT count(*) FROM (SELECT {query}) found", values)  # noqa: S608 - a query of ours
+        cursor.execute(f"SELECT count(*) FROM (SELECT {query}) found", values)  # noqa: S608 - our own query
         (count,) = cursor.fetchone()
         cursor.execute(f"SELECT {query} ORDER BY 1 LIMIT {MAX_NAMES}", values)
         names = [name for (name,) in cursor.fetchall()]

@@ -89,7 +89,7 @@ def _license(text: str, where: str, statement: str, **after: object) -> Cut:
 
 
 def _tokens(text: str, resource: Resource, table: str, present: str) -> Cut:
-    gone = f"NOT EXISTS (SELECT 1 FROM {present} p WHERE p.digest = {table}.digest)"  # noqa: S608 - names of ours
+    gone = f"NOT EXISTS (SELECT 1 FROM {present} p WHERE p.digest = {table}.digest)"  # noqa: S608 - our own names
     return Cut(text=text, resource=resource, table=table, name="name", where=gone)
 
 
@@ -265,7 +265,7 @@ def cut(what: Cut) -> list[tuple[int, str]]:
         cursor.execute(f"SELECT id, {what.name} FROM {what.table} WHERE {what.where} ORDER BY id")  # noqa: S608
         rows = list(cursor.fetchall())
         if rows and what.set:
-            cursor.execute(f"UPDATE {what.table} SET {what.set} WHERE {what.where}")  # noqa: S608 - names of ours
+            cursor.execute(f"UPDATE {what.table} SET {what.set} WHERE {what.where}")  # noqa: S608 - our own names
         elif rows:
             cursor.execute(f"DELETE FROM {what.table} WHERE {what.where}")  # noqa: S608 - as above
     return rows

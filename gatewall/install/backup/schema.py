@@ -75,7 +75,7 @@ def make_tables(nodes: Collection[Node]) -> None:
             cursor.execute(f"TRUNCATE {', '.join(names)}")
             return
         for name in names:
-            cursor.execute(f"DELETE FROM {name}")  # noqa: S608 - a name of ours
+            cursor.execute(f"DELETE FROM {name}")  # noqa: S608 - our own name
 
 
 def migrate_on() -> int:
@@ -130,7 +130,7 @@ def continue_after(table: Table, last: int) -> None:
         return
     name, key = connection.ops.quote_name(table.name), connection.ops.quote_name(table.key.name)
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT coalesce(max({key}), 0) FROM {name}")  # noqa: S608 - names of ours
+        cursor.execute(f"SELECT coalesce(max({key}), 0) FROM {name}")  # noqa: S608 - our own names
         last = max(last, cursor.fetchone()[0])
         if not last:
             return

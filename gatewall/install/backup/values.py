@@ -74,7 +74,7 @@ def read_rows(table: Table) -> Iterator[list[Any]]:
     forms = _POSTGRESQL if connection.vendor == "postgresql" else _SQLITE
     columns = (forms.get(column.kind, _UNCHANGED).format(_quoted(column.name)) for column in table.columns)
     with connection.chunked_cursor() as cursor:
-        cursor.execute(f"SELECT {', '.join(columns)} FROM {_quoted(table.name)}")  # noqa: S608 - names of ours
+        cursor.execute(f"SELECT {', '.join(columns)} FROM {_quoted(table.name)}")  # noqa: S608 - our own names
         while rows := cursor.fetchmany(_AT_ONCE):
             yield from map(list, rows)
 

@@ -18,7 +18,7 @@ from policies.models import MANUAL, RESTORABLE, BlocklistEntry
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """What a proposal changes: rows by resource and id, and resources as a whole."""
+    """The rows, by resource and id, and the whole resources that a proposal changes."""
 
     rows: frozenset[tuple[str, int | None]] = frozenset()
     resources: frozenset[str] = frozenset()

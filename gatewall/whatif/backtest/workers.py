@@ -35,7 +35,7 @@ Work = Callable[[int, Report], dict[str, Any]]
 
 
 class WorkerFailed(Exception):
-    """A worker process ended without its results; ``message`` says how."""
+    """A worker process ended without its results; ``message`` is the reason."""
 
     def __init__(self, message: Message) -> None:
         super().__init__(message)

@@ -25,7 +25,7 @@ from policies.history.rule_lockout import let_in_now, refused_of
 
 @dataclass(frozen=True, slots=True)
 class _DryRun:
-    """What a proposal would do to the policy of ``revision``; ``changes`` is None if there are too many to list."""
+    """The effects of a proposal on the policy of ``revision``; ``changes`` is None if there are too many to list."""
 
     epoch: str
     revision: int

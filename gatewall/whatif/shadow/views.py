@@ -77,7 +77,7 @@ class Shadow(ApiView):
 
     @operation(answer=ShadowOutput, refuses={404})
     def get(self, request: Request) -> Response:
-        """Show the shadow policy and what it did."""
+        """Show the shadow policy, its state and its figures."""
         shadow = services.current()
         if shadow is None:
             raise Http404
