@@ -41,7 +41,11 @@ SUITES = (
         ("tests/unit",),
         ("tests/unit/test_fixed_values.py",),
         # Left out: tests that depend on the process that collected them, and slow tests of other modules.
-        ["-p", "no:django", *(f"--ignore-glob=tests/unit/test_{name}*" for name in ("worker_report", "spool", "notification"))],
+        [
+            "-p",
+            "no:django",
+            *(f"--ignore-glob=tests/unit/test_{name}*" for name in ("worker_report", "spool", "notification")),
+        ],
         ("jwt", "re2", "idna", "cryptography.hazmat.primitives.ciphers.aead"),
     ),
     Suite(
