@@ -16,7 +16,7 @@ from gatewall.engine.model import SubjectKind
 from licensing import services
 from licensing.models import AppToken, GitToken, License
 
-_RECORD = ("prefix", "created_at", "created_by")
+_METADATA = ("prefix", "created_at", "created_by")
 
 
 class MachineCredentialAdmin(ShownOnceAdmin):
@@ -40,7 +40,7 @@ class MachineCredentialAdmin(ShownOnceAdmin):
 
 
 def _site_of(row: License | AppToken) -> str:
-    """Return a host that the token opens, for an example."""
+    """Return a host that the token gives access to, for the example command."""
     domain = None if row.all_domains else row.authorized_domains.order_by("name").first()
     return domain.name.replace("*", "app") if domain else "app.example.com"
 
@@ -76,7 +76,7 @@ class LicenseAdmin(UsedRowsAdmin, MachineCredentialAdmin):
     )
     list_filter = ("is_active", "all_domains")
     search_fields = ("name", "prefix", "remark")
-    readonly_fields = _RECORD
+    readonly_fields = _METADATA
     fields = ("name", "is_active", "expires_at", "all_domains", "authorized_domains", "remark", *readonly_fields)
 
     def header(self, secret: str) -> str:
@@ -95,7 +95,7 @@ class UserTokenAdmin(MachineCredentialAdmin):
     list_select_related = ("user",)
     search_fields = ("name", "prefix", "user__username")
     form = UserTokenForm
-    readonly_fields = _RECORD
+    readonly_fields = _METADATA
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -114,7 +114,7 @@ class GitTokenAdmin(UsedRowsAdmin, UserTokenAdmin):
     use_kind = SubjectKind.GIT_TOKEN.value
     uses, last_used = use_columns(use_kind, count=_("uses"), last=_("last used"))
     list_display = ("name", "user", "prefix", "uses", "last_used", "expires_at", "created_at", "created_by")
-    fields = ("user", "name", "expires_at", "never_expires", *_RECORD)
+    fields = ("user", "name", "expires_at", "never_expires", *_METADATA)
 
     def use_lines(self, row: GitToken, secret: str) -> list[tuple[str | Promise, str]]:
         return [(_("With git"), f"git clone https://{row.user.username}:{secret}@git.example.com/me/repository.git")]
@@ -133,7 +133,7 @@ class AppTokenAdmin(UsedRowsAdmin, UserTokenAdmin):
     list_filter = ("all_domains",)
     fields = (
         *("user", "name", "expires_at", "never_expires", "all_domains", "authorized_domains", "path_prefixes"),
-        *_RECORD,
+        *_METADATA,
     )
 
     def use_lines(self, row: AppToken, secret: str) -> list[tuple[str | Promise, str]]:

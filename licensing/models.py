@@ -1,4 +1,4 @@
-"""Models of licenses, git tokens and app tokens. Rows hold only digests of tokens."""
+"""Models of licenses, git tokens and app tokens. Rows contain only digests of tokens."""
 
 from django.conf import settings
 from django.db import models
@@ -25,7 +25,7 @@ class MachineCredential(Record):
 
 
 class License(MachineCredential):
-    """A machine's token for all or some domains."""
+    """A token of a machine, for all or some domains."""
 
     is_active = models.BooleanField(default=True)
     all_domains = models.BooleanField(default=True)

@@ -10,17 +10,17 @@ from gatewall.engine.snapshot import AppTokenState, GitTokenState, LicenseState
 from licensing.models import AppToken, GitToken, License
 from policies.policy_source import seconds
 
-_EXIST = (
+_EXISTENCE_QUERY = (
     "SELECT EXISTS (SELECT 1 FROM licensing_gittoken), EXISTS (SELECT 1 FROM licensing_apptoken), "
     "EXISTS (SELECT 1 FROM licensing_license)"
 )
-"""One statement, because each publication needs it."""
+"""Whether rows of each kind exist; one statement, because every publication runs it."""
 
 
 def token_shards() -> list[str]:
     """Return the shards of git tokens, app tokens and licenses."""
     with connection.cursor() as cursor:
-        cursor.execute(_EXIST)
+        cursor.execute(_EXISTENCE_QUERY)
         kinds = zip((shard_of_git_token, shard_of_app_token, shard_of_license), cursor.fetchone(), strict=True)
     return [shard_of(letter) for shard_of, exist in kinds if exist for letter in DIGEST_SHARDS]
 
@@ -53,7 +53,7 @@ def licenses(shard: str) -> tuple[LicenseState, ...]:
 
 
 def _domains_of(model: type[AppToken | License], name: str, shard: str) -> defaultdict[int, set[str]]:
-    """Return the domains that the scopes of a shard's rows list, by row."""
+    """Return the domains in the scope of each row of a shard, by row id."""
     domains: defaultdict[int, set[str]] = defaultdict(set)
     links = model.authorized_domains.through.objects.filter(_is_in(shard, f"{name}__digest"))
     for id_, domain in links.values_list(f"{name}_id", "authorizeddomain__name"):

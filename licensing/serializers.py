@@ -14,7 +14,7 @@ from policies.access_conditions import MAX_PATH, MAX_PREFIXES, validate_path_pre
 from policies.serializers import RegisteredDomainsField, ScopeInput
 from policies.validators import canonical_domain
 
-_SHOWN = ("id", "created_at", "created_by", "name", "prefix", "expires_at")
+_COMMON_FIELDS = ("id", "created_at", "created_by", "name", "prefix", "expires_at")
 
 
 class LicenseInput(FreshInput):
@@ -29,7 +29,7 @@ class LicenseInput(FreshInput):
 
 
 class LicenseScopeInput(ScopeInput):
-    """What decides about a license, as sent: domains, and whether and until when it is in force."""
+    """A license's domains, expiry and active flag, as sent."""
 
     expires_at = MomentField(allow_null=True, required=False)
     is_active = FlagField(required=False)
@@ -42,7 +42,7 @@ class LicenseOutput(UsesOutput, serializers.ModelSerializer[License]):
 
     class Meta:
         model = License
-        fields = (*_SHOWN, "is_active", "all_domains", "authorized_domains", "remark", "last_used_at", "uses")
+        fields = (*_COMMON_FIELDS, "is_active", "all_domains", "authorized_domains", "remark", "last_used_at", "uses")
 
 
 class GitTokenInput(FreshInput):
@@ -57,11 +57,11 @@ class GitTokenOutput(LastUsedOutput, serializers.ModelSerializer[GitToken]):
 
     class Meta:
         model = GitToken
-        fields = (*_SHOWN, "last_used_at")
+        fields = (*_COMMON_FIELDS, "last_used_at")
 
 
 class AppTokenInput(FreshInput):
-    """Input of an app token, which needs domains or ``all_domains``. It expires after 90 days; null: never."""
+    """Input of an app token, which needs domains or ``all_domains``. It expires after 90 days; null means never."""
 
     name = TextField(max_length=100)
     expires_at = MomentField(allow_null=True, default=services.usual_end_of_token)
@@ -83,7 +83,7 @@ class AppTokenOutput(ProgramOutput, serializers.ModelSerializer[AppToken]):
 
     class Meta:
         model = AppToken
-        fields = (*_SHOWN, "all_domains", "authorized_domains", "path_prefixes", "last_used_at", "last_used_by")
+        fields = (*_COMMON_FIELDS, "all_domains", "authorized_domains", "path_prefixes", "last_used_at", "last_used_by")
 
 
 class LicenseFilters(ListFilters):

@@ -20,11 +20,11 @@ from policies.models import AuthorizedDomain
 from policies.rows import still_registered
 
 MAX_GIT_TOKENS = 50
-"""Git tokens per user, including expired ones: every worker holds all of them in memory."""
+"""Git tokens per user, including expired ones: every worker keeps all of them in memory."""
 
 
 MAX_APP_TOKENS = 50
-"""App tokens per user, for the same reason."""
+"""App tokens per user, including expired ones, for the same reason."""
 
 
 class TooManyAppTokens(Conflict):
@@ -78,7 +78,7 @@ def usual_end_of_token() -> datetime:
 def issue_git_token(
     *, actor: str, user_id: int, name: str, expires_at: datetime | None
 ) -> tuple[GitToken, MachineToken]:
-    """Create a git token of a user; return it with its token. ``expires_at`` None: never.
+    """Create a git token of a user; return its row and its token. ``expires_at`` None: never.
 
     Raises ValidationError, Duplicate, TooManyGitTokens, Gone.
     """
@@ -103,7 +103,7 @@ def issue_app_token(
     authorized_domains: Iterable[AuthorizedDomain] = (),
     path_prefixes: Iterable[str] = (),
 ) -> tuple[AppToken, MachineToken]:
-    """Create an app token of a user; return it with its token. ``expires_at`` None: never.
+    """Create an app token of a user; return its row and its token. ``expires_at`` None: never.
 
     Raises ValidationError, Duplicate, TooManyAppTokens, DomainRemoved, Gone.
     """
