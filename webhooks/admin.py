@@ -19,7 +19,7 @@ from gatewall.kernel.refusals import Refusal
 from webhooks import services
 from webhooks.models import Delivery, Mail, Webhook
 
-_BECAME = ("created_at", "created_by", "previous_until", "failing_since", "succeeded_at", "failure", "left_out")
+_READ_ONLY = ("created_at", "created_by", "previous_until", "failing_since", "succeeded_at", "failure", "left_out")
 
 
 class WebhookForm(FreshForm):
@@ -37,7 +37,7 @@ class _NoSealedLookups(admin.ModelAdmin):  # type: ignore[type-arg]  # not gener
 
 
 def _shown_to(request: HttpRequest, field: str) -> str:
-    """Return the field to show: to auditors the URL without its path, which may be secret."""
+    """Return the name of the field to show: auditors see the host instead of the URL, whose path may be secret."""
     return "host" if field == "url" and not getattr(request.user, "is_staff", False) else field
 
 
@@ -49,7 +49,7 @@ class WebhookAdmin(_NoSealedLookups, ShownOnceAdmin):
     list_display = ("name", "url", "least_severity", "enabled", "failing_since", "succeeded_at", "left_out")
     list_filter = ("enabled", "least_severity")
     search_fields = ("name", "url", "remark")
-    readonly_fields = _BECAME
+    readonly_fields = _READ_ONLY
     fields = ("name", "url", "kinds", "least_severity", "enabled", "allow_private", "remark", *readonly_fields)
     actions = ("send_test", "rotate_secret")
 

@@ -18,7 +18,7 @@ _USER_AGENT = "Gatewall-Webhooks/1"
 
 
 def attempt(claimed: Claimed) -> Posted:
-    """Send a claimed delivery and return the result. Holds no database connection, as it may take long."""
+    """Send a claimed delivery and return the result. Uses no database connection, as it may take long."""
     if not claimed.keys:
         return Posted(failure="the secret cannot be opened: GATEWALL_DATA_KEYS lacks its key")
     webhook, notice = claimed.delivery.webhook, claimed.delivery.notice

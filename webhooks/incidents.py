@@ -66,14 +66,14 @@ SINGLE = frozenset(
 """Kinds of single actions, which have no end."""
 MAX_OPEN = 1_000
 """Open incidents per kind; further ones share one incident."""
-_AT_ONCE = 500
+_BATCH = 500
 _TRIES = 3
 _LONGEST_QUIET = timedelta(days=1, hours=1)
 _LONGEST_BAN = timedelta(days=30, hours=1)
 """Maxima of the settings plus an hour of clock skew: a later end was set before the clock moved back."""
-_OTHERS = "others"
-_SIGN_INS = frozenset({Detector.BRUTE_FORCE.value, Detector.STUFFING.value})
-_OF_ATTACKS = frozenset({EventKind.CLIENT_BANNED, EventKind.CLIENT_SUSPECTED})
+_CATCH_ALL = "others"
+_SIGN_IN_DETECTORS = frozenset({Detector.BRUTE_FORCE.value, Detector.STUFFING.value})
+_ATTACK_KINDS = frozenset({EventKind.CLIENT_BANNED, EventKind.CLIENT_SUSPECTED})
 
 
 @dataclass(slots=True)
@@ -106,13 +106,17 @@ def create_notices(event_counts: Sequence[EventCount]) -> None:
     if not wanted:
         return
     count_this_change()  # a thread of the agent sends the notices
-    outbox.put(_beginning(_seen(event_count), webhooks) for event_count in wanted if event_count.event.kind in SINGLE)
+    outbox.put(
+        _first_notice(_occurrences_of(event_count), webhooks)
+        for event_count in wanted
+        if event_count.event.kind in SINGLE
+    )
     window = timedelta(minutes=system_settings.current().webhook_incident_minutes)
     found = _grouped((event_count for event_count in wanted if event_count.event.kind not in SINGLE), window)
     ordered = sorted(found)  # sorted, so that concurrent writers lock incidents in the same order
-    for start in range(0, len(ordered), _AT_ONCE):
-        part = _limit_open({key: found[key] for key in ordered[start : start + _AT_ONCE]})
-        outbox.put(_beginning(seen, webhooks, incident) for incident, seen in _join(part, window))
+    for start in range(0, len(ordered), _BATCH):
+        part = _limit_open({key: found[key] for key in ordered[start : start + _BATCH]})
+        outbox.put(_first_notice(seen, webhooks, incident) for incident, seen in _add_to_incidents(part, window))
 
 
 def are_open() -> bool:
@@ -156,12 +160,12 @@ def _is_over(at: datetime) -> Q:
     return Q(open_key__isnull=False) & (Q(ends_at__lte=at) | is_lifted | is_lost)
 
 
-def _seen(event_count: EventCount) -> _Occurrences:
+def _occurrences_of(event_count: EventCount) -> _Occurrences:
     at, (until, ban) = event_count.moment, _ban_of(event_count.event)
     return _Occurrences(event_count.event, event_count.count, at, event_count.last_at or at, until, ban)
 
 
-def _beginning(seen: _Occurrences, webhooks: Iterable[Webhook], incident: Incident | None = None) -> Draft:
+def _first_notice(seen: _Occurrences, webhooks: Iterable[Webhook], incident: Incident | None = None) -> Draft:
     """Return the notice of a new incident, or of a single event."""
     event = seen.event
     return Draft(
@@ -183,9 +187,9 @@ def _grouped(event_counts: Iterable[EventCount], window: timedelta) -> dict[str,
     found: dict[str, _Occurrences] = {}
     is_attack: bool | None = None
     for event_count in event_counts:
-        event, seen = event_count.event, _seen(event_count)
+        event, seen = event_count.event, _occurrences_of(event_count)
         group = _group_of(event)
-        if event.kind in _OF_ATTACKS and event.detail.get("detector") in _SIGN_INS:
+        if event.kind in _ATTACK_KINDS and event.detail.get("detector") in _SIGN_IN_DETECTORS:
             is_attack = _is_attack(event_count.moment - window) if is_attack is None else is_attack
             if is_attack:
                 group, seen.ban = "attack", None
@@ -198,7 +202,7 @@ def _grouped(event_counts: Iterable[EventCount], window: timedelta) -> dict[str,
 
 
 def _group_of(event: Event) -> str:
-    """Return the grouping key: the client's network, else the account, else the host."""
+    """Return the key to group events by: the client's network, else the account, else the host."""
     client = parse_address(event.client_ip or "")
     if client is not None:
         return canonical_text(network_of(client))
@@ -212,7 +216,7 @@ def _is_attack(since: datetime) -> bool:
 
 
 def _ban_of(event: Event) -> tuple[datetime | None, int | None]:
-    """Return expiry and id of a ban."""
+    """Return expiry and id of the ban of an event; None for each that it does not have."""
     if event.kind != EventKind.CLIENT_BANNED or "expires_at" not in event.detail:
         return None, None
     return datetime.fromisoformat(event.detail["expires_at"]), event.detail.get("entry")
@@ -231,15 +235,15 @@ def _limit_open(seen: dict[str, _Occurrences]) -> dict[str, _Occurrences]:
             if key not in are_open:
                 room[kind] -= 1
             kept[key] = each
-        elif (others := f"{kind} {_OTHERS}") in kept:
+        elif (others := f"{kind} {_CATCH_ALL}") in kept:
             kept[others].add(each)
         else:
             kept[others] = each
     return kept
 
 
-def _join(seen: Mapping[str, _Occurrences], window: timedelta) -> list[tuple[Incident, _Occurrences]]:
-    """Add events to their incidents; return the new incidents. One that closes meanwhile is begun again."""
+def _add_to_incidents(seen: Mapping[str, _Occurrences], window: timedelta) -> list[tuple[Incident, _Occurrences]]:
+    """Add events to their incidents; return the new ones. Starts a new incident if one closes in the meantime."""
     new: list[tuple[Incident, _Occurrences]] = []
     left = dict(seen)
     for _ in range(_TRIES):

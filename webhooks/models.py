@@ -136,7 +136,7 @@ class Delivery(Queued):
 
 
 class MailKind(models.TextChoices):
-    """The mails to users. The first two have a one-time link."""
+    """Kinds of mails to users. The first two have a one-time link."""
 
     INVITATION = "invitation", "invitation"
     PASSWORD_RESET = "password-reset", "password reset"
@@ -154,10 +154,10 @@ class MailKind(models.TextChoices):
 
 
 class Mail(Queued):
-    """A mail to a user that waits to be sent, or was. It is written when it is sent: no row has a link or a text.
+    """A mail to a user, waiting or sent. Its text and link are created when it is sent, and never stored.
 
-    Without a user it is one to nobody, after a password reset was requested for an unknown account: it takes the same
-    time. ``detail``: what the mail says about the event, like the client's address.
+    A row without a user is never sent: a password reset was requested for an unknown account, and must take the same
+    time as for a known one. ``detail``: facts about the event for the text, like the client's address.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)

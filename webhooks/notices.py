@@ -12,7 +12,7 @@ MAX_DETAIL = 16_384
 
 
 def begun(event: Event, *, incident: str | None, count: int, first_at: datetime, last_at: datetime) -> dict[str, Any]:
-    """Return the data of a new incident, or (None) of a single event."""
+    """Return the data of a notice about a new incident or, if ``incident`` is None, about a single event."""
     detail = dict(event.detail)
     return {
         "incident": incident,
@@ -31,7 +31,7 @@ def begun(event: Event, *, incident: str | None, count: int, first_at: datetime,
 
 
 def ended(begun: Mapping[str, Any], *, count: int, last_at: datetime, at: datetime, why: str) -> dict[str, Any]:
-    """Return the data of the end of an incident, from the data of its beginning."""
+    """Return the data of a notice about the end of an incident, from the data of its first notice."""
     changed = {"state": "ended", "count": count, "last_at": moment(last_at)}
     return {**begun, **changed, "ended_at": moment(at), "ended_by": why}
 

@@ -16,7 +16,7 @@ from webhooks.models import Delivery, DeliveryStatus, Incident, Notice, Webhook
 from webhooks.retrying import OTHER_CLOCK, Schedule, as_waiting, lease
 
 MAX_WAITING = 1_000
-"""Waiting notices per webhook; further ones are dropped and counted."""
+"""Maximum number of waiting notices per webhook; further ones are dropped and counted."""
 RETRIES = (*(timedelta(seconds=30 * 4**number) for number in range(6)), timedelta(hours=12))
 """Delay after each failed attempt: 23 hours in all."""
 SCHEDULE = Schedule(RETRIES)

@@ -12,7 +12,7 @@ from webhooks.models import DeliveryStatus, Queued
 LEASE = timedelta(minutes=2)
 """Longer than an attempt takes, including DNS; afterwards another host may retry."""
 OTHER_CLOCK = timedelta(hours=1)
-"""Clocks of hosts differ by less."""
+"""Upper bound of the difference between the clocks of hosts."""
 _JITTER = 0.2
 _LONGEST_FAILURE = 500
 _random = SystemRandom()
@@ -31,7 +31,7 @@ class Schedule:
         return Q(next_at__lte=at) | Q(next_at__gt=at + longest)
 
     def after_failure(self, row: Queued, failure: str, at: datetime, *, is_final: bool) -> dict[str, object]:
-        """Return the values of a row after a failed attempt: when the next one is, if any is left."""
+        """Return the values of a row after a failed attempt: the time of the next attempt, if any is left."""
         values: dict[str, object] = {"failure": failure[:_LONGEST_FAILURE]}
         if is_final or row.attempts > len(self.delays):
             return values | {"status": DeliveryStatus.FAILED, "next_at": None}
@@ -47,6 +47,6 @@ def lease(row: Queued, at: datetime) -> bool:
 
 
 def as_waiting(row: Row) -> QuerySet[Row]:
-    """Return the row if it still waits as it is here: any lease and any other change moves ``next_at``."""
+    """Return a query for the row that is empty if it changed: every lease and every change moves ``next_at``."""
     rows: QuerySet[Row] = type(row)._default_manager.all()  # noqa: SLF001 - Django's documented API
     return rows.filter(pk=row.pk, status=DeliveryStatus.WAITING, next_at=row.next_at)

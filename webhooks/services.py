@@ -1,4 +1,4 @@
-"""Create, change and delete webhooks. Rows hold secrets encrypted."""
+"""Create, change and delete webhooks. Rows store secrets encrypted."""
 
 from datetime import timedelta
 from typing import Any
@@ -23,7 +23,7 @@ from webhooks.models import Delivery, Webhook
 from webhooks.outbox import Draft
 
 MAX_WEBHOOKS = 20
-"""Each webhook has its own sending thread, so that none waits for another."""
+"""Each webhook has its own sending thread, so that a slow one does not delay the others."""
 ROTATION = timedelta(hours=24)
 """How long messages are also signed with the previous secret."""
 TEST = "webhook.test"

@@ -1,1 +1,1 @@
-"""Mail to users: the queue, which security events send one, and what it says."""
+"""Mail to users: the queue, the security events that cause a mail, and the texts."""

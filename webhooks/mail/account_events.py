@@ -1,4 +1,4 @@
-"""Add a mail to the queue for each security event that its user is told about, in the event's transaction.
+"""Queue a mail for each security event of which its user is notified, in the event's transaction.
 
 Admins get the mail about an access request.
 """
@@ -18,12 +18,12 @@ from webhooks.models import Mail, MailKind
 
 BY_HAND = "by_hand"
 """Field of an event's detail: an admin hands the link over."""
-_TOLD = frozenset({"actor", "choose_username", "user_agent", "wrong_codes", "provider", "days", "host", "request"})
+_FIELDS = frozenset({"actor", "choose_username", "user_agent", "wrong_codes", "provider", "days", "host", "request"})
 """Fields of an event's detail that the mail uses."""
-_LINKS = frozenset({MailKind.INVITATION, MailKind.PASSWORD_RESET})
-_ANSWERS = frozenset({MailKind.ACCESS_GRANTED, MailKind.ACCESS_REFUSED})
+_LINK_KINDS = frozenset({MailKind.INVITATION, MailKind.PASSWORD_RESET})
+_REQUEST_OUTCOMES = frozenset({MailKind.ACCESS_GRANTED, MailKind.ACCESS_REFUSED})
 MAX_APPROVERS = 20
-"""Admins who get a mail about one access request: those who have been there longest."""
+"""Maximum number of admins who get a mail about an access request: the oldest accounts."""
 
 
 def _unless_by_hand(kind: MailKind) -> Callable[[Event], MailKind | None]:
@@ -31,7 +31,7 @@ def _unless_by_hand(kind: MailKind) -> Callable[[Event], MailKind | None]:
 
 
 def _if_used_before(event: Event) -> MailKind | None:
-    """Return no mail for an account that nobody has signed in to: its first password is set by an invitation."""
+    """Return no mail for an account that nobody has signed in to: an invitation sets its first password."""
     return MailKind.PASSWORD_CHANGED if getattr(event.user, "last_login_at", None) else None
 
 
@@ -67,7 +67,7 @@ KINDS: Mapping[EventKind, Callable[[Event], MailKind | None]] = {
 
 
 def create_mails(event_counts: Sequence[EventCount]) -> None:
-    """Add the mails of security events to the queue; without a mail server there is none."""
+    """Queue the mails of security events. Does nothing without a mail server."""
     if settings.GATEWALL_MAIL_SERVER is None:
         return
     if mails := [mail for event_count in event_counts for mail in _mails(event_count)]:
@@ -79,20 +79,20 @@ def _mails(event_count: EventCount) -> list[Mail]:
     kind = KINDS[event.kind](event) if event.kind in KINDS else None
     if kind is None:
         return []
-    detail = {name: value for name, value in event.detail.items() if name in _TOLD} | {"client_ip": event.client_ip}
+    detail = {name: value for name, value in event.detail.items() if name in _FIELDS} | {"client_ip": event.client_ip}
     if event.decision_id is not None:
         detail |= {"decision_id": str(event.decision_id), "asker": str(event.user or "")}
     return [Mail(kind=kind, user_id=reader, at=event_count.moment, detail=detail) for reader in _readers(kind, event)]
 
 
 def _readers(kind: MailKind, event: Event) -> list[int | None]:
-    """Return the ids of the users who get the mail; None for a mail to nobody, so that the time tells nothing."""
+    """Return the ids of the users who get the mail; None for an unknown account, so that timing does not reveal it."""
     if kind == MailKind.ACCESS_REQUESTED:
         return list(_approvers()[:MAX_APPROVERS])
-    if kind in _LINKS:
+    if kind in _LINK_KINDS:
         return [event.user.pk if event.user else None]
     has_address = bool(getattr(event.user, "email", ""))
-    is_wanted = has_address and (kind in _ANSWERS or system_settings.current().account_notices)
+    is_wanted = has_address and (kind in _REQUEST_OUTCOMES or system_settings.current().account_notices)
     return [event.user.pk] if event.user and is_wanted else []
 
 

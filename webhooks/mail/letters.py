@@ -1,4 +1,4 @@
-"""Write the mails to users: one text per kind, as plain text and as HTML without anything from elsewhere."""
+"""Write the mails to users: one text per kind, as plain text and as HTML without external resources."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from webhooks.models import Mail, MailKind
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """Subject and paragraphs of a mail; ``button`` is the label of the link, ``path`` where it leads below our root."""
+    """Subject and paragraphs of a mail; ``button`` is the label of the link, ``path`` its target below our root."""
 
     subject: str
     before: Sequence[str]
@@ -32,7 +32,7 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What texts say about the event."""
+    """Facts about the event, for the texts."""
 
     host: str
     user: str
@@ -59,7 +59,7 @@ class _Facts:
 
 
 def write(mail: Mail, *, link: str = "") -> EmailMessage:
-    """Return the mail, with the link in it or that of a page. Raises ValueError for an impossible address."""
+    """Return the mail with this link, by default the link to one of our pages. Raises ValueError for a bad address."""
     language, contact = system_settings.current().mail_language, system_settings.current().contact
     with translation.override(language):
         letter = _TEXTS[MailKind(mail.kind)](_facts(mail))
@@ -79,7 +79,7 @@ def _message(mail: Mail, subject: str, text: str, page: str, language: str) -> E
     message["To"] = Address(user.username, addr_spec=user.email)
     message["Subject"] = subject
     message["Date"] = format_datetime(timezone.now())
-    message["Message-ID"] = f"<{mail.pk}@{sender.domain}>"  # the same at each attempt, so that a reader sees one
+    message["Message-ID"] = f"<{mail.pk}@{sender.domain}>"  # the same at each attempt, so that readers see it once
     message["Auto-Submitted"] = "auto-generated"  # no out-of-office reply (RFC 3834)
     message["Content-Language"] = language
     message.set_content(text, cte="quoted-printable")

@@ -1,4 +1,4 @@
-"""Queue of mails to users: claimed, retried for three days, and kept for a while after that."""
+"""Queue of mails to users: claimed, retried for three days, and pruned later."""
 
 import logging
 from collections.abc import Iterable
@@ -17,11 +17,11 @@ from webhooks.retrying import OTHER_CLOCK, Schedule, as_waiting, lease
 logger = logging.getLogger(__name__)
 
 MAX_WAITING = 10_000
-"""Waiting mails; above it only invitations are added."""
+"""Maximum number of waiting mails; above it only invitations are added."""
 SCHEDULE = Schedule((*(timedelta(seconds=30 * 4**number) for number in range(4)), *(timedelta(hours=1),) * 71))
 """Delay after each failed attempt: soon at first, then every hour, three days in all."""
 RESETS_PER_HOUR = 3
-"""Mails with a reset link to one account; further ones are dropped."""
+"""Maximum number of mails with a reset link to one account; further ones are dropped."""
 _TRIES = 3
 _PRUNED_AT_ONCE = 1_000
 
@@ -60,7 +60,7 @@ def claim(at: datetime) -> Mail | None:
 
 
 def is_wanted(mail: Mail) -> bool:
-    """Return whether the mail is to be sent: it has a reader, and no later one says the same.
+    """Return whether to send the mail: it has a recipient, and no later mail replaces it.
 
     Of several waiting reset mails only the newest is sent, as its link replaces the others', and at most three an hour.
     """
@@ -81,7 +81,7 @@ def discard(mail: Mail) -> None:
 
 
 def settle(mail: Mail, sent: Sent, at: datetime) -> None:
-    """Record the result of an attempt; an event tells of a mail that was given up."""
+    """Record the result of an attempt, and an event if the mail is given up."""
     if not sent.failure:
         as_waiting(mail).update(status=DeliveryStatus.DELIVERED, next_at=None, failure="")
         return
@@ -93,7 +93,7 @@ def settle(mail: Mail, sent: Sent, at: datetime) -> None:
 
 
 def prune(at: datetime) -> int:
-    """Delete mails that are older than notices of webhooks may become, at most 1,000; return how many."""
+    """Delete mails older than the retention time of webhook notices, at most 1,000; return how many."""
     before = at - timedelta(days=system_settings.current().webhook_retention_days)
     old = Mail.objects.filter(created_at__lt=before).order_by("created_at").values_list("pk", flat=True)
     return Mail.objects.filter(pk__in=list(old[:_PRUNED_AT_ONCE])).delete()[0]
