@@ -86,7 +86,7 @@ class UserForm(ServiceForm):
 _OFFER = RequestNote[Offer]("offer")
 """The invitation of a user who was created in this request."""
 _REAUTHENTICATED = RequestNote[bool]("reauthenticated")
-"""Note set once the owner has re-authenticated in this request."""
+"""Set after the owner has re-authenticated in this request."""
 
 
 class LiveSessions(admin.TabularInline):  # type: ignore[type-arg]  # not generic at run time

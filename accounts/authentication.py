@@ -44,7 +44,7 @@ class SessionTokenAuthentication(JWTAuthentication):
         return holder
 
     def holder_by_cookies(self, request: Request) -> tuple[User, SessionToken] | None:
-        """Return user and token of the cookies, preferring a session for the API to one of the guard page."""
+        """Return user and token from the cookies, preferring a session for the API to one of the guard page."""
         found = holders(request)
         return next((holder for holder in found if API in holder[1].audiences), found[0] if found else None)
 
@@ -75,7 +75,7 @@ def holders(request: HttpRequest | Request) -> list[tuple[User, SessionToken]]:
 
 
 def amr_of(request: HttpRequest | Request) -> tuple[str, ...]:
-    """Return how the session of the caller was opened (RFC 8176): by its token, or the row of the admin's session."""
+    """Return the authentication methods of the caller's session (RFC 8176), from its token or the admin session."""
     token = getattr(request, "auth", None)
     if isinstance(token, SessionToken):
         return tuple(token["amr"])
@@ -103,7 +103,7 @@ def token_holder(raw: str) -> tuple[User, SessionToken] | None:
     """Return user and token of a valid session token, or None if it is invalid, expired or revoked."""
     now = timezone.now()
     try:
-        token = SessionToken(raw)  # type: ignore[arg-type]  # the stubs know a token alone, simplejwt also its text
+        token = SessionToken(raw)  # type: ignore[arg-type]  # the stubs allow only a token, simplejwt also its text
     except (TokenError, OverflowError, ValueError):  # the latter two: an expiry outside the calendar
         return None
     claims = read_claims(token.payload)

@@ -21,7 +21,7 @@ _PROXY_HEADERS = frozenset({"HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP"})
 
 
 def visitor(request: HttpRequest | Request) -> Visitor:
-    """Return client address and user agent of a sign-in."""
+    """Return the visitor of a sign-in: client address, user agent, and the devices known from cookies."""
     address = client_of_environ(request.META, settings.GATEWALL_TRUSTED_PROXIES)
     user_agent = request.headers.get("User-Agent", "")
     return Visitor(
@@ -34,9 +34,9 @@ def visitor(request: HttpRequest | Request) -> Visitor:
 
 
 def origin(request: HttpRequest | Request) -> str:
-    """Return the origin at which a browser reaches our pages: the public URL, or else that of the request.
+    """Return the origin at which a browser reaches our pages: the public URL, or else the origin of the request.
 
-    Only for what the caller alone is shown: a stranger chooses the ``Host`` of a request.
+    Show it only to the caller: a stranger can choose the ``Host`` of a request.
     """
     scheme = "https" if must_be_secure(request) else "http"
     return settings.GATEWALL_PUBLIC_URL or f"{scheme}://{request.get_host()}"
@@ -61,7 +61,7 @@ def set_session(response: HttpResponse, request: HttpRequest | Request, token: s
     response.set_cookie(
         COOKIE_NAME,
         token,
-        max_age=max(0, round((expires_at - timezone.now()).total_seconds())),  # holds if the browser's clock is wrong
+        max_age=max(0, round((expires_at - timezone.now()).total_seconds())),  # works if the browser's clock is wrong
         path="/",
         domain=_cookie_domain(request),
         secure=must_be_secure(request),
@@ -71,12 +71,12 @@ def set_session(response: HttpResponse, request: HttpRequest | Request, token: s
 
 
 def remember(response: HttpResponse, request: HttpRequest | Request, user_id: int) -> None:
-    """Set the cookie by which the browser is known at this user's next sign-in."""
+    """Set the cookie that identifies the browser at this user's next sign-in."""
     known_browsers.remember(response, request, user_id, secure=must_be_secure(request))
 
 
 def hold_remembered(response: HttpResponse, request: HttpRequest | Request, user_id: int, secret: str) -> None:
-    """Set the cookie by which this user is not asked for the second factor here."""
+    """Set the cookie with which this user can sign in without the second factor in this browser."""
     days, secure = system_settings.current().remember_device_days, must_be_secure(request)
     remembered_cookie.hold(response, request, user_id, secret, days=days, secure=secure)
 

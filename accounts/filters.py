@@ -1,4 +1,4 @@
-"""Filters of rows by user name and address; filter sets stand beside the serializers."""
+"""Filters of rows by user name and address. The serializer modules define the filter sets."""
 
 from django.core.exceptions import ValidationError
 from django.db.models import CharField

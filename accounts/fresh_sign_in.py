@@ -21,7 +21,7 @@ from gatewall.api.scopes import ScopedAccess
 def is_fresh(request: HttpRequest | Request) -> bool:
     """Return whether the caller signed in within the last ten minutes, or sent an API token.
 
-    With their second factor, if they have one.
+    A user with a second factor must have signed in with it.
     """
     return _has_api_token(request) or reauthentication.is_fresh(
         signed_in_user(request), sign_in_of(request), timezone.now()

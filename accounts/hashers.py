@@ -14,7 +14,7 @@ AT_ONCE = 2
 SIGN_INS_AT_ONCE = 3
 """Concurrent sign-ins per process. On SQLite all writers of a host share one queue, which this keeps short."""
 PATIENCE_SECONDS, SIGN_IN_PATIENCE_SECONDS = 5.0, 10.0
-_turn, _places = BoundedSemaphore(AT_ONCE), BoundedSemaphore(SIGN_INS_AT_ONCE)
+_hash_slots, _sign_in_slots = BoundedSemaphore(AT_ONCE), BoundedSemaphore(SIGN_INS_AT_ONCE)
 
 
 class TooBusy(TooMany):
@@ -34,20 +34,20 @@ class Argon2idHasher(Argon2PasswordHasher):
     parallelism = 1
 
     def encode(self, password: str, salt: str) -> str:
-        with _slot(_turn, PATIENCE_SECONDS):
+        with _slot(_hash_slots, PATIENCE_SECONDS):
             encoded: str = super().encode(password, salt)
         return encoded
 
     def verify(self, password: str, encoded: str) -> bool:
-        with _slot(_turn, PATIENCE_SECONDS):
+        with _slot(_hash_slots, PATIENCE_SECONDS):
             matches: bool = super().verify(password, encoded)
         return matches
 
 
 @contextmanager
 def limit_concurrency() -> Iterator[None]:
-    """Hold one of the slots for sign-ins during the block. Raises TooBusy on timeout."""
-    with _slot(_places, SIGN_IN_PATIENCE_SECONDS):
+    """Occupy one of the slots for sign-ins during the block. Raises TooBusy on timeout."""
+    with _slot(_sign_in_slots, SIGN_IN_PATIENCE_SECONDS):
         yield
 
 

@@ -60,7 +60,7 @@ class Users(BaseUserManager["User"]):
 
 
 class User(AbstractBaseUser, Record):
-    """A user. Every token carries ``session_version``: incrementing it ends all sessions."""
+    """A user. Every session token contains ``session_version``: incrementing it ends all sessions."""
 
     username = models.CharField(max_length=64, validators=[plain_username])
     email = models.EmailField(blank=True, validators=[plain_email])
@@ -132,7 +132,7 @@ class User(AbstractBaseUser, Record):
 
 
 class Session(models.Model):
-    """An issued token, by its ``jti``."""
+    """A session of a user, by the ``jti`` of its token. A session of the Django admin has a row, but no token."""
 
     jti = models.UUIDField(primary_key=True, editable=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="sessions")
@@ -170,9 +170,9 @@ class HandOff(models.Model):
 
 
 class ApiToken(Record):
-    """A token for the management API; the row holds only its digest. ``user`` is the admin who made it.
+    """A token for the management API; the row contains only its digest. ``user`` is the admin who created it.
 
-    ``networks``: where it may be used from, in canonical form; empty: anywhere.
+    ``networks``: networks that it may be used from, in canonical form; empty: all.
     """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_tokens", editable=False)
@@ -199,7 +199,7 @@ class ApiToken(Record):
 
 
 class TotpDevice(models.Model):
-    """Authenticator app of a user; the second factor is on once one is confirmed. At most one waits to be confirmed.
+    """Authenticator app of a user; a confirmed one enables the second factor. At most one waits to be confirmed.
 
     ``last_step`` is the time step of the last accepted code, to prevent replay.
     """
@@ -232,12 +232,12 @@ class RecoveryCode(models.Model):
 
 
 class Challenge(models.Model):
-    """Sign-in that waits for the second factor, by the ``jti`` of its token; ``amr`` is what was proved so far."""
+    """Sign-in that waits for the second factor, by the ``jti`` of its token; ``amr``: the methods proved so far."""
 
     jti = models.UUIDField(primary_key=True, editable=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="challenges")
     flow = models.CharField(max_length=16)
-    amr = models.JSONField(null=True)  # null: by the previous release, after the password
+    amr = models.JSONField(null=True)  # null: created by the previous release, after the password
     session_version = models.PositiveIntegerField()
     expires_at = models.DateTimeField(db_index=True)
     tries = models.PositiveSmallIntegerField(default=0)
@@ -271,14 +271,14 @@ class FailureCount(models.Model):
 
 
 class LinkPurpose(models.TextChoices):
-    """What a one-time link is for."""
+    """Purpose of a one-time link."""
 
     INVITATION = "invitation", "invitation"
     PASSWORD_RESET = "password-reset", "password reset"
 
 
 class AccountLink(models.Model):
-    """One-time link to set a password; the row holds only the digest of its token. A used link has no row.
+    """One-time link to set a password; the row contains only the digest of its token. A used link has no row.
 
     A user has at most one of each purpose. It ends with the user's sessions (``session_version``).
     """

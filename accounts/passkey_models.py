@@ -7,11 +7,11 @@ from gatewall.models import Record
 
 
 class Passkey(Record):
-    """WebAuthn credential of a user; ``name`` is the owner's. Id and public key (COSE) are in base64url.
+    """WebAuthn credential of a user; the owner chooses its ``name``. Id and public key (COSE) are in base64url.
 
     ``rp_id`` is the domain that the browser binds it to, ``user_handle`` the id of the user in authenticators.
     ``sign_count`` is the counter of its last use, 0 if the authenticator has none. ``backup_eligible``: its provider
-    may copy it to other devices; ``backed_up``: it has.
+    may copy it to other devices; ``backed_up``: it has done so.
     """
 
     user = models.ForeignKey("accounts.User", on_delete=models.CASCADE, related_name="passkeys", editable=False)
@@ -36,7 +36,7 @@ class Passkey(Record):
 
 
 class UsedPasskeyChallenge(models.Model):
-    """Digest of a passkey challenge that was answered: it is accepted once."""
+    """Digest of an answered passkey challenge, so that each challenge is accepted only once."""
 
     digest = models.CharField(max_length=64, primary_key=True)
     expires_at = models.DateTimeField(db_index=True)

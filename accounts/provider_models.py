@@ -21,7 +21,7 @@ def default_scopes() -> list[str]:
 class IdentityProvider(Record):
     """An OpenID Connect provider that users may sign in at.
 
-    ``mapped_groups``: by value of the groups claim, the ids of the groups that it gives, or ``admins``.
+    ``mapped_groups``: for each value of the groups claim, the ids of the groups that it gives, or ``admins``.
     """
 
     slug = models.CharField(max_length=32, unique=True, validators=[RegexValidator(SLUG_PATTERN)])
@@ -63,7 +63,7 @@ class IdentityProvider(Record):
 
     @property
     def group_map(self) -> dict[str, list[str]]:
-        """The map by names; a group that was deleted is left out."""
+        """The group map with names instead of ids, without deleted groups."""
         ids = {id_ for given in self.mapped_groups.values() for id_ in given if id_ != ADMINS}
         names: dict[object, str] = {ADMINS: ADMINS}
         names.update(Group.objects.filter(pk__in=ids).values_list("pk", "name") if ids else ())
@@ -77,7 +77,7 @@ class IdentityProvider(Record):
 
 
 class ExternalIdentity(models.Model):
-    """A user's account at a provider, by issuer and subject, which no other account there ever has."""
+    """A user's account at a provider, by issuer and subject: the provider never reuses a subject."""
 
     provider = models.ForeignKey(IdentityProvider, on_delete=models.CASCADE, related_name="identities")
     user = models.ForeignKey("accounts.User", on_delete=models.CASCADE, related_name="identities")
@@ -98,9 +98,9 @@ class ExternalIdentity(models.Model):
 
 
 class ClaimedGroup(models.Model):
-    """A group that a claim gave a user at the last sign-in; without a group, the rights of an administrator.
+    """A group that a claim gave a user at the last sign-in; ``group`` None: the rights of an administrator.
 
-    ``is_added``: the user is in it for this reason alone, and leaves it with the claim.
+    ``is_added``: only the claim made the user a member, so they are removed from the group when the claim ends.
     """
 
     identity = models.ForeignKey(ExternalIdentity, on_delete=models.CASCADE, related_name="claimed_groups")
@@ -115,9 +115,9 @@ class ClaimedGroup(models.Model):
 
 
 class ProviderSession(models.Model):
-    """A session that was opened through a provider, with its id there. ``sealed_id_token`` is for signing out.
+    """A session that was opened through a provider, with its id there (``sid``). ``sealed_id_token`` is for sign-out.
 
-    Until the second factor is shown it has a challenge in place of the session.
+    Until the user proves the second factor, it has a challenge instead of a session.
     """
 
     session = models.OneToOneField("accounts.Session", on_delete=models.CASCADE, null=True, related_name="at_provider")
@@ -133,7 +133,7 @@ class ProviderSession(models.Model):
 
 
 class ProviderSignIn(models.Model):
-    """A sign-in at a provider that was begun: bound to a browser, used once. With a user, it links an identity."""
+    """A started sign-in at a provider: bound to a browser, used once. With a user, it links an identity to them."""
 
     state_digest = models.CharField(max_length=64, primary_key=True)
     browser_digest = models.CharField(max_length=64)
@@ -147,7 +147,7 @@ class ProviderSignIn(models.Model):
 
 
 class UsedLogoutToken(models.Model):
-    """A logout token that was accepted, by the digest of its ``jti``, until it expires."""
+    """An accepted logout token, by the digest of its ``jti``, kept until the token expires."""
 
     provider = models.ForeignKey(IdentityProvider, on_delete=models.CASCADE, related_name="used_logout_tokens")
     digest = models.CharField(max_length=64)

@@ -1,6 +1,6 @@
-"""The cookie of remembered devices: a secret per user, each with a keyed digest. Pure, but for the key.
+"""The cookie of remembered devices: a secret per user, each with a keyed digest. Pure, except for the key.
 
-It is sent to our own pages only (host-only, ``SameSite=Strict``), so no protected site gets it.
+Browsers send it only to our own pages (host-only, ``SameSite=Strict``), so no protected site receives it.
 """
 
 import hashlib
@@ -14,25 +14,25 @@ from rest_framework.request import Request
 
 COOKIE_NAME = "gatewall.remembered"
 _MAX_USERS = 4
-_LONGEST = 512
+_MAX_COOKIE_LENGTH = 512
 _SALT = "accounts.remembered_devices"
 _MAC_LENGTH = 32
 
 
 def digest_of(secret: str) -> str:
-    """Return the SHA-256 digest of a secret, as its row has it."""
+    """Return the SHA-256 digest of a secret, as stored in its row."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def held_by(request: HttpRequest | Request) -> tuple[tuple[int, str], ...]:
-    """Return the users that the browser's cookie names, with their secrets: only those that we have signed."""
+    """Return the user ids and secrets in the browser's cookie that have a valid digest of ours."""
     return tuple(_read(request.COOKIES.get(COOKIE_NAME, "")))
 
 
 def hold(
     response: HttpResponse, request: HttpRequest | Request, user_id: int, secret: str, *, days: int, secure: bool
 ) -> None:
-    """Set the cookie with this user's secret first; those of the last three other users stay."""
+    """Set the cookie with this user's secret first; keep the secrets of the last three other users."""
     others = [(user, text) for user, text in held_by(request) if user != user_id]
     _set(response, [(user_id, secret), *others][:_MAX_USERS], days=days, secure=secure)
 
@@ -50,7 +50,7 @@ def _set(response: HttpResponse, held: Iterable[tuple[int, str]], *, days: int, 
 
 
 def _read(text: str) -> Iterator[tuple[int, str]]:
-    parts = text.split("~")[:_MAX_USERS] if len(text) <= _LONGEST and text.isascii() else ()
+    parts = text.split("~")[:_MAX_USERS] if len(text) <= _MAX_COOKIE_LENGTH and text.isascii() else ()
     for part in parts:
         number, _, rest = part.partition(".")
         secret, _, mac = rest.partition(".")

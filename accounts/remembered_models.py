@@ -5,7 +5,7 @@ from django.utils import timezone
 
 
 class RememberedDevice(models.Model):
-    """Browser in which a user is not asked for the second factor after the password; it has the token of ``digest``.
+    """Browser in which a user is not asked for the second factor after the password; ``digest``: of its secret.
 
     It ends with the user's sessions (``session_version``).
     """

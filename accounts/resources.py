@@ -1,4 +1,4 @@
-"""Policy resources of this app: users and API tokens."""
+"""Policy resources of this app: users, API tokens and identity providers."""
 
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _

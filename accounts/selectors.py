@@ -14,9 +14,9 @@ from gatewall.database.prepared import Prepared
 CODES_LOCK = 100
 """Consecutive wrong codes after which codes of an authenticator app are refused."""
 FAMILIAR_FOR = timedelta(days=30)
-_WITHOUT_A_SIGN_IN = timedelta(days=7)
+_LONGEST_WITHOUT_SIGN_IN = timedelta(days=7)
 _DAY = timedelta(days=1)
-_SPARE_SESSIONS = 20_000
+_MAX_SPARE_SESSIONS = 20_000
 _SESSION = Prepared(lambda key: Session.objects.select_related("user").filter(pk=key, user__is_active=True))
 _NEWEST = Prepared(lambda: Session.objects.order_by("-expires_at").values_list("issued_at")[:1])
 _SESSIONS_LOOKED_AT = _USERS_LOOKED_AT = 1000
@@ -25,7 +25,7 @@ _SESSIONS_LOOKED_AT = _USERS_LOOKED_AT = 1000
 def users(at: datetime) -> QuerySet[User]:
     """Return the users with domains, groups and computed columns.
 
-    ``session_count`` (live sessions), ``totp_enabled``, ``code_entry_locked``.
+    The computed columns are ``session_count`` (live sessions), ``totp_enabled`` and ``code_entry_locked``.
     """
     live = Session.objects.filter(
         user=OuterRef("pk"),
@@ -45,7 +45,7 @@ def users(at: datetime) -> QuerySet[User]:
 
 
 def user_by_name(username: str) -> User | None:
-    """Return the user of this name, ignoring case, or None. An impossible name causes no query."""
+    """Return the user of this name, ignoring case, or None. Runs no query for an impossible name."""
     if not re.match(USERNAME_PATTERN, username):
         return None
     return User.objects.filter(username__iexact=username).first()
@@ -89,7 +89,7 @@ def number_of_live_sessions(at: datetime) -> int:
 def longest_session_life(at: datetime) -> timedelta:
     """Return the longest lifetime of a live session; zero without any."""
     live = Session.objects.filter(revoked_at__isnull=True, expires_at__gt=at)
-    # Not the interval itself: the driver reads it in one IntervalStyle of the server only.
+    # Do not select the interval: the driver can parse it only if the server has one certain IntervalStyle.
     longest = live.order_by((F("expires_at") - F("issued_at")).desc()).first()
     return longest.expires_at - longest.issued_at if longest else timedelta()
 
@@ -146,7 +146,7 @@ def needed_since(at: datetime) -> datetime:
     The host's clock may be years fast, and a deletion affects all hosts, so it is at least 23 days before the issue
     time of the newest session.
     """
-    return min(at, _last_issued(at) + _WITHOUT_A_SIGN_IN) - FAMILIAR_FOR
+    return min(at, _last_issued(at) + _LONGEST_WITHOUT_SIGN_IN) - FAMILIAR_FOR
 
 
 def revoked_sessions(at: datetime) -> QuerySet[Session]:
@@ -157,7 +157,7 @@ def revoked_sessions(at: datetime) -> QuerySet[Session]:
     revocation compiles all of them.
     """
     behind = Session.objects.order_by("-expires_at").values_list("expires_at", flat=True)
-    spare = max([needed_since(at), *behind[_SPARE_SESSIONS : _SPARE_SESSIONS + 1]])
+    spare = max([needed_since(at), *behind[_MAX_SPARE_SESSIONS : _MAX_SPARE_SESSIONS + 1]])
     since = min(spare, at - _DAY, _last_issued(at) - _DAY)
     return Session.objects.filter(revoked_at__isnull=False, expires_at__gt=since)
 
@@ -168,22 +168,22 @@ def _live(at: datetime) -> QuerySet[Session]:
 
 
 def _last_issued(at: datetime) -> datetime:
-    ((issued_at,),) = list(_NEWEST()) or [(at,)]  # by index: the newest, or nearly
+    ((issued_at,),) = list(_NEWEST()) or [(at,)]  # nearly the newest: the index orders by expiry
     return issued_at
 
 
 def has_active_admin_besides(user: User) -> bool:
-    """Return whether there is another active admin."""
+    """Return whether there is another active admin who can sign in with a password."""
     return _active_admins().exclude(pk=user.pk).exists()
 
 
 def has_active_admin() -> bool:
-    """Return whether an admin may sign in."""
+    """Return whether there is an active admin who can sign in with a password."""
     return _active_admins().exists()
 
 
 def _active_admins() -> QuerySet[User]:
-    """Return the active admins who can sign in here, whatever happens at a provider."""
+    """Return the active admins with a password, who do not depend on an identity provider or a passkey."""
     active = User.objects.filter(is_admin=True, is_active=True)
     return active.exclude(password__startswith=UNUSABLE_PASSWORD_PREFIX)
 

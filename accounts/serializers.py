@@ -17,7 +17,7 @@ from policies.validators import canonical_domain
 
 
 class _EmailField(TextField, serializers.EmailField):
-    """An e-mail address, and no more than that."""
+    """Field of an e-mail address without control characters."""
 
 
 class UserInput(StrictInput):
@@ -55,7 +55,7 @@ class UserInput(StrictInput):
 
 
 class UserScopeInput(ScopeInput):
-    """What decides about a user, as sent: domains, groups, and whether they can sign in."""
+    """A user's domains, groups and active flag, as sent."""
 
     groups = GroupsField(required=False)
     is_active = FlagField(required=False)

@@ -49,7 +49,7 @@ class AdminExists(Conflict):
 
 
 class EncodedPassword(str):
-    """A validated password as its hash; services take it where they take a password."""
+    """Hash of a validated password, which services accept in place of the password."""
 
     __slots__ = ()
 
@@ -106,7 +106,7 @@ def change_user(
     client_ip: str | None = None,
     **values: Any,
 ) -> User:
-    """Change a user. A new password, demotion and disabling end all their sessions; their tokens stay by default.
+    """Change a user. A new password, demotion and disabling end all their sessions; their tokens are kept by default.
 
     ``revoke_tokens``: kinds to delete, of ``KINDS_OF_TOKENS``. Demotion and disabling also delete their API tokens.
 
@@ -183,7 +183,7 @@ def delete_user(user: User, *, actor: str) -> None:
 def open_session(
     user: User, jti: uuid.UUID, *, at: datetime, expires_at: datetime, visitor: Visitor, amr: Iterable[str]
 ) -> Session:
-    """Record a sign-in by the id of its token, without a new revision. Raises Gone."""
+    """Create the row of a session and note the time of the sign-in, without a new revision. Raises Gone."""
     if not User.objects.filter(pk=user.pk).update(last_login_at=at):
         raise Gone(_("the user was deleted in the meantime"))
     return Session.objects.create(

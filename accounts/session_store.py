@@ -1,4 +1,4 @@
-"""Session store of the Django admin: rows hold only digests of session keys.
+"""Session store of the Django admin: rows contain only digests of session keys.
 
 The cookie has a random key of 165 bits; the row has 160 bits of its SHA-256 digest, to fit Django's column.
 """

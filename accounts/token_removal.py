@@ -1,4 +1,4 @@
-"""Delete the tokens of a user together, for services that create the revision."""
+"""Delete several kinds of tokens of a user, for services that create the revision."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from gatewall.engine.segments import shard_of_app_token, shard_of_git_token
 from gatewall.kernel.changes import describe, difference
 
 _SHARD_OF: dict[str, Callable[[str], str]] = {"git": shard_of_git_token, "app": shard_of_app_token}
-"""Tokens that open the gate, and the shard of a digest. API tokens do not, and are in no segment."""
+"""Function that returns the shard of a digest, by kind. API tokens are in no segment: the gate does not accept them."""
 
 KINDS_OF_TOKENS = ("git", "app", "api")
 

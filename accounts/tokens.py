@@ -16,7 +16,7 @@ from gatewall.credentials.sessions import ALGORITHM, GATE_AUDIENCE, ISSUER, SESS
 
 GATE = GATE_AUDIENCE
 API = "api"
-"""Audience of tokens that also open the management API."""
+"""Audience of tokens that the management API also accepts."""
 
 
 class KeyRingBackend:
@@ -87,7 +87,7 @@ def issue(
 
 
 def issue_again(session: Session) -> IssuedToken:
-    """Return another token of a session, with its id, methods and end, that opens sites and the own account alone."""
+    """Return another token of a session, with its id, methods and expiry, for sites and the user's own account only."""
     claims = {"sub": str(session.user_id), "sv": session.session_version, "amr": session.amr}
     begun = session.issued_at.replace(microsecond=0)
     return _signed(session.pk, claims, audiences=[GATE], at=begun, lifetime=session.expires_at - begun)

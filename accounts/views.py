@@ -78,7 +78,7 @@ class Users(Resource):
         self._reauthenticate(values, is_new=True)
         is_invited = values.pop("invite", False)
         if is_invited:
-            values["password"] = secrets.token_urlsafe(32)  # that nobody knows
+            values["password"] = secrets.token_urlsafe(32)  # random, so that nobody knows it
         with transaction.atomic():
             user = services.create_user(actor=self.actor, **values)
             if is_invited:
@@ -135,15 +135,15 @@ class _UserView(ApiView):
         return int(self.kwargs["user_id"]) == self.request.user.pk
 
     def require_fresh(self, body: Mapping[str, Any]) -> None:
-        """Re-authenticate the caller by their own password or, where the body may have one, a code. Raises a Refusal.
+        """Re-authenticate the caller by their own password or a code, as far as the body has them. Raises a Refusal.
 
-        A fresh sign-in is asked for nothing.
+        A fresh sign-in needs neither.
         """
         fresh_sign_in.require(self.request, password=body.get("password"), code=body.get("code"))
 
 
 class TotpSetup(_UserView):
-    """Create a TOTP secret and its QR code, to be confirmed by a code. With a ``name`` also for another app."""
+    """Create a TOTP secret and its QR code, to be confirmed by a code. Another app needs a ``name``."""
 
     @operation(body=TotpSetupInput, answer=TotpSetupOutput, refuses=(409,))
     def post(self, request: Request, user_id: str) -> Response:

@@ -1,4 +1,4 @@
-"""Who is signing in: the client of a sign-in attempt."""
+"""Client of a sign-in attempt: address, user agent and known devices."""
 
 from dataclasses import dataclass, field
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 class Visitor:
     """Client address and user agent of a sign-in, and whether it comes from this machine.
 
-    ``known_browser_of``: ids of users who have signed in with this browser before. ``remembered``: ids of users who let
-    it be remembered, with its secrets.
+    ``known_browser_of``: ids of users who have signed in with this browser before. ``remembered``: user ids and
+    secrets in its cookie of remembered devices.
     """
 
     client_ip: str
