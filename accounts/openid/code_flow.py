@@ -1,6 +1,6 @@
 """The authorization code flow with PKCE (RFC 6749, RFC 7636): redirect to a provider, redeem its code, get its claims.
 
-Verifier and nonce are derived from the random ``state``, so that no secret is stored while the visitor is away.
+Verifier and nonce are derived from the random ``state``, so that no secret is stored during the visit to the provider.
 """
 
 import base64
@@ -31,7 +31,7 @@ def new_state() -> str:
 
 
 def authorization_url(provider: ProviderSettings, *, state: str, redirect_uri: str) -> str:
-    """Return where to lead the visitor. Raises ProviderFailed."""
+    """Return the URL of the provider to redirect the visitor to. Raises ProviderFailed."""
     query = {
         "response_type": "code",
         "client_id": provider.client_id,
@@ -46,7 +46,7 @@ def authorization_url(provider: ProviderSettings, *, state: str, redirect_uri: s
 
 
 def check_issuer(provider: ProviderSettings, iss: str | None) -> None:
-    """Refuse a response of another issuer than the one asked (RFC 9207). Raises TokenRefused, ProviderFailed."""
+    """Refuse a response of another issuer than the expected one (RFC 9207). Raises TokenRefused, ProviderFailed."""
     if iss is None and not documents.metadata(provider).announces_issuer:
         return
     if iss != provider.issuer:
@@ -56,7 +56,7 @@ def check_issuer(provider: ProviderSettings, iss: str | None) -> None:
 def redeem(
     provider: ProviderSettings, code: str, *, state: str, redirect_uri: str, begun_at: datetime, at: datetime
 ) -> IdToken:
-    """Exchange a code for an ID token; return it, its claims completed by the UserInfo endpoint.
+    """Exchange a code for an ID token; return it with further claims from the UserInfo endpoint.
 
     Raises TokenRefused, ProviderFailed.
     """
@@ -72,7 +72,7 @@ def redeem(
 
 
 def end_session_url(provider: ProviderSettings, *, id_token: str, return_to: str) -> str:
-    """Return where a visitor signs out at the provider, "" if it has no such page. Raises ProviderFailed."""
+    """Return the URL of the provider's sign-out page, "" if it has none. Raises ProviderFailed."""
     endpoint = documents.metadata(provider).end_session_endpoint
     if not endpoint:
         return ""

@@ -1,4 +1,4 @@
-"""Cache of discovery documents and signing keys in this process; follows the rotation of keys."""
+"""In-process cache of discovery documents and signing keys; follows key rotation."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -13,9 +13,9 @@ from accounts.openid.settings import ProviderSettings
 
 KEPT_SECONDS = 3600
 AGAIN_AFTER_SECONDS = 60
-"""How often an unknown key may make the keys be fetched again."""
+"""Minimum time before an unknown key id causes the keys to be fetched again."""
 FAILED_SECONDS = 5
-"""How long a failure is answered without asking the provider again."""
+"""How long a failure is repeated without another request to the provider."""
 _MOST_PROVIDERS = 64
 _MOST_KEYS = 32
 Fetched = TypeVar("Fetched")
@@ -23,8 +23,8 @@ Keys = tuple[Mapping[str, Any], ...]
 
 
 @dataclass
-class _Known:
-    """What is known of a provider; times by the monotonic clock. No lock is held while a provider is asked."""
+class _Cached:
+    """Cached documents of a provider; times by the monotonic clock. No lock is held during a request."""
 
     metadata: Metadata | None = None
     metadata_at: float = 0.0
@@ -40,7 +40,7 @@ class Documents:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = Lock()
-        self._known: dict[ProviderSettings, _Known] = {}
+        self._known: dict[ProviderSettings, _Cached] = {}
 
     def metadata(self, provider: ProviderSettings) -> Metadata:
         """Return the metadata of a provider. Raises ProviderFailed."""
@@ -67,7 +67,7 @@ class Documents:
         with self._lock:
             self._known.clear()
 
-    def _must_fetch(self, known: _Known, kid: object) -> bool:
+    def _must_fetch(self, known: _Cached, kid: object) -> bool:
         """Return whether to fetch the keys now; of two threads with the same unknown key, only one does."""
         with self._lock:
             age = self._clock() - known.keys_at
@@ -77,14 +77,14 @@ class Documents:
                 known.keys_at = self._clock()
             return must
 
-    def _of(self, provider: ProviderSettings) -> _Known:
+    def _of(self, provider: ProviderSettings) -> _Cached:
         with self._lock:
             if provider not in self._known and len(self._known) >= _MOST_PROVIDERS:
-                self._known.clear()  # most are of settings that were replaced
-            return self._known.setdefault(provider, _Known())
+                self._known.clear()  # most belong to settings that were replaced
+            return self._known.setdefault(provider, _Cached())
 
-    def _fetched(self, known: _Known, fetch: Callable[[], Fetched]) -> Fetched:
-        """Return what was fetched; after a failure, raise the same one for some seconds. Raises ProviderFailed."""
+    def _fetched(self, known: _Cached, fetch: Callable[[], Fetched]) -> Fetched:
+        """Fetch and return a document; after a failure, raise the same one for some seconds. Raises ProviderFailed."""
         if known.failure is not None and self._clock() - known.failed_at < FAILED_SECONDS:
             raise known.failure
         known.failure = None

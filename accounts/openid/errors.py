@@ -1,4 +1,4 @@
-"""What goes wrong with an OpenID Connect provider. ``why`` is kebab-case, for events; ``detail`` has no secret."""
+"""Errors of an OpenID Connect provider. ``why`` is kebab-case, for events; ``detail`` contains no secret."""
 
 _LONGEST = 200
 
@@ -10,7 +10,7 @@ class _ProviderError(Exception):
 
 
 class ProviderFailed(_ProviderError):
-    """The provider is down, slow, or answers something that is no OpenID Connect."""
+    """The provider is down or slow, or its response is not OpenID Connect."""
 
 
 class TokenRefused(_ProviderError):

@@ -1,4 +1,4 @@
-"""Ask a provider: bounded in time, size and number at once."""
+"""HTTP requests to a provider, with limits on time, size and concurrency."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -13,7 +13,7 @@ from gatewall.kernel.exchanges import Answer, ExchangeFailed, exchange
 SECONDS = 5.0
 """How long one request to a provider may take."""
 LARGEST = 128 * 1024
-_AT_ONCE = BoundedSemaphore(4)  # of the 8 threads of a worker: local sign-in goes on while a provider is slow
+_AT_ONCE = BoundedSemaphore(4)  # of the 8 threads of a worker: local sign-in still works if a provider is slow
 _HEADERS = {"Accept": "application/json", "User-Agent": "Gatewall-OpenID/1"}
 
 

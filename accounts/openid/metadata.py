@@ -15,7 +15,7 @@ _CHALLENGE = "S256"
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """Endpoints of a provider. ``announces_issuer``: its responses carry ``iss`` (RFC 9207)."""
+    """Endpoints of a provider. ``announces_issuer``: its responses contain ``iss`` (RFC 9207)."""
 
     authorization_endpoint: str
     token_endpoint: str
@@ -29,7 +29,7 @@ class Metadata:
 def parse_metadata(document: Mapping[str, Any], provider: ProviderSettings) -> Metadata:
     """Return the metadata of this provider. Raises ProviderFailed.
 
-    The issuer must be equal to the configured one: a document of another issuer would mix two providers up.
+    The issuer must be equal to the configured one: else one provider could pose as another (mix-up attack).
     """
     if document.get("issuer") != provider.issuer:
         raise ProviderFailed("issuer-mismatch", "the discovery document is that of another issuer")

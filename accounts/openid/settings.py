@@ -1,4 +1,4 @@
-"""Settings of a provider for the client, as plain values."""
+"""Settings of a provider for the OpenID Connect client, as plain values."""
 
 from dataclasses import dataclass, field
 
@@ -18,12 +18,12 @@ class ProviderSettings:
 
     @property
     def reach(self) -> Reach:
-        """Which addresses may be asked: https only, or http of a loopback issuer."""
+        """The addresses that requests may go to: https only, or http for a loopback issuer."""
         return reach_of(self.issuer, allow_private=self.allow_private)
 
 
 def reach_of(issuer: str, *, allow_private: bool) -> Reach:
-    """Return which addresses a provider may be at: public https ones, or as an administrator allowed.
+    """Return the addresses that a provider may have: public https ones, or private ones if an administrator allowed it.
 
     A provider that is not on this machine cannot make Gatewall send requests to it in clear text.
     """

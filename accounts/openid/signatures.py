@@ -1,7 +1,7 @@
 """Verify the signature of a provider's token. Adapter of joserfc (RFC 7515, RFC 7517).
 
-The algorithm comes from a list of four, and the kind of the key must be that of the algorithm: no token chooses
-``none`` or makes a public key an HMAC secret (RFC 8725 sections 3.1 and 3.2).
+The algorithm comes from a list of four, and the type of the key must fit the algorithm: no token can choose
+``none`` or turn a public key into an HMAC secret (RFC 8725 sections 3.1 and 3.2).
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from gatewall.credentials import base64url
 
 LONGEST_TOKEN = 64 * 1024
 _FEWEST_RSA_BITS, _MOST_RSA_BITS = 2048, 8192
-_KINDS: dict[str, tuple[str, str | None]] = {
+_KEY_TYPES: dict[str, tuple[str, str | None]] = {
     "RS256": ("RSA", None),
     "PS256": ("RSA", None),
     "ES256": ("EC", "P-256"),
@@ -27,24 +27,24 @@ _PUBLIC = {"RSA": ("kty", "n", "e"), "EC": ("kty", "crv", "x", "y"), "OKP": ("kt
 
 
 class _Registry(jws.JWSRegistry):
-    """Knows the algorithms of ``_KINDS`` alone, and takes EdDSA without the warning of RFC 9864 about its name."""
+    """Registry of the algorithms in ``_KEY_TYPES``; accepts EdDSA without the warning of RFC 9864 about its name."""
 
     def get_alg(self, name: str) -> Any:
         return self.algorithms[name]
 
 
-_REGISTRY = _Registry(algorithms=[*_KINDS], strict_check_header=False)
+_REGISTRY = _Registry(algorithms=[*_KEY_TYPES], strict_check_header=False)
 
 
 def header_of(token: str) -> dict[str, Any]:
-    """Return the header of a token, which is not verified yet. Raises TokenRefused."""
+    """Return the header of a token, not yet verified. Raises TokenRefused."""
     parts = token.split(".") if len(token) <= LONGEST_TOKEN and token.isascii() else []
     header = _object(parts[0]) if len(parts) == 3 else None
     if header is None:
         raise TokenRefused("malformed", "this is no signed token")
     algorithm = header.get("alg")
-    if not isinstance(algorithm, str) or algorithm not in _KINDS:
-        raise TokenRefused("algorithm", f"the algorithm is not one of {', '.join(_KINDS)}")
+    if not isinstance(algorithm, str) or algorithm not in _KEY_TYPES:
+        raise TokenRefused("algorithm", f"the algorithm is not one of {', '.join(_KEY_TYPES)}")
     if "crit" in header:
         raise TokenRefused("malformed", "the header has extensions that must be understood")
     return header
@@ -67,7 +67,7 @@ def verified(token: str, header: Mapping[str, Any], keys: tuple[Mapping[str, Any
 
 
 def _fits(key: Mapping[str, Any], algorithm: str) -> bool:
-    kind, curve = _KINDS[algorithm]
+    kind, curve = _KEY_TYPES[algorithm]
     is_kind = key.get("kty") == kind and (curve is None or key.get("crv") == curve)
     operations = key.get("key_ops", ["verify"])
     may_verify = key.get("use", "sig") == "sig" and isinstance(operations, list) and "verify" in operations

@@ -1,4 +1,4 @@
-"""Check the claims of ID tokens and logout tokens, and return what they say."""
+"""Verify ID tokens and logout tokens, and return their claims."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from accounts.openid.errors import TokenRefused
 from accounts.openid.settings import ProviderSettings
 
 LEEWAY_SECONDS = 60
-"""How far the clock of a provider may be from ours."""
+"""Accepted difference between the clock of a provider and ours."""
 _LONGEST_LIFE = 24 * 3600
 _LONGEST_LOGOUT_LIFE = 600
 _LOGOUT = "http://schemas.openid.net/event/backchannel-logout"
@@ -31,7 +31,7 @@ class IdToken:
 
 @dataclass(frozen=True, slots=True)
 class LogoutToken:
-    """A verified logout token: whose session at the provider ended. One of ``subject`` and ``sid`` may be empty."""
+    """A verified logout token: the user or session that ended. One of ``subject`` and ``sid`` may be empty."""
 
     jti: str
     subject: str
@@ -85,7 +85,7 @@ def is_plain(value: object) -> TypeGuard[str]:
 
 
 def _signed(provider: ProviderSettings, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    from accounts.openid import signatures  # noqa: PLC0415 - its library takes a MiB, where no provider is used
+    from accounts.openid import signatures  # noqa: PLC0415 - saves a MiB where no provider is used
 
     header = signatures.header_of(text)
     keys = documents.keys(provider, kid=header.get("kid"))
