@@ -25,7 +25,7 @@ from gatewall.kernel.refusals import Refusal
 
 
 class LinkForm(ProofFields):
-    """Which link a user gets, and how."""
+    """Form for the kind of link, and whether it is mailed or shown."""
 
     purpose = forms.ChoiceField(
         choices=[
@@ -55,7 +55,7 @@ class LinkForm(ProofFields):
 
 
 class LinksAdmin(ShownOnceAdmin):
-    """Base of the page of users: adds the page of a user's links."""
+    """Base of the user admin: adds the page to send or show a link."""
 
     change_form_template = "admin/accounts/user/with_links.html"
 

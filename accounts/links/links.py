@@ -1,4 +1,4 @@
-"""Issue, find and use up one-time links. The rows hold digests, so a link is known only to its reader."""
+"""Issue, find and use up one-time links. Rows contain only digests, so the database reveals no link."""
 
 import secrets
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ def issue(user: User, purpose: LinkPurpose, *, at: datetime, created_by: str, ma
 def url_of(issued: Issued, origin: str) -> str:
     """Return the link below an origin.
 
-    The token is in the query: logs of Django and of the gate leave it out there, as ``token`` is a secret name.
+    The token is in the query, where the logs of Django and of the gate omit it: ``token`` is a secret name.
     """
     path = PATHS[LinkPurpose(issued.row.purpose)]
     return f"{origin}{settings.ROOT_PATH}/{path}?{urlencode({'token': issued.token.text})}"
@@ -78,7 +78,7 @@ def find(token: str, purpose: LinkPurpose, *, at: datetime) -> AccountLink:
 
 
 def spend(row: AccountLink) -> None:
-    """Use the link up: of several uses at the same time one succeeds. Raises LinkOver."""
+    """Use up the link; only one of concurrent uses succeeds. Raises LinkOver."""
     if not AccountLink.objects.filter(pk=row.pk, digest=row.digest).delete()[0]:
         raise LinkOver(_OVER)
 

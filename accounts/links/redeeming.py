@@ -1,6 +1,6 @@
 """Use one-time links: set a password, or accept an invitation with a passkey instead.
 
-A user with a second factor proves it first, by a code or a passkey: a mailbox is not enough then.
+A user with a second factor must prove it first, by a code or a passkey: access to the mailbox is not enough.
 """
 
 from collections.abc import Callable
@@ -26,12 +26,12 @@ from gatewall.policy import revisions
 FLOW = "one-time-link"
 _WRONG = _("the code is wrong, or was used already")
 Proof = Callable[[], None]
-"""Prove the second factor of the link's user. Raises a Refusal."""
+"""Function that proves the second factor of the link's user. Raises a Refusal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A user who accepted an invitation with a passkey, as they are now."""
+    """The updated user of an invitation that was accepted with a passkey, and the passkey."""
 
     user: User
     registered: Registered
@@ -43,7 +43,7 @@ def needs_proof(user: User) -> bool:
 
 
 def proof_by_code(link: AccountLink, code: str, *, visitor: Visitor, at: datetime) -> Proof:
-    """Return the proof by a code, which it uses up. It raises InvalidCode, TooManyAttempts, CodeEntryLocked."""
+    """Return the proof by a code, which is used up then. It raises InvalidCode, TooManyAttempts, CodeEntryLocked."""
 
     def prove() -> None:
         if not (code and reauthentication.prove_code(link.user, code, visitor=visitor, at=at)):
@@ -116,7 +116,7 @@ def accept_with_passkey(
 
 @revisions.one_at_a_time
 def _accept(link: AccountLink, row: Passkey, username: str, visitor: Visitor, at: datetime) -> tuple[User, Registered]:
-    _refuse_if_proof_is_needed(link)  # once more, with the lock: a factor may have been added in the meantime
+    _refuse_if_proof_is_needed(link)  # again under the lock: a factor may have been added in the meantime
     if link.user.is_staff and not selectors.has_active_admin_besides(link.user):
         raise LastAdmin(_("%(user)s is the last active admin"), user=link.user.username)
     no_password = EncodedPassword(make_password(None))
@@ -151,5 +151,5 @@ def _name(link: AccountLink, username: str) -> str:
 
 
 def _purpose(link: AccountLink) -> str:
-    """Return what a passkey challenge of this link is for: the digest binds it to the link."""
+    """Return the purpose of a passkey challenge; the digest binds the challenge to the link."""
     return f"{FLOW} {link.purpose} {link.digest}"

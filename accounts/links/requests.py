@@ -1,4 +1,4 @@
-"""Ask for one-time links: an admin for a user, or a visitor for their own account."""
+"""Request one-time links: an admin for a user, or a visitor for their own account."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,7 +18,7 @@ from gatewall.kernel.refusals import Conflict
 
 FLOW = "password-reset"
 MAX_ACCOUNTS = 10
-"""Accounts with one e-mail address that get a mail each."""
+"""Maximum number of accounts with the same e-mail address that get a mail each."""
 _LONGEST = 254
 _KINDS = {
     LinkPurpose.INVITATION: EventKind.USER_INVITED,
@@ -27,7 +27,7 @@ _KINDS = {
 
 
 class MailNotConfigured(Conflict):
-    """There is no mail server: an administrator hands links over."""
+    """There is no mail server: only an administrator can provide a link."""
 
     code = "mail-not-configured"
 
@@ -40,7 +40,7 @@ class UserDisabled(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A link for a user: sent to their address, or, if ``sent_to`` is empty, to hand over, once."""
+    """A link for a user: sent to their address or, if ``sent_to`` is empty, returned once to hand over."""
 
     sent_to: str = ""
     link: str = field(default="", repr=False)
@@ -63,9 +63,9 @@ def offer(
     choose_username: bool = False,
     hand_over: bool = False,
 ) -> Offer:
-    """Send a user a link, or return it once for the admin to hand over: without mail, or if asked to.
+    """Send a user a link; without mail, or with ``hand_over``, return it once for the admin to hand over.
 
-    ``origin`` is where the admin's browser reaches the pages, if no public URL is configured.
+    ``origin``: the origin of the link if no public URL is configured, as the admin's browser reaches the pages there.
     Raises UserDisabled, Gone.
     """
     if not user.is_active:
@@ -82,9 +82,9 @@ def offer(
 
 
 def ask_reset(account: str, *, visitor: Visitor, at: datetime) -> None:
-    """Send a reset link to the accounts with this name or e-mail address; a visitor is not told whether there are any.
+    """Send a reset link to the accounts with this name or e-mail address; do not reveal whether there are any.
 
-    An unknown account takes the same statements, down to a mail in the queue that the agent drops. Each request counts
+    An unknown account causes the same statements, even a mail in the queue, which the agent drops. Each request counts
     as a failed attempt under its own key (``throttling``). Raises MailNotConfigured, TooManyAttempts.
     """
     if not has_mail():
@@ -97,7 +97,7 @@ def ask_reset(account: str, *, visitor: Visitor, at: datetime) -> None:
 
 
 def _requested(user: User | None, number: int, text: str, visitor: Visitor, at: datetime) -> EventCount:
-    """Return the event, counted by what was typed, so that rows are inserted for unknown accounts as for known ones."""
+    """Return the event, counted by the typed text, so that unknown and known accounts insert the same rows."""
     detail = {"account": "known" if user else events.UNKNOWN}
     event = Event(EventKind.PASSWORD_RESET_REQUESTED, at, visitor.client_ip, user, detail=detail)
     mark = mark_of(text.casefold())

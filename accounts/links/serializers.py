@@ -9,19 +9,19 @@ from gatewall.api.serializers import FlagField, StrictInput, TextField
 
 
 class ResetLinkInput(ReauthenticationInput):
-    """Whether the link is returned though mail could be sent; password or code, unless the sign-in is fresh."""
+    """Input of a link: ``hand_over`` returns it instead of mailing it; password or code unless the sign-in is fresh."""
 
     hand_over = FlagField(default=False)
 
 
 class InvitationInput(ResetLinkInput):
-    """As for a reset link; and whether the user may choose another name."""
+    """Input of an invitation: as for a reset link, and whether the user may choose another name."""
 
     choose_username = FlagField(default=True)
 
 
 class OfferOutput(serializers.Serializer[Any]):
-    """Where the link was sent, or the link, shown once."""
+    """The address that the link was sent to, or the link itself, shown once."""
 
     sent_to = serializers.CharField(allow_null=True)
     link = serializers.CharField(allow_null=True)
@@ -29,12 +29,12 @@ class OfferOutput(serializers.Serializer[Any]):
 
 
 class AskResetInput(StrictInput):
-    """A user name or an e-mail address."""
+    """Input of a request for a reset link: a user name or an e-mail address."""
 
     account = TextField(max_length=254)
 
 
 class AskedOutput(serializers.Serializer[Any]):
-    """The same for every account."""
+    """Response to a request for a reset link, the same for every account."""
 
     message = serializers.CharField()

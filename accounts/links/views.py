@@ -30,7 +30,7 @@ def offered(offer: Offer) -> dict[str, Any]:
 
 
 def refuse_rights_by_token(request: Request, user: User) -> None:
-    """Raise SessionRequired if an API token would open the account of an admin or auditor, who may do more than it."""
+    """Raise SessionRequired if an API token would give access to an account with more rights: an admin or auditor."""
     if isinstance(request.auth, ScopedAccess) and (user.is_admin or user.is_auditor):
         raise SessionRequired("an API token gets no link to the account of an admin or auditor: sign in")
 
