@@ -20,7 +20,7 @@ from gatewall.api.scopes import Scope
 from gatewall.api.service_admin import ShownOnceAdmin, actor
 from policies.validators import canonical_network
 
-_RECORD = ("prefix", "created_at", "created_by", "last_used_at")
+_METADATA = ("prefix", "created_at", "created_by", "last_used_at")
 _SCOPES = [(scope.value, scope.value) for scope in Scope]
 
 
@@ -63,7 +63,7 @@ class ApiTokenAdmin(ShownOnceAdmin):
     list_display = ("name", "user", "prefix", "scopes", "expires_at", "last_used_at")
     list_select_related = ("user",)
     search_fields = ("name", "prefix", "user__username")
-    readonly_fields = _RECORD
+    readonly_fields = _METADATA
     fields = ("name", "scopes", "networks", "expires_at", *readonly_fields)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:

@@ -75,7 +75,7 @@ def _is_within(client_ip: str, networks: list[str]) -> bool:
 
 
 def _count_failure(request: Request, at: datetime) -> None:
-    """Count a wrong token. A right one is never throttled: its 256 random bits cannot be guessed."""
+    """Count a wrong token. A valid token is never throttled: its 256 random bits cannot be guessed."""
     visitor = browser.visitor(request)
     try:
         sign_in_events.attempt(_ACCOUNT, visitor, at, flow=_FLOW)

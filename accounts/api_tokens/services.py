@@ -40,7 +40,7 @@ def issue(
     expires_at: datetime | None = None,
     networks: Sequence[str] = (),
 ) -> tuple[ApiToken, MachineToken]:
-    """Create an API token of an admin; return it with its token. It expires after 90 days by default.
+    """Create an API token of an admin; return its row and its token. It expires after 90 days by default.
 
     Raises ValidationError, Duplicate, TooManyApiTokens, Gone.
     """

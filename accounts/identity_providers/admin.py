@@ -1,4 +1,4 @@
-"""Django admin page of identity providers. The client secret is written only."""
+"""Django admin page of identity providers. The client secret is write-only."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Groups that the claims of a provider give its users, brought up to date at each sign-in."""
+"""Groups that the claims of a provider give its users, updated at each sign-in."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -18,7 +18,7 @@ _MOST_VALUES = 1000
 
 
 def claim_of(claims: Mapping[str, Any], name: str) -> Any:
-    """Return a claim by its name, or by its path: ``realm_access.roles``; None without one."""
+    """Return a claim by its name, or by its path, as in ``realm_access.roles``; None if it is missing."""
     if name in claims:
         return claims[name]
     found: Any = claims
@@ -29,7 +29,7 @@ def claim_of(claims: Mapping[str, Any], name: str) -> Any:
 
 @revisions.one_at_a_time
 def update(identity: ExternalIdentity, token: IdToken, *, at: datetime) -> User:
-    """Give a user the groups of this ID token, and take those that earlier ones gave; return the user."""
+    """Add a user to the groups of this ID token, remove them from those of earlier tokens only; return the user."""
     provider = identity.provider
     given = _given(provider, token.claims)
     rows = {row.group_id: row for row in identity.claimed_groups.all()}
@@ -55,7 +55,7 @@ def update(identity: ExternalIdentity, token: IdToken, *, at: datetime) -> User:
 
 
 def withdraw(identity: ExternalIdentity, *, actor: str) -> None:
-    """Take the groups that an identity gave. Under the policy lock."""
+    """Remove the user from the groups that an identity gave. The caller holds the policy lock."""
     lost = {row.group_id for row in identity.claimed_groups.all() if row.is_added}
     lost -= _kept_by_others(identity, lost)
     if lost:
@@ -65,13 +65,13 @@ def withdraw(identity: ExternalIdentity, *, actor: str) -> None:
 
 
 def withdraw_all(provider: IdentityProvider, *, actor: str) -> None:
-    """Take the groups that a provider gave to all its users. Under the policy lock."""
+    """Remove all users from the groups that a provider gave them. The caller holds the policy lock."""
     for identity in provider.identities.filter(claimed_groups__is_added=True).distinct().iterator():
         withdraw(identity, actor=actor)
 
 
 def _kept_by_others(identity: ExternalIdentity, ids: set[int | None]) -> set[int | None]:
-    """Return the groups that another identity of the user gives too, which now is the one that added them."""
+    """Return the groups that another identity of the user also gives, and mark them as added by that one."""
     others = ClaimedGroup.objects.filter(identity__user=identity.user_id).exclude(identity=identity)
     kept = {row.group_id: row.pk for row in others if row.group_id in ids}
     ClaimedGroup.objects.filter(pk__in=kept.values()).update(is_added=True)
@@ -79,7 +79,7 @@ def _kept_by_others(identity: ExternalIdentity, ids: set[int | None]) -> set[int
 
 
 def _given(provider: IdentityProvider, claims: Mapping[str, Any]) -> dict[int | None, str]:
-    """Return the groups that claims give: by id (None: the rights of an administrator), the value of the claim."""
+    """Return the claim value that gives each group, by group id (None: the rights of an administrator)."""
     found: dict[int | None, str] = {}
     existing = set(Group.objects.values_list("pk", flat=True)) if provider.mapped_groups else set()
     for value in _values(claim_of(claims, provider.groups_claim)):

@@ -1,4 +1,4 @@
-"""Which user an identity of a provider is: linked before, linked by verified e-mail, or created."""
+"""Find the user of an identity at a provider: linked before, linked by verified e-mail, or created."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -23,7 +23,7 @@ _LONGEST_EMAIL = 254
 
 
 class IdentityRefused(Forbidden):
-    """Nobody here has this identity, or the provider's rules refuse it."""
+    """No user has this identity, or the provider's rules refuse it."""
 
     code = "identity-refused"
 
@@ -42,15 +42,15 @@ class LastWayIn(Conflict):
 
 @revisions.one_at_a_time
 def identity_of(provider: IdentityProvider, token: IdToken, *, client_ip: str, at: datetime) -> ExternalIdentity:
-    """Return the identity that signs in, with its active user. Raises IdentityRefused.
+    """Return the linked identity of a sign-in, with its active user. Raises IdentityRefused.
 
-    An unknown one is linked or created, if the provider is set up so.
+    Links an unknown identity to a user, or creates the user, if the settings of the provider allow it.
     """
     _require_email_domain(provider, token.claims)
-    identity = _known(provider, token.subject)
+    identity = _find(provider, token.subject)
     if identity is None:
-        user = _by_email(provider, token.claims) or _created(provider, token.claims)
-        identity = _insert(provider, user, token, client_ip=client_ip, at=at)
+        user = _user_by_email(provider, token.claims) or _create_user(provider, token.claims)
+        identity = _insert_link(provider, user, token, client_ip=client_ip, at=at)
     if not identity.user.is_active:
         raise IdentityRefused(_("This account is disabled."))
     shown_name = _shown_name(provider, token.claims)
@@ -62,9 +62,9 @@ def identity_of(provider: IdentityProvider, token: IdToken, *, client_ip: str, a
 def link(provider: IdentityProvider, user: User, token: IdToken, *, client_ip: str, at: datetime) -> ExternalIdentity:
     """Link an identity to a signed-in user. Raises IdentityRefused, IdentityTaken, Gone."""
     _require_email_domain(provider, token.claims)
-    found = _known(provider, token.subject)
+    found = _find(provider, token.subject)
     if found is None:
-        return _insert(provider, revisions.as_it_is_now(user), token, client_ip=client_ip, at=at)
+        return _insert_link(provider, revisions.as_it_is_now(user), token, client_ip=client_ip, at=at)
     if found.user_id != user.pk:
         raise IdentityTaken(_("This account at %(provider)s is linked to another user."), provider=provider.name)
     return found
@@ -78,7 +78,7 @@ def unlink(
 
     ``ways_in`` returns the number of other methods with which the user can sign in. Raises LastWayIn, Gone.
     """
-    identity = _still_there(identity)
+    identity = _reread(identity)
     user, provider = identity.user, identity.provider
     if not ways_in(user) and not selectors.has_identity(user, besides=identity.pk):
         raise LastWayIn(_("Without it you could not sign in. Ask an administrator for a password first."))
@@ -88,19 +88,19 @@ def unlink(
     record_event(Event(EventKind.IDENTITY_UNLINKED, at, client_ip, user, detail={"provider": provider.slug}))
 
 
-def _known(provider: IdentityProvider, subject: str) -> ExternalIdentity | None:
+def _find(provider: IdentityProvider, subject: str) -> ExternalIdentity | None:
     found = ExternalIdentity.objects.select_related("user", "provider")
     return found.filter(provider=provider, issuer=provider.issuer, subject=subject).first()
 
 
-def _still_there(identity: ExternalIdentity) -> ExternalIdentity:
+def _reread(identity: ExternalIdentity) -> ExternalIdentity:
     found = ExternalIdentity.objects.select_related("user", "provider").filter(pk=identity.pk).first()
     if found is None:
         raise Gone("the link was removed in the meantime")
     return found
 
 
-def _insert(
+def _insert_link(
     provider: IdentityProvider, user: User, token: IdToken, *, client_ip: str, at: datetime
 ) -> ExternalIdentity:
     row = ExternalIdentity(
@@ -132,8 +132,8 @@ def _require_email_domain(provider: IdentityProvider, claims: Mapping[str, Any])
         )
 
 
-def _by_email(provider: IdentityProvider, claims: Mapping[str, Any]) -> User | None:
-    """Return the one user with the verified e-mail address, None if the provider does not link by it.
+def _user_by_email(provider: IdentityProvider, claims: Mapping[str, Any]) -> User | None:
+    """Return the only user with the verified e-mail address, None without one or if the provider does not link by it.
 
     An administrator or auditor is never linked by an address: they link on their account page.
     """
@@ -154,7 +154,7 @@ def _by_email(provider: IdentityProvider, claims: Mapping[str, Any]) -> User | N
     return found[0] if found else None
 
 
-def _created(provider: IdentityProvider, claims: Mapping[str, Any]) -> User:
+def _create_user(provider: IdentityProvider, claims: Mapping[str, Any]) -> User:
     if not provider.create_users:
         raise IdentityRefused(
             _("Nobody here is linked to this account at %(provider)s. Sign in here and link it on your account page."),
@@ -183,14 +183,14 @@ def _created(provider: IdentityProvider, claims: Mapping[str, Any]) -> User:
 
 
 def _verified_email(claims: Mapping[str, Any]) -> str:
-    """Return the e-mail address that the provider verified, "" without one: only the JSON true counts."""
+    """Return the e-mail address that the provider verified, or "". Only the JSON value true counts as verified."""
     email = claims.get("email")
     is_verified = claims.get("email_verified") is True
     return email if is_verified and isinstance(email, str) and len(email) <= _LONGEST_EMAIL else ""
 
 
 def _shown_name(provider: IdentityProvider, claims: Mapping[str, Any]) -> str:
-    """Return the name of an account at a provider as the user knows it."""
+    """Return a display name of an account at a provider: its user name, e-mail address or name."""
     for name in (claim_of(claims, provider.username_claim), claims.get("email"), claims.get("name")):
         if isinstance(name, str) and name.isprintable() and name:
             return name[:_LONGEST_EMAIL]

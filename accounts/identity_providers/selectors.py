@@ -18,12 +18,12 @@ def sealing_context(provider_id: int) -> str:
 
 
 def id_token_context(identity_id: int) -> str:
-    """Return the sealing context, which binds an ID token to the identity that it is about."""
+    """Return the sealing context, which binds an ID token to its identity."""
     return f"id-token:{identity_id}"
 
 
 def settings_of(provider: IdentityProvider) -> ProviderSettings:
-    """Return the provider as the OpenID Connect client needs it. Raises SealBroken."""
+    """Return the settings of a provider for the OpenID Connect client. Raises SealBroken."""
     secret = None
     if provider.sealed_client_secret:
         sealer = Sealer(settings.GATEWALL_DATA_KEYS)
@@ -72,7 +72,7 @@ def identities_of(user: User) -> QuerySet[ExternalIdentity]:
 
 
 def claimed_groups(user_id: int) -> list[dict[str, str]]:
-    """Return which claim gave which group to a user: ``group``, ``provider``, ``claim``, ``value``."""
+    """Return the groups that claims gave a user, each with ``group``, ``provider``, ``claim`` and ``value``."""
     rows = ClaimedGroup.objects.filter(identity__user=user_id).select_related("group", "identity__provider")
     return [
         {
@@ -86,7 +86,7 @@ def claimed_groups(user_id: int) -> list[dict[str, str]]:
 
 
 def has_identity(user: User, *, besides: int | None = None) -> bool:
-    """Return whether a user can sign in at a provider, with another identity than ``besides``."""
+    """Return whether a user can sign in at an enabled provider, with another identity than ``besides``."""
     found = ExternalIdentity.objects.filter(user=user, provider__enabled=True)
     return (found if besides is None else found.exclude(pk=besides)).exists()
 

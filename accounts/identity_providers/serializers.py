@@ -1,4 +1,4 @@
-"""Serializers of identity providers. The client secret is written only."""
+"""Serializers of identity providers. The client secret is write-only."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ class GroupMapField(serializers.DictField):
 
 
 class IdentityProviderInput(StrictInput):
-    """Input of an identity provider; with the caller's password or a code unless their sign-in is fresh."""
+    """Input of an identity provider; requires the caller's password or a code unless their sign-in is fresh."""
 
     slug = TextField(max_length=32, validators=[RegexValidator(SLUG_PATTERN)])
     name = TextField(max_length=64)

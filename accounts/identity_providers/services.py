@@ -1,4 +1,4 @@
-"""Create, change and delete identity providers. Rows hold client secrets encrypted."""
+"""Create, change and delete identity providers. Rows store client secrets encrypted."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +18,7 @@ from gatewall.policy import revisions
 from policies import rows
 
 MAX_PROVIDERS = 20
-"""The guard page has a button for each."""
+"""Maximum number: the guard page has a button for each."""
 
 
 class TooManyProviders(Conflict):

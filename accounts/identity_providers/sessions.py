@@ -1,4 +1,4 @@
-"""Sessions that were opened through an identity provider: recorded with their id there, ended from there."""
+"""Sessions opened through an identity provider: record their id there, and end them when the provider says so."""
 
 import hashlib
 from datetime import UTC, datetime
@@ -42,7 +42,7 @@ def record(
 
 
 def follow(challenge: UUID, session: UUID) -> None:
-    """Record that the session of a challenge was opened, if that began at a provider."""
+    """Record the session that followed a challenge, if the sign-in began at a provider."""
     ProviderSession.objects.filter(challenge_id=challenge).update(challenge_id=None, session_id=session)
 
 
@@ -52,7 +52,7 @@ def replace(ended: UUID, session: UUID) -> None:
 
 
 def of_session(jti: str) -> ProviderSession | None:
-    """Return through which provider a session was opened, or None."""
+    """Return the identity and provider through which a session was opened, or None."""
     return ProviderSession.objects.select_related("identity__provider").filter(session_id=jti).first()
 
 
@@ -60,7 +60,7 @@ def of_session(jti: str) -> ProviderSession | None:
 def end_by_token(provider: IdentityProvider, token: LogoutToken, *, at: datetime) -> int:
     """End the sessions that a logout token names; return how many. Raises LogoutTokenUsed."""
     digest = hashlib.sha256(token.jti.encode()).hexdigest()
-    expires_at = datetime.fromtimestamp(token.expires_at + 2 * 60, tz=UTC)  # its end, and the leeway
+    expires_at = datetime.fromtimestamp(token.expires_at + 2 * 60, tz=UTC)  # its expiry, and more than the leeway
     try:
         with transaction.atomic():
             UsedLogoutToken.objects.create(provider=provider, digest=digest, expires_at=expires_at)
@@ -75,7 +75,7 @@ def end_by_token(provider: IdentityProvider, token: LogoutToken, *, at: datetime
 
 
 def end_of_provider(provider: IdentityProvider, *, at: datetime) -> int:
-    """End every session that was opened through a provider; return how many. Under the policy lock."""
+    """End every session that was opened through a provider; return how many. The caller holds the policy lock."""
     found = ProviderSession.objects.filter(identity__provider=provider)
     return _end(found, at, why="provider-changed", provider=provider)
 

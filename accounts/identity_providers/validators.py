@@ -23,7 +23,7 @@ SCOPE_PATTERN = r"[\x21\x23-\x5b\x5d-\x7e]{1,100}"
 
 
 def validate_provider(provider: IdentityProvider) -> None:
-    """Raise ValidationError unless the fields make sense together; put texts into their canonical form."""
+    """Raise ValidationError unless the fields are valid and consistent; put e-mail domains into canonical form."""
     _validate_issuer(provider)
     for name in ("username_claim", "groups_claim"):
         value = getattr(provider, name)
@@ -49,7 +49,7 @@ def validate_provider(provider: IdentityProvider) -> None:
 
 
 def mapped_groups(group_map: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Return a map of claim values to names of groups, by their ids. Raises ValidationError, field ``group_map``."""
+    """Convert a group map from names to ids of groups. Raises ValidationError for the field ``group_map``."""
     names = {name for given in group_map.values() for name in given} - {ADMINS}
     ids: dict[str, Any] = dict(Group.objects.filter(name__in=names).values_list("name", "pk"))
     if unknown := sorted(names - set(ids)):

@@ -20,7 +20,7 @@ _MAKES_ADMINS = "an API token may not set up a provider that makes administrator
 
 
 class IdentityProviders(Resource):
-    """OpenID Connect providers that users may sign in at. The client secret is written only."""
+    """OpenID Connect providers that users may sign in at. The client secret is write-only."""
 
     nouns = ("an identity provider", "identity providers")
     area = USERS

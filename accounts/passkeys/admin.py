@@ -11,7 +11,7 @@ from accounts.passkeys import services
 from gatewall.api.fresh_deletion import FreshDeletionAdmin
 from gatewall.api.service_admin import actor
 
-_RECORD = ("user", "rp_id", "transports", "backed_up", "created_at", "created_by", "last_used_at")
+_METADATA = ("user", "rp_id", "transports", "backed_up", "created_at", "created_by", "last_used_at")
 
 
 @admin.register(Passkey)
@@ -19,7 +19,7 @@ class PasskeyAdmin(FreshDeletionAdmin):
     list_display = ("name", "user", "rp_id", "backed_up", "created_at", "last_used_at")
     list_select_related = ("user",)
     search_fields = ("name", "user__username")
-    readonly_fields = _RECORD
+    readonly_fields = _METADATA
     fields = ("name", *readonly_fields)
 
     def has_add_permission(self, request: HttpRequest) -> bool:

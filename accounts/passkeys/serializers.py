@@ -15,7 +15,7 @@ class PasskeyInput(StrictInput):
 
 
 class RegistrationInput(PasskeyInput):
-    """A new passkey: its name, and ``credential.toJSON()`` of the browser."""
+    """Input of a new passkey: its name, and ``credential.toJSON()`` of the browser."""
 
     credential = CredentialField()
 

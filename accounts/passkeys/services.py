@@ -41,7 +41,7 @@ class TooManyPasskeys(Conflict):
 
 
 class LastWayIn(Conflict):
-    """The passkey is the only way in which its user can sign in."""
+    """The user has no other way to sign in than this passkey."""
 
     code = "last-way-in"
 
@@ -57,7 +57,7 @@ class Registered:
 def begin(user: User, page: PasskeyPage, session: str, *, username: str = "", at: datetime) -> dict[str, Any]:
     """Return the options of ``navigator.credentials.create()``, for a session or a link. Raises TooManyPasskeys.
 
-    ``username``: the name in the authenticator, if the user is about to have another one.
+    ``username``: the name for the authenticator, if the user is about to change their name.
     """
     from accounts.sign_in import passkey_ceremonies  # noqa: PLC0415 - 5 MiB
 
@@ -73,7 +73,7 @@ def begin(user: User, page: PasskeyPage, session: str, *, username: str = "", at
 def register(
     user: User, answer: object, *, name: str, page: PasskeyPage, session: str, visitor: Visitor, at: datetime
 ) -> Registered:
-    """Register the passkey that an authenticator made.
+    """Register the passkey that an authenticator created.
 
     Raises PasskeyRefused, TooManyPasskeys, ValidationError, Gone.
     """
@@ -83,7 +83,7 @@ def register(
 def verified(
     user: User, answer: object, *, name: str, page: PasskeyPage, session: str, visitor: Visitor, at: datetime
 ) -> Passkey:
-    """Return the passkey that an authenticator made, not yet saved. Raises PasskeyRefused."""
+    """Verify the passkey that an authenticator created; return it unsaved. Raises PasskeyRefused."""
     from accounts.sign_in import passkey_ceremonies  # noqa: PLC0415 - as above
 
     try:
@@ -153,7 +153,7 @@ def _refuse_too_many(user: User) -> None:
 
 
 def _locked(user: User) -> User:
-    """Return the user, their row locked. Raises Gone."""
+    """Lock the user's row and return the user. Raises Gone."""
     found = User.objects.select_for_update().filter(pk=user.pk).first()
     if found is None:
         raise Gone(_("the user was deleted in the meantime"))
@@ -163,7 +163,7 @@ def _locked(user: User) -> User:
 def _handle_of(user: User) -> str:
     """Return the id of the user in authenticators, which reveals nothing (WebAuthn section 14.6.1).
 
-    That of the passkeys they have, so that an authenticator replaces its old one.
+    Reuses the id of existing passkeys, so that an authenticator replaces its old one.
     """
     known = selectors.passkeys_of(user.pk).values_list("user_handle", flat=True).first()
     digest = salted_hmac(_SALT, str(user.pk), algorithm="sha256").digest()

@@ -34,7 +34,7 @@ from gatewall.api.views import ApiView
 
 
 class Passkeys(Resource):
-    """Passkeys of a user, without their keys. Who changes their own needs a fresh sign-in to remove one."""
+    """Passkeys of a user, without their keys. Removing one requires a fresh sign-in."""
 
     nouns = ("a passkey", "the passkeys of a user")
     area = USERS

@@ -9,7 +9,7 @@ from gatewall.policy import system_settings
 
 
 def live_devices(user_id: int, at: datetime) -> QuerySet[RememberedDevice]:
-    """Return the devices that a user is remembered in; a lower ``remember_device_days`` holds at once, 0 for all."""
+    """Return the live remembered devices of a user. A lower ``remember_device_days`` applies at once; 0 ends all."""
     since = at - timedelta(days=system_settings.current().remember_device_days)
     return RememberedDevice.objects.filter(
         user_id=user_id,

@@ -1,7 +1,7 @@
 """Remember browsers at a sign-in with the second factor, recognize them after the password, and forget them.
 
-A remembered device proves nothing: the session after it has the authentication methods that were proved (``amr``), so
-it opens nothing that asks for a second factor.
+A remembered device proves nothing: the session contains only the authentication methods that were proved (``amr``), so
+it gives no access where a second factor is required.
 """
 
 import secrets
@@ -33,7 +33,7 @@ _PRUNED_AT_ONCE = 1000
 def remember(user: User, *, visitor: Visitor, at: datetime) -> str:
     """Remember the browser of a user who has just proved the second factor; return its secret.
 
-    Empty if remembering is off. Raises Gone.
+    Return "" if remembering is off. Raises Gone.
     """
     days = system_settings.current().remember_device_days
     if not days:
@@ -59,7 +59,7 @@ def remember(user: User, *, visitor: Visitor, at: datetime) -> str:
 
 
 def recognize(user: User, held: Iterable[tuple[int, str]], *, at: datetime) -> bool:
-    """Return whether one of the secrets that a browser holds is of a device that the user lets be remembered."""
+    """Return whether a secret from the browser's cookie is that of a live remembered device of the user."""
     digests = [digest_of(secret) for user_id, secret in held if user_id == user.pk]
     if not digests:
         return False
@@ -68,7 +68,7 @@ def recognize(user: User, held: Iterable[tuple[int, str]], *, at: datetime) -> b
 
 
 def forget(row: RememberedDevice, *, actor: str, client_ip: str | None = None) -> None:
-    """Ask for the second factor in this browser again. Raises Gone."""
+    """Delete a remembered device: its browser is asked for the second factor again. Raises Gone."""
     with transaction.atomic():
         if not RememberedDevice.objects.filter(pk=row.pk).delete()[0]:
             raise Gone(_("it was deleted in the meantime"))
@@ -77,7 +77,7 @@ def forget(row: RememberedDevice, *, actor: str, client_ip: str | None = None) -
 
 
 def forget_all(user: User) -> None:
-    """Ask for the second factor in every browser again: a factor was added or removed."""
+    """Delete all remembered devices of a user, because a second factor was added or removed."""
     RememberedDevice.objects.filter(user=user).delete()
 
 

@@ -21,7 +21,7 @@ def rename(row: TotpDevice, name: str) -> TotpDevice:
 
 @transaction.atomic
 def remove(row: TotpDevice, *, actor: str, client_ip: str | None = None) -> None:
-    """Delete an app, whose codes end at once; with the last second factor also the recovery codes. Raises Gone."""
+    """Delete an app, which ends its codes, and with the last second factor the recovery codes. Raises Gone."""
     user = User.objects.select_for_update().filter(pk=row.user_id).first()
     if user is None or not TotpDevice.objects.filter(pk=row.pk).delete()[0]:
         raise Gone(_("it was deleted in the meantime"))
