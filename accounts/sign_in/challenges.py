@@ -1,7 +1,7 @@
-"""Challenge tokens between first method and second factor. They grant no access.
+"""Challenge tokens between the first method and the second factor. They grant no access.
 
-A token of its own type (RFC 8725 section 3.12) names a database row, which ends with the first success or after five
-wrong codes, across processes and hosts.
+A token of its own type (RFC 8725 section 3.12) names a database row. The row ends with the first success or after
+five wrong codes, across processes and hosts.
 """
 
 import uuid
@@ -78,18 +78,18 @@ def find(token: str, flow: str, *, at: datetime) -> Challenge:
 
 
 def proved(challenge: Challenge) -> Sequence[str]:
-    """Return what was proved before the challenge (``amr``)."""
+    """Return the methods proved before the challenge (``amr``)."""
     return challenge.amr if challenge.amr is not None else (auth_methods.PASSWORD,)
 
 
 def use_try(challenge: Challenge, *, at: datetime) -> None:
-    """Use up one of the five tries, before the code is checked. Raises InvalidChallenge when none is left."""
+    """Use up one of the five tries, before the code is checked. Raises InvalidChallenge if no try is left."""
     if not _open(challenge.pk, at).update(tries=F("tries") + 1):
         raise InvalidChallenge(OVER)
 
 
 def spend(challenge: Challenge, *, at: datetime) -> None:
-    """End the challenge after its one success. Raises InvalidChallenge if it had one already."""
+    """End the challenge after a success. Raises InvalidChallenge if it has already ended."""
     if not Challenge.objects.filter(pk=challenge.pk, spent_at__isnull=True).update(spent_at=at):
         raise InvalidChallenge(OVER)
 

@@ -19,7 +19,7 @@ from audit.events.recording import Event, record_event
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Code entry, counted as wrong in advance; call the method for its result."""
+    """An entered code, counted as wrong in advance; call the method for the result of its check."""
 
     user: User
     client_ip: str
@@ -40,7 +40,7 @@ class Entry:
             )
 
     def uncount(self) -> None:
-        """Uncount the entry: the code was not checked, or a correct one had no effect."""
+        """Uncount the entry: the code was not checked, or was correct without effect."""
         self.attempt.uncount()
         self.counted.take_back()
 
@@ -72,7 +72,7 @@ def begin(user: User, code: str, visitor: Visitor, at: datetime, *, flow: str) -
 
 @transaction.atomic
 def unlock(user: User, *, actor: str, client_ip: str | None = None) -> None:
-    """Reset the count of wrong codes, which accepts codes again, on an admin's request."""
+    """Reset the count of wrong codes on an admin's request, so that codes are accepted again."""
     wrong_codes.forget(user)
     record_event(
         Event(EventKind.USER_CHANGED, None, client_ip, user, detail={"actor": actor, "code_entry": "unlocked"})

@@ -49,12 +49,12 @@ def passkey_refused(user: User | None, client_ip: str, at: datetime, *, flow: st
 
 
 def passkey_cloned(user: User, client_ip: str, at: datetime, *, flow: str, name: str) -> None:
-    """Record that the counter of a passkey did not go up: there may be a copy of it."""
+    """Record that the counter of a passkey did not increase: the passkey may have been copied."""
     record_event(Event(EventKind.PASSKEY_CLONED, at, client_ip, user, detail={"flow": flow, "passkey": name}))
 
 
 def many_wrong_codes(user: User, client_ip: str, at: datetime, *, flow: str, number: int, locks: bool) -> None:
-    """Record many wrong codes after a correct password: a guesser who knows it, or the owner. Bans no client."""
+    """Record many wrong codes after a correct password: an attacker who knows it, or the owner. Bans no client."""
     fields = {"detector": "wrong-codes", "why": "right-password", "flow": flow, "wrong_codes": number, "locked": locks}
     record_event(Event(EventKind.CLIENT_SUSPECTED, at, client_ip, user, detail=fields))
 
@@ -67,7 +67,7 @@ def recovery_refused(username: str, client_ip: str, at: datetime, *, why: str) -
 def succeeded(
     user: User, visitor: Visitor, at: datetime, *, flow: str, amr: tuple[str, ...], is_remembered: bool = False
 ) -> None:
-    """Record a completed sign-in, in the transaction of its session; ``user`` as before it."""
+    """Record a completed sign-in, in the transaction of its session; ``user`` as loaded before."""
     detail: dict[str, object] = {"flow": flow, "amr": list(amr)}
     detail["user_agent"] = storable(masked_text(visitor.user_agent), _LONGEST_AGENT)
     if known_browsers.is_new(user, visitor, at):

@@ -1,7 +1,7 @@
-"""One sign-in for several parent domains: hand a session from home to the guard page of another parent domain.
+"""Single sign-on for several parent domains: hand a session from home to the guard page of another parent domain.
 
-A one-time code names the session. It is for one guard page and one browser, and lives for a minute: a code that is read
-in a URL opens nothing elsewhere, and nobody can sign another person's browser in to their own session with it.
+A one-time code names the session. It is valid for one guard page, one browser and one minute: a code read from a URL
+gives no access in another browser, and cannot sign another person's browser in to an attacker's session.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ class HandOffRefused(Refusal):
 
 
 def new_browser_secret() -> str:
-    """Return a random secret that the browser keeps while its session is handed to a guard page."""
+    """Return a random secret that the browser keeps during the hand-off of its session."""
     return secrets.token_urlsafe(32)
 
 
@@ -38,7 +38,7 @@ def digest(secret: str) -> str:
 
 
 def begin(jti: uuid.UUID, *, guard: str, browser: str, at: datetime) -> str:
-    """Return a code that hands this session to a guard page; an earlier code for that page ends.
+    """Return a code that hands this session to a guard page; it replaces an earlier code for that page.
 
     ``guard`` is the public URL of the page, ``browser`` the digest of the secret that the browser keeps there.
     """
@@ -49,9 +49,9 @@ def begin(jti: uuid.UUID, *, guard: str, browser: str, at: datetime) -> str:
 
 
 def finish(code: str, *, guard: str, browser_secret: str, visitor: Visitor, at: datetime) -> IssuedToken:
-    """Return a token of the session that the code names, and end the code. Raises HandOffRefused.
+    """Use up a code, and return a token of the session that it names. Raises HandOffRefused.
 
-    The token has the session's id: one sign-out ends it everywhere. It opens sites and the own account, not the API.
+    The token has the session's id: one sign-out ends it everywhere. It is for sites and the own account, not the API.
     """
     found = HandOff.objects.select_related("session__user").filter(digest=digest(code)).first()
     if found is None or not HandOff.objects.filter(pk=found.pk, digest=found.digest).delete()[0]:

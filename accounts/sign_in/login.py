@@ -40,7 +40,7 @@ class InvalidCode(Refusal):
 
 
 class AdminRequired(Forbidden):
-    """The password is right, but only admins and auditors may sign in here."""
+    """The credentials are right, but only admins and auditors may sign in here."""
 
     code = "admin-required"
 
@@ -83,7 +83,7 @@ class Proven:
     challenge: uuid.UUID | None = None
     """The challenge that a second factor answered."""
     is_remembered: bool = False
-    """Whether a remembered device stood in for the second factor, which it does not prove."""
+    """Whether a remembered device replaced the second factor, without proving it."""
 
 
 def sign_in(username: str, password: str, *, flow: Flow, visitor: Visitor, at: datetime) -> SignedIn | Challenged:
@@ -108,7 +108,7 @@ def finish_sign_in(token: str, code: str, *, flow: Flow, visitor: Visitor, at: d
 
 
 def begin_passkey(token: str, page: PasskeyPage, *, flow: Flow, at: datetime) -> dict[str, Any]:
-    """Return the options for a passkey: of the challenge's user, or without a challenge of whoever has one.
+    """Return the options to use a passkey: one of the challenge's user or, without a challenge, of any user.
 
     Raises InvalidChallenge.
     """
@@ -160,7 +160,7 @@ def prove_password(username: str, password: str, *, flow: Flow, visitor: Visitor
 def ask_for_second_factor(proof: Proven, *, flow: Flow, visitor: Visitor, at: datetime) -> Proven | Challenged:
     """Return the proof of a first method, or a challenge if the account has a second factor that it does not include.
 
-    Every first method ends here. Raises InvalidCredentials, AdminRequired.
+    Every first method calls this at its end. Raises InvalidCredentials, AdminRequired.
     """
     user = proof.user
     if flow.admins_only and not user.may_audit:
@@ -242,7 +242,7 @@ def start_session(
 def replace_session(
     user: User, jti: uuid.UUID, *, audiences: tuple[str, ...], amr: tuple[str, ...], visitor: Visitor, at: datetime
 ) -> IssuedToken:
-    """End a session and open another one. Raises Gone, and opens none, if the session has already ended."""
+    """Replace a session by a new one. Raises Gone, and opens none, if the session has already ended."""
     services.end_live_session(jti, at=at)
     token = start_session(user, audiences=audiences, amr=amr, visitor=visitor, at=at)
     sessions.replace(jti, token.jti)
@@ -250,5 +250,5 @@ def replace_session(
 
 
 def _purpose(token: str, flow: Flow) -> str:
-    """Return what a passkey challenge is for: this flow, and the challenge that it answers."""
+    """Return the purpose of a passkey challenge: the flow, and the sign-in challenge to answer, if any."""
     return f"{flow.name} {sha256(token.encode('utf-8', 'replace')).hexdigest() if token else ''}"

@@ -1,7 +1,7 @@
-"""The table of sign-in methods. Guard page, JSON API and Django admin walk it; a method is a module and its line here.
+"""Registry of sign-in methods, for guard page, JSON API and Django admin. A method is a module and an entry here.
 
-A first method begins a sign-in; a second factor answers the challenge after it. ``amr`` is the union of what was
-proved.
+A first method begins a sign-in; a second factor answers the challenge after it. ``amr`` is the union of the methods
+that were proved.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +30,7 @@ class Offer:
 
     page: str
     key: str = ""
-    """Which of several, as the slug of an identity provider."""
+    """Distinguishes several offers of one method, like the slug of an identity provider."""
     label: str = ""
 
 
@@ -46,7 +46,7 @@ class Method:
     """For a first method: what the guard page on this host shows."""
     is_second_factor: bool = False
     amr: tuple[str, ...] = ()
-    """What a code of it proves (RFC 8176); other methods return that with each proof."""
+    """What a code of the method proves (RFC 8176); methods without codes return this with each proof."""
     codes: CodeEntry | None = None
 
 
@@ -89,7 +89,7 @@ METHODS = (
 
 
 def offers(host: str) -> Iterator[Offer]:
-    """Yield what the guard page shows to sign in with to a site; passkeys also where the page can have none."""
+    """Yield the ways to sign in to a site that the guard page shows; passkeys even if the page cannot use them."""
     for method in METHODS:
         yield from method.offers(host) if method.offers else ()
 
@@ -100,7 +100,7 @@ def second_factors_of(user: User) -> list[Method]:
 
 
 def first_methods_of(user: User) -> list[Method]:
-    """Return the methods with which the user can begin a sign-in: the last of them must stay."""
+    """Return the methods with which the user can begin a sign-in: the last one cannot be removed."""
     return [method for method in METHODS if method.offers and method.is_set_up(user)]
 
 
@@ -113,6 +113,6 @@ def use_code(user: User, code: str, *, at: datetime) -> tuple[str, ...]:
 
 
 def union(*proofs: Sequence[str]) -> tuple[str, ...]:
-    """Return everything that was proved, once, in the order of ``AUTH_METHODS``."""
+    """Return all methods that were proved, without duplicates, in the order of ``AUTH_METHODS``."""
     proved = {method for proof in proofs for method in proof}
     return tuple(method for method in auth_methods.AUTH_METHODS if method in proved)

@@ -1,7 +1,7 @@
 """Sign-in method: OpenID Connect. Redirect to a provider, and handle its callback in the same browser.
 
-A sign-in is a row that is used once within ten minutes. It is bound to the browser by a cookie whose digest the row
-holds, and to the provider that was asked.
+A sign-in is a row that is used once within ten minutes. It is bound to the provider, and to the browser by a cookie
+whose digest the row contains.
 """
 
 import secrets
@@ -38,13 +38,13 @@ LIFETIME = timedelta(minutes=10)
 
 
 class ProviderUnavailable(Conflict):
-    """The provider cannot be reached, or answers something that cannot be used."""
+    """The provider cannot be reached, or its response cannot be used."""
 
     code = "provider-unavailable"
 
 
 class ProviderDenied(Forbidden):
-    """The provider's answer is not to be trusted, or it signed nobody in."""
+    """The provider's response could not be verified, or the provider signed nobody in."""
 
     code = "provider-denied"
 
@@ -59,7 +59,7 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """The answer of a provider as it comes back through the browser: query parameters, and the cookie."""
+    """The response of a provider that the browser brings back: query parameters, and the cookie."""
 
     state: str
     code: str
@@ -78,7 +78,7 @@ class Outcome:
 
 @contextmanager
 def _failures_reported(provider: IdentityProvider, client_ip: str, at: datetime) -> Iterator[None]:
-    """Record what goes wrong with a provider as an event, and refuse with a sentence for the visitor.
+    """Record a failure of a provider as an event, and refuse with a message for the visitor.
 
     Raises ProviderUnavailable, ProviderDenied, IdentityRefused, IdentityTaken.
     """
@@ -130,14 +130,14 @@ def begin(
 def finish(
     provider: IdentityProvider, returned: Returned, *, user: User | None, visitor: Visitor, at: datetime
 ) -> Outcome:
-    """Take back what the provider answered; ``user`` is who is signed in in this browser.
+    """Handle the response of a provider; ``user`` is the user signed in in this browser, or None.
 
     Raises InvalidChallenge, ProviderUnavailable, ProviderDenied, IdentityRefused, IdentityTaken, InvalidCredentials.
     """
-    row = _spent(provider, returned, user=user, visitor=visitor, at=at)
+    row = _use_up(provider, returned, user=user, visitor=visitor, at=at)
     where = visitor.client_ip
     with _failures_reported(provider, where, at):
-        token = _redeemed(provider, row, returned, where, at)
+        token = _redeem(provider, row, returned, where, at)
         if row.user is not None:
             identity = linking.link(provider, row.user, token, client_ip=where, at=at)
             claimed_groups.update(identity, token, at=at)
@@ -157,7 +157,7 @@ def read_logout_token(provider: IdentityProvider, text: str, *, client_ip: str, 
         return tokens.read_logout_token(selectors.settings_of(provider), text, at=at)
 
 
-def _redeemed(
+def _redeem(
     provider: IdentityProvider, row: ProviderSignIn, returned: Returned, client_ip: str, at: datetime
 ) -> IdToken:
     known = selectors.settings_of(provider)
@@ -186,7 +186,7 @@ def _signed_in(identity: ExternalIdentity, token: IdToken, visitor: Visitor, at:
 
 
 def _amr(provider: IdentityProvider, claims: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what the sign-in proved: the provider's own methods count only if it is trusted with them."""
+    """Return the methods that the sign-in proved: those that the provider claims count only with ``trust_amr``."""
     claimed = claims.get("amr") if provider.trust_amr else None
     believed = [each for each in auth_methods.AUTH_METHODS if isinstance(claimed, list) and each in claimed]
     return methods.union([auth_methods.FEDERATED], believed)
@@ -196,23 +196,23 @@ def _other_ways_in(user: User) -> int:
     return len([method for method in methods.first_methods_of(user) if method.name != METHOD])
 
 
-def _spent(
+def _use_up(
     provider: IdentityProvider, returned: Returned, *, user: User | None, visitor: Visitor, at: datetime
 ) -> ProviderSignIn:
-    """Return the sign-in that this answer belongs to, and use it up, whatever comes of it. Raises InvalidChallenge."""
+    """Return the sign-in that a response belongs to; use it up, even if it fails later. Raises InvalidChallenge."""
     row = ProviderSignIn.objects.select_related("user").filter(pk=digest(returned.state), provider=provider).first()
     if row is None or row.expires_at <= at:
-        raise _over(provider, visitor, at, "state-unknown")
+        raise _refusal(provider, visitor, at, "state-unknown")
     if not secrets.compare_digest(row.browser_digest, digest(returned.browser_secret)):
-        raise _over(provider, visitor, at, "other-browser")
+        raise _refusal(provider, visitor, at, "other-browser")
     if row.user is not None and row.user != user:
-        raise _over(provider, visitor, at, "other-user")
+        raise _refusal(provider, visitor, at, "other-user")
     if not ProviderSignIn.objects.filter(pk=row.pk, spent_at__isnull=True).update(spent_at=at):
-        raise _over(provider, visitor, at, "state-used")
+        raise _refusal(provider, visitor, at, "state-used")
     return row
 
 
-def _over(provider: IdentityProvider, visitor: Visitor, at: datetime, why: str) -> Refusal:
+def _refusal(provider: IdentityProvider, visitor: Visitor, at: datetime, why: str) -> Refusal:
     _count(EventKind.LOGIN_FAILED, provider, visitor.client_ip, at, why, "")
     return InvalidChallenge(OVER)
 

@@ -1,4 +1,4 @@
-"""Sign-in method: passkeys (WebAuthn). One proves possession and user verification: no second factor follows."""
+"""Sign-in method: passkeys (WebAuthn). They prove possession and user verification: no second factor follows."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -57,9 +57,9 @@ def prove(
     visitor: Visitor,
     at: datetime,
 ) -> tuple[User, tuple[str, ...]]:
-    """Verify the answer to a challenge; return its user and what it proves (``amr``). It must be of ``user``, if given.
+    """Verify the answer to a challenge; return user and methods proved (``amr``). It must be of ``user``, if given.
 
-    Failures count for the network and the passkey, not for an account, which a stranger could lock otherwise. Raises
+    Failures count for the network and the passkey, not for an account: a stranger could lock the account. Raises
     PasskeyRefused, TooManyAttempts.
     """
     from accounts.sign_in import passkey_ceremonies  # noqa: PLC0415 - as above
@@ -83,7 +83,7 @@ def prove(
 
 
 def amr_of(row: Passkey) -> tuple[str, ...]:
-    """Return what a passkey proves: a key, which its user unlocked, bound to our domain."""
+    """Return the methods that a passkey proves (``amr``): several factors, a key, and resistance to phishing."""
     key = SOFTWARE_KEY if row.backup_eligible else HARDWARE_KEY
     return (MULTI_FACTOR, key, PHISHING_RESISTANT)
 
@@ -118,7 +118,7 @@ def _row_of(assertion: Assertion, party: RelyingParty, user: User | None) -> Pas
 
 
 def _use(row: Passkey, verified: Verified, at: datetime) -> None:
-    """Store counter and time. Raises PasskeyRefused if the counter did not go up; one that is always 0 may stay.
+    """Store counter and time. Raises PasskeyRefused if the counter did not increase, except if it is always 0.
 
     One conditional update: of two answers with the same counter, one is accepted.
     """

@@ -1,4 +1,4 @@
-"""The browser side of passkeys: which page a request is for, and the cookie that binds challenges to the browser."""
+"""The browser side of passkeys: the page of a request, and the cookie that binds challenges to the browser."""
 
 from urllib.parse import urlsplit
 
@@ -43,10 +43,10 @@ def bind(response: HttpResponse, request: HttpRequest | Request, page: PasskeyPa
 
 
 def party_of(request: HttpRequest | Request) -> RelyingParty | None:
-    """Return the relying party of our pages for this request, None if they can have no passkeys.
+    """Return the relying party of our pages for this request, None if they cannot use passkeys.
 
-    With a public URL, a page under the host of a protected site has the origin of that site, which may use none of
-    ours. A host that is neither is one that a proxy put in place of the public one.
+    With a public URL, a page under the host of a protected site has the origin of that site, which must not use our
+    passkeys. Any other host is taken for one that a proxy put in place of the public one.
     """
     text = str(request.META.get("HTTP_HOST", ""))
     authority, urls = Authority.parse(text), public_urls()

@@ -1,8 +1,8 @@
 """Passkey ceremonies: options for browsers, and verified answers of authenticators. Adapter of py_webauthn.
 
-WebAuthn level 2, sections 7.1 and 7.2. The library verifies everything; what is refused with a reason of its own is
-checked before it, on its parsed values. User verification is required, attestation is not asked for. Its callers import
-it when they need it, because the library takes 5 MiB.
+WebAuthn level 2, sections 7.1 and 7.2. The library verifies everything; checks that have a refusal reason of their own
+run before that, on its parsed values. User verification is required, attestation is not requested. Callers import this
+module when they need it, because the library takes 5 MiB.
 """
 
 import hashlib
@@ -52,7 +52,7 @@ _ALGORITHMS = [
     COSEAlgorithmIdentifier.RSASSA_PKCS1_v1_5_SHA_256,
 ]
 _UNCOUNTED = -1
-"""Counter for the library that every answer exceeds: the caller compares it, once the signature is verified."""
+"""Stored counter for the library, which every answer exceeds: the caller compares it after verification."""
 
 
 def registration_options(
@@ -92,10 +92,10 @@ def sign_in_options(party: RelyingParty, challenge: bytes, *, known: Iterable[Kn
 
 @contextmanager
 def _refused_as(why: Why) -> Iterator[None]:
-    """Refuse what the library cannot read or does not accept. Raises PasskeyRefused.
+    """Turn any exception of the library into PasskeyRefused.
 
-    It raises its own errors, those of CBOR and of cryptography, and for some bytes those of Python: none may let an
-    answer through, or become an error of ours.
+    The library raises its own errors, those of CBOR and of cryptography, and for some bytes those of Python: none may
+    accept an answer, or become a server error.
     """
     try:
         yield
@@ -183,7 +183,7 @@ def _refuse(client: CollectedClientData, data: AuthenticatorData, party: Relying
 
 
 def _object(answer: object) -> dict[str, Any]:
-    """Return the answer, which is JSON. Raises TypeError."""
+    """Return the answer if it is a JSON object. Raises TypeError."""
     if not isinstance(answer, dict):
         raise TypeError
     return answer

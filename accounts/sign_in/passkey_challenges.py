@@ -1,7 +1,7 @@
 """Challenges of passkey ceremonies: random, bound to a browser and a purpose, valid for five minutes, accepted once.
 
-Without a row: a challenge is its expiry and a random number with a keyed digest over these, the purpose and the secret
-cookie of the browser. So a stranger's request for one stores nothing. A row is written when it is answered.
+A challenge is its expiry and a random number, with a keyed digest over both, the purpose and the secret cookie of the
+browser. It needs no row, so requests of strangers store nothing. A row is written when a challenge is answered.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ def begin(purpose: str, browser_secret: str, *, at: datetime) -> bytes:
 
 
 def use_up(challenge: bytes, purpose: str, browser_secret: str, *, at: datetime) -> None:
-    """Accept a challenge once. Raises PasskeyRefused: it is not ours, of another browser or purpose, late, or used."""
+    """Accept a challenge once. Raises PasskeyRefused if it is forged, for another browser or purpose, late or used."""
     head, digest = challenge[: _TIME + _RANDOM], challenge[_TIME + _RANDOM :]
     if not browser_secret or not hmac.compare_digest(digest, _digest(head, purpose, browser_secret)):
         raise PasskeyRefused(Why.OTHER_CHALLENGE)

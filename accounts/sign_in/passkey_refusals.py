@@ -1,4 +1,4 @@
-"""Why the answer of an authenticator is refused: a closed list, with a sentence for the visitor each."""
+"""Reasons to refuse the answer of an authenticator: a closed list, each with a message for the visitor."""
 
 from enum import StrEnum
 
@@ -46,7 +46,7 @@ _SENTENCES = {
 
 
 class PasskeysUnavailable(Conflict):
-    """Browsers have no passkeys for this address: it is an IP address, or plain HTTP."""
+    """Browsers do not support passkeys at this address: it is an IP address, or plain HTTP."""
 
     code = "passkeys-unavailable"
 

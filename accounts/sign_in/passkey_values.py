@@ -1,11 +1,11 @@
-"""What passkey ceremonies take and return."""
+"""Values that passkey ceremonies take and return."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 MAX_LENGTH = 16_384
-"""Longest answer in JSON, in characters; one without attestation has about 1,500."""
+"""Maximum length of an answer in JSON, in characters; without attestation it has about 1,500."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ def is_correct(user: User, password: str) -> bool:
 
 
 def verify(username: str, password: str) -> User | None:
-    """Return the active user with this password, or None in equal time.
+    """Return the active user with this password, or None after the same time.
 
     Does not count attempts: a caller that takes passwords from strangers counts them first. Only the allowed length is
     hashed.

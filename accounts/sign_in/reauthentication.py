@@ -39,7 +39,7 @@ class ReauthenticationFailed(Forbidden):
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """When a session was opened, None if unknown, and what it has proved (``amr``)."""
+    """Time at which a session was opened, None if unknown, and the methods that it proved (``amr``)."""
 
     at: datetime | None
     amr: Collection[str] = ()
@@ -56,7 +56,7 @@ def is_fresh(user: User, sign_in: SignIn, at: datetime) -> bool:
 
 
 def asked_for(user: User, sign_in: SignIn, at: datetime) -> str:
-    """Return what a form asks for besides a session: ``password``, ``code``, or nothing if the sign-in is fresh."""
+    """Return the proof that a form must ask for: ``password``, ``code``, or "" if the sign-in is fresh."""
     if is_fresh(user, sign_in, at):
         return ""
     return "code" if selectors.has_second_factor(user) else "password"
@@ -65,7 +65,7 @@ def asked_for(user: User, sign_in: SignIn, at: datetime) -> str:
 def require_fresh(
     user: User, sign_in: SignIn, *, password: str | None, code: str | None, visitor: Visitor, at: datetime
 ) -> tuple[str, ...]:
-    """Return what was proved in addition (``amr``): nothing if the sign-in is fresh.
+    """Require a fresh sign-in, a password or a code; return the methods proved in addition (``amr``).
 
     Raises as ``require_password_or_code()`` does.
     """
@@ -99,7 +99,7 @@ def require_password(user: User, password: str | None, *, visitor: Visitor, at: 
 def require_password_or_code(
     user: User, *, password: str | None, code: str | None, visitor: Visitor, at: datetime
 ) -> tuple[str, ...]:
-    """Use up a correct code, or verify the password of a user without a second factor; return what was proved.
+    """Use up a correct code, or verify the password of a user without a second factor; return the methods proved.
 
     Raises CodeRequired, ReauthenticationRequired, ReauthenticationFailed, TooManyAttempts, CodeEntryLocked.
     """
@@ -107,7 +107,7 @@ def require_password_or_code(
         if not (proved := prove_code(user, code, visitor=visitor, at=at)):
             raise ReauthenticationFailed(_("the code is wrong, or was used already"))
         return proved
-    if selectors.has_second_factor(user):  # a password that was guessed or seen must not take it away
+    if selectors.has_second_factor(user):  # a guessed or seen password must not be enough
         raise CodeRequired("send a code of your second factor along, or sign in again with it")
     require_password(user, password, visitor=visitor, at=at)
     return (PASSWORD,)

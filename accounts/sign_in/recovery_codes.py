@@ -14,7 +14,7 @@ _LENGTH, _GROUP = 16, 4  # 80 random bits: a fast hash is enough
 
 
 def replace(user: User) -> list[str]:
-    """Give the user new codes and return them; they cannot be shown again. The old ones end."""
+    """Give the user new codes and return them; they cannot be shown again. Deletes the old ones."""
     codes = ["".join(secrets.choice(_ALPHABET) for _ in range(_LENGTH)) for _ in range(CODES)]
     remove(user)
     RecoveryCode.objects.bulk_create(RecoveryCode(user=user, digest=_digest(user, code)) for code in codes)
@@ -27,7 +27,7 @@ def remove(user: User) -> None:
 
 
 def are_set_up(user: User) -> bool:
-    """Return whether the user has an unused code, and a second factor that it stands in for."""
+    """Return whether the user has an unused code, and a second factor that it replaces."""
     return RecoveryCode.objects.filter(user=user).exists() and selectors.has_second_factor(user)
 
 

@@ -19,9 +19,9 @@ class RelyingParty:
 
 
 def relying_party_of(authority: str) -> RelyingParty | None:
-    """Return the relying party of the guard page under this host and port, None if it can have no passkeys.
+    """Return the relying party of the guard page under this host and port, None if it cannot use passkeys.
 
-    Browsers give IP addresses none, and plain HTTP only on ``localhost``.
+    Browsers support passkeys neither for IP addresses nor over plain HTTP, except on ``localhost``.
     """
     parsed, urls = Authority.parse(authority), public_urls()
     if urls:

@@ -1,4 +1,4 @@
-"""Switch second factors off, and forget lost ones."""
+"""Disable second factors, and delete lost ones."""
 
 from django.db import transaction
 

@@ -14,12 +14,12 @@ from gatewall.api.serializers import ShapedField, StrictInput, TextField
 
 
 def password_field(**options: Any) -> TextField:
-    """Return the field of a password: write-only, with its spaces."""
+    """Return the field of a password: write-only, and spaces are kept."""
     return TextField(max_length=1024, trim_whitespace=False, write_only=True, **options)
 
 
 class CredentialField(ShapedField):
-    """The answer of an authenticator, as JSON of bounded length; the ceremony reads it."""
+    """The answer of an authenticator, as JSON of bounded length; the ceremony verifies it."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__({"type": "object", "additionalProperties": True}, write_only=True, **options)
@@ -45,7 +45,7 @@ class SecondFactorInput(StrictInput):
 
 
 class PasskeyBeginInput(StrictInput):
-    """Input to begin with a passkey; ``challenge_token`` to answer a challenge with it."""
+    """Input to begin a sign-in with a passkey; with ``challenge_token`` the passkey answers that challenge."""
 
     challenge_token = TextField(max_length=4096, required=False)
 
@@ -75,7 +75,7 @@ class ReauthenticationInput(FreshInput):
 
 
 class TotpSetupInput(ReauthenticationInput):
-    """The name of the app, required for another one; the caller's password or code, unless the sign-in is fresh."""
+    """The name of the app, required for a further app; the caller's password or code, unless the sign-in is fresh."""
 
     name = TextField(max_length=100, required=False)
 

@@ -135,8 +135,8 @@ def attempt(username: str, client_ip: str, at: datetime, *, is_local: bool = Fal
 
     def count(rows: dict[str, FailureCount]) -> None:
         waits = {scope: _value(row).seconds_to_wait(at) for scope, row in rows.items()}
-        is_foreign_work = any(waits.values()) and not (waits[_PAIR] or waits[_NETWORK])
-        if is_foreign_work and (is_local or _is_familiar_network(username, client_ip, at)):
+        is_caused_by_others = any(waits.values()) and not (waits[_PAIR] or waits[_NETWORK])
+        if is_caused_by_others and (is_local or _is_familiar_network(username, client_ip, at)):
             waits = {}
         if longest := max(waits.values(), default=0):
             refusal = TooManyAttempts(_("too many failed attempts: wait before the next"), retry_after_seconds=longest)
@@ -158,7 +158,7 @@ def prune(at: datetime) -> int:
     old = FailureCount.objects.filter(began_at__lte=at - window)
     old = old.filter(Q(blocked_until=None) | Q(blocked_until__lte=at - window))
     with transaction.atomic():
-        # Skip locked rows instead of waiting: their holder may wait for one that is held here (deadlock).
+        # Skip locked rows instead of waiting: the other transaction may wait for a row locked here (deadlock).
         free = old.select_for_update(skip_locked=True).order_by("pk").values_list("pk", flat=True)
         return FailureCount.objects.filter(pk__in=list(free[:_PRUNED_AT_ONCE])).delete()[0]
 

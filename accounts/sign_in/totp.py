@@ -1,4 +1,4 @@
-"""Sign-in method: codes of authenticator apps (TOTP). Set one up, verify codes of any, remove all.
+"""Sign-in method: codes of authenticator apps (TOTP). Set up an app, verify codes of any, remove all.
 
 Each app has its own secret and its own last accepted time step (replay); guesses count for the account, not the app.
 """
@@ -27,7 +27,7 @@ MAX_DEVICES = 5
 
 
 class TotpEnabled(Conflict):
-    """An app is on: another one needs a name."""
+    """The second factor is on: another app needs a name."""
 
     code = "totp-enabled"
 
@@ -60,7 +60,7 @@ class Setup:
 
 
 def begin_setup(user: User, *, at: datetime, name: str = "") -> Setup:
-    """Create a new secret, to be confirmed by a code; it replaces one that waits. Another app needs a name.
+    """Create a new secret, to be confirmed by a code; it replaces an unconfirmed one. Another app needs a name.
 
     Raises TotpEnabled, TooManyTotpDevices, ValidationError, Gone.
     """
@@ -72,7 +72,7 @@ def begin_setup(user: User, *, at: datetime, name: str = "") -> Setup:
             raise TotpEnabled("the second factor is on: give another app a name, or switch it off first")
         if confirmed >= MAX_DEVICES:
             raise TooManyTotpDevices(f"a user has at most {MAX_DEVICES} authenticator apps: remove one first")
-        _waiting(user).delete()
+        _pending(user).delete()
         sealed = Sealer(settings.GATEWALL_DATA_KEYS).seal(secret, context=sealing_context(user.pk))
         device = TotpDevice(user=user, name=name, sealed_secret=sealed, created_at=at)
         device.clean_fields(exclude=["user"])
@@ -82,20 +82,20 @@ def begin_setup(user: User, *, at: datetime, name: str = "") -> Setup:
 
 def pending_setup(user: User) -> Setup | None:
     """Return the unconfirmed secret; None if there is none or it cannot be decrypted."""
-    device = _waiting(user).first()
+    device = _pending(user).first()
     secret = _secret(device) if device is not None else None
     return None if secret is None else _setup(user, secret)
 
 
 @transaction.atomic
 def confirm_setup(user: User, code: str, *, at: datetime, client_ip: str | None = None) -> list[str]:
-    """Confirm the app that waits. The first one enables the second factor: return recovery codes, never shown again.
+    """Confirm the pending app. The first one enables the second factor: return recovery codes, never shown again.
 
-    Return none for another app: the recovery codes stay. Raises TotpEnabled, TotpNotSetUp,
-    WrongSetupCode, Gone.
+    Return none for another app: the recovery codes remain valid. Raises TotpEnabled, TotpNotSetUp, WrongSetupCode,
+    Gone.
     """
     _lock(user)
-    device, is_first = _waiting(user).first(), not is_set_up(user)
+    device, is_first = _pending(user).first(), not is_set_up(user)
     if device is None and is_first:
         raise TotpNotSetUp("set an authenticator app up first")
     if device is None:
@@ -133,7 +133,7 @@ def use_code(user: User, code: str, at: datetime) -> bool:
     Only one of concurrent uses succeeds, also across hosts.
     """
     typed = totp_codes.plain(code)
-    # Check all apps before any is used, so that the time does not tell which one matched.
+    # Check all apps before any is used, so that timing does not reveal which one matched.
     steps = {device.pk: _matching_step(device, typed, at) for device in selectors.totp_devices_of(user.pk)}
     return any(
         TotpDevice.objects.filter(pk=pk, last_step__lt=step).update(last_step=step, last_used_at=at)
@@ -152,7 +152,7 @@ def _lock(user: User) -> None:
         raise Gone(_("the user was deleted in the meantime"))
 
 
-def _waiting(user: User) -> QuerySet[TotpDevice]:
+def _pending(user: User) -> QuerySet[TotpDevice]:
     """Return the app that waits to be confirmed."""
     return TotpDevice.objects.filter(user=user, confirmed_at__isnull=True)
 
@@ -177,5 +177,5 @@ def _secret(device: TotpDevice) -> bytes | None:
 
 
 def sealing_context(user_id: int) -> str:
-    """Return the sealing context, which binds a secret to its user: another user's does not open in its place."""
+    """Return the sealing context, which binds a secret to its user, so that no other user's can replace it."""
     return f"totp:{user_id}"

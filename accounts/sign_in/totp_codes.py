@@ -17,7 +17,7 @@ _DIGITS = 6
 _TOLERANCE = 1  # step before and after: the clock of a phone, and the time to type
 _ISSUER = "Gatewall"
 _BOX = 10
-"""Pixels of an image for each side of a module."""
+"""Width and height of a module in the image, in pixels."""
 
 
 def new_secret() -> bytes:
@@ -48,7 +48,7 @@ def matching_step(secret: bytes, code: str, *, at: float, after: int) -> int | N
     for drift in range(-_TOLERANCE, _TOLERANCE + 1):
         totp.drift = drift
         if totp.t() < 0:
-            continue  # a clock that was never set is near the epoch
+            continue  # a clock that was never set is near the Unix epoch
         if secrets.compare_digest(f"{totp.token():0{_DIGITS}d}", code) and totp.t() > after:
             found = totp.t()
     return found
@@ -99,7 +99,7 @@ def qr_svg(code: qrcode.QRCode) -> str:
 
 
 def _packed(row: list[bool]) -> bytes:
-    """Return a line of an image, eight pixels a byte, the dark ones 0: pixel by pixel it would take 20 ms an image."""
+    """Return a line of an image, eight pixels per byte, dark ones 0: pixel by pixel an image would take 20 ms."""
     bits = "".join([("0" if is_dark else "1") * _BOX for is_dark in row])
     bits += "0" * (-len(bits) % 8)
     return int(bits, 2).to_bytes(len(bits) // 8, "big")

@@ -96,7 +96,7 @@ class LoginPasskeyBegin(_SignInView):
 
 
 class LoginPasskeyFinish(_SignInView):
-    """Complete a sign-in with a passkey: it needs neither a name nor a second factor."""
+    """Complete a sign-in with a passkey, which needs neither a user name nor a second factor."""
 
     @operation(body=PasskeyFinishInput, answer=SignedInOutput, refuses=(401, 403))
     def post(self, request: Request) -> Response:

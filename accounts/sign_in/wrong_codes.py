@@ -4,9 +4,9 @@ A code is only checked after a correct password or in a live session, so strange
 limit a distributed attacker would guess six digits (RFC 6238 section 5.2, RFC 4226 section 7.3, NIST SP 800-63B section
 5.2.2).
 
-Five wrong codes are free; from the sixth on a delay doubles up to an hour. After 100, codes of an authenticator app are
-refused; recovery codes (80 random bits) still work at the same pace. A code is counted before it is checked, so
-parallel guesses get no more tries.
+Five wrong codes cause no delay; from the sixth on, a delay doubles up to an hour. After 100, codes of an authenticator
+app are refused; recovery codes (80 random bits) still work, with the same delays. A code is counted before it is
+checked, so parallel guesses get no more tries.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ FREE = 5
 ENDS_CHALLENGES = 10
 LOCKS = CODES_LOCK
 SCOPE = "code"
-_MOST_CHANGES = 1_000  # concurrent changes between read and write; the delays end such a race long before
+_MOST_CHANGES = 1_000  # concurrent changes between read and write; delays end such a race long before
 
 
 class CodeEntryLocked(Forbidden):
@@ -44,7 +44,7 @@ class Try:
     blocked_until: datetime | None
 
     def take_back(self) -> None:
-        """Uncount the try with the delay that it caused: the code was not checked, or a correct one had no effect."""
+        """Uncount the try with the delay that it caused: the code was not checked, or was correct without effect."""
         unchanged = {"number": self.number, "blocked_until": self.blocked_until}
         WrongCodes.objects.filter(user_id=self.user_id, **unchanged).update(
             number=self.number - 1, blocked_until=self.before
