@@ -111,7 +111,7 @@ class RemoveApp(AccountForm):
 
 
 class AddPasskey(AccountForm):
-    """Add the passkey that the browser made."""
+    """Add the passkey that the browser created."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
         _made, response = passkey_views.register(request, self.caller, name_of_form(request))
@@ -141,7 +141,7 @@ class EndSession(AccountForm):
     """End one of the visitor's sessions."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
-        jti = _id(request.POST.get("jti", ""))
+        jti = _session_id(request.POST.get("jti", ""))
         if not selectors.live_sessions(self.caller.user.pk, pages.now()).filter(pk=jti).exists():
             raise Gone("there is no such session")
         services.revoke_session(jti, at=pages.now())
@@ -172,7 +172,7 @@ class ForgetDevice(AccountForm):
 
 
 def overview(request: HttpRequest, caller: Caller, status: int = 200, **words: object) -> HttpResponse:
-    """Return the account page, with a message on the last action."""
+    """Return the account page, with a message about the last action."""
     user, at, party = caller.user, pages.now(), passkey_browser.party_of(request)
     sessions = selectors.live_sessions(user.pk, at).order_by("-issued_at", "jti")
     known = Paginator(remembered.live_devices(user.pk, at).order_by("-pk"), _PASSKEYS).get_page(
@@ -210,7 +210,7 @@ def _own_app(request: HttpRequest, user: User) -> TotpDevice:
 
 
 def number_of_form(request: HttpRequest) -> int:
-    """Return the id in a form, 0 for none: no row has it."""
+    """Return the row id in a form, or 0, which no row has."""
     text = request.POST.get("id", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
@@ -224,14 +224,14 @@ def name_of_form(request: HttpRequest) -> str:
 
 
 def _identities(user: User) -> dict[str, object]:
-    """Return the user's accounts at providers, and the providers that they can link one at."""
+    """Return the user's accounts at providers, and the enabled providers without one."""
     linked = list(identity_providers.identities_of(user))
     known = {identity.provider_id for identity in linked}
     enabled = identity_providers.enabled_providers()
     return {"identities": linked, "linkable": [provider for provider in enabled if provider.pk not in known]}
 
 
-def _id(text: str) -> uuid.UUID:
+def _session_id(text: str) -> uuid.UUID:
     try:
         return uuid.UUID(text)
     except ValueError:

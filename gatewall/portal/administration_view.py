@@ -20,7 +20,7 @@ class Administration(OwnForm):
     """Start an admin session for a signed-in admin who enters their code or, without a second factor, the password.
 
     A fresh sign-in is not enough: the guard page may have the origin of a protected site, whose scripts could send
-    the form, but know neither.
+    the form, but know neither code nor password.
     """
 
     http_method_names = ["get", "head", "post"]
@@ -38,7 +38,7 @@ class Administration(OwnForm):
             raise login.AdminRequired("only admins and auditors may sign in here")
         proof = login.Proven(user, self._methods(request))
         with transaction.atomic():
-            admin_session.end(request, at=at)  # also that of another admin, which Django's login() forgets
+            admin_session.end(request, at=at)  # also another admin's, which Django's login() would not end
             django_login(request, user)
             admin_session.begin(request.session, user, amr=proof.amr, visitor=visitor, at=at)
             login.record_success(proof, flow=login.ADMIN_SITE, visitor=visitor, at=at)

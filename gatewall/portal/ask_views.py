@@ -1,4 +1,4 @@
-"""The page on which a refused visitor asks for access, and sees what became of it."""
+"""Page on which a refused visitor asks for access, and sees the state of the request."""
 
 import uuid
 from datetime import timedelta
@@ -19,8 +19,8 @@ from gatewall.portal.pages import OwnForm, see_other
 from gatewall.whatif import access_requests
 from policies.models import RequestForAccess, RequestState
 
-_IN_LOG = timedelta(minutes=2)
-"""A decision younger than this may not be in the log yet."""
+_LOG_DELAY = timedelta(minutes=2)
+"""Time within which a decision may not be in the log yet."""
 _REFRESH = {"coming": "2", RequestState.PENDING.value: "10"}
 """Seconds after which the page loads itself again, without a script."""
 _STATES = {
@@ -74,7 +74,7 @@ class Ask(OwnForm):
         return self._shown(request, error, status)
 
     def _shown(self, request: HttpRequest, error: str = "", status: int = 200) -> HttpResponse:
-        is_logged = selectors.answer(self.decision_id) is not None  # asked first: the row may come in between
+        is_logged = selectors.answer(self.decision_id) is not None  # queried first: the row may be added in between
         record = access_requests.refusal_of(self.caller.user, self.decision_id)
         asked = access_requests.request_about(self.caller.user, self.decision_id)
         state, may_ask = self._state(record, asked, is_logged=is_logged)
@@ -96,7 +96,7 @@ class Ask(OwnForm):
         return response
 
     def _back(self, request: HttpRequest, decision_id: uuid.UUID) -> HttpResponse:
-        """Return to the page of a request, which keeps the URL that the visitor came from."""
+        """Redirect to the page of a request, with the return URL of this one."""
         return_url = pages.return_url_of(request)
         path = request.path.replace(str(self.decision_id), str(decision_id))
         return see_other(f"{path}?{urlencode({'rd': return_url})}" if return_url else path)
@@ -123,11 +123,11 @@ class Ask(OwnForm):
         if made is None:
             return False
         middle = made[0] + (made[1] - made[0]) / 2
-        return abs(pages.now() - middle) < _IN_LOG
+        return abs(pages.now() - middle) < _LOG_DELAY
 
 
 def _site(record: AccessRecord, return_url: str | None) -> str:
-    """Return the URL that was refused: the one that the visitor came from, which has the port, if it is of its host."""
+    """Return the refused URL: the return URL, which has the port, if its host was refused, else that of the record."""
     authority = Authority.parse(urlsplit(return_url).netloc) if return_url else None
     if return_url and authority and authority.host.name == record.host:
         return return_url

@@ -19,13 +19,13 @@ from gatewall.policy import system_settings
 MAX_LOGO = 64 * 1024
 _FILES = {"logo.svg": "image/svg+xml", "logo.png": "image/png"}
 _PNG = b"\x89PNG\r\n\x1a\n"
-_HELD = "public, max-age=86400"
-"""The address of both changes with what they hold."""
+_CACHE_CONTROL = "public, max-age=86400"
+"""Caching of style sheet and logo: their URLs change with their content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Brand:
-    """What visitor pages show of the installation; each is empty if it is not set. ``logo`` changes with the file."""
+    """Name, color and logo of the installation; each is empty if it is not set. ``logo`` is a digest of the file."""
 
     name: str
     color: str
@@ -41,14 +41,14 @@ class Logo:
 
 
 def brand_of(row: SystemSettings) -> Brand:
-    """Return the brand that these settings and the logo make."""
+    """Return the brand from these settings and the logo file."""
     logo = find_logo()
     color = row.theme_color if re.fullmatch(THEME_COLOR, row.theme_color) else ""
     return Brand(row.site_name, color, sha256(logo.content).hexdigest()[:12] if logo else "")
 
 
 def find_logo() -> Logo | None:
-    """Return the logo in ``GATEWALL_HOME``, or None without one that can be used."""
+    """Return the logo in ``GATEWALL_HOME``, or None without a usable one."""
     for name, media_type in _FILES.items():
         try:
             with (settings.GATEWALL_HOME / name).open("rb") as file:
@@ -65,7 +65,7 @@ def _is_image(content: bytes, media_type: str) -> bool:
 
 
 def text_color(color: str) -> str:
-    """Return black or white, whichever can be read on this color: the contrast is at least 4.5."""
+    """Return black or white, whichever is readable on this color: the contrast is at least 4.5."""
     red, green, blue = (_linear(int(color[start : start + 2], 16) / 255) for start in (1, 3, 5))
     luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
     return "#fff" if 1.05 / (luminance + 0.05) >= (luminance + 0.05) / 0.05 else "#000"
@@ -83,11 +83,11 @@ class Theme(View):
     def get(self, request: HttpRequest) -> HttpResponse:
         color = brand_of(system_settings.current()).color
         rule = f":root {{ --button: {color}; --on-button: {text_color(color)}; }}\n" if color else ""
-        return HttpResponse(rule, content_type="text/css", headers={"Cache-Control": _HELD})
+        return HttpResponse(rule, content_type="text/css", headers={"Cache-Control": _CACHE_CONTROL})
 
 
 class LogoFile(View):
-    """The logo, as an image that nothing can run in."""
+    """The logo, as an image in which no script can run."""
 
     http_method_names = ["get", "head"]
 
@@ -96,5 +96,5 @@ class LogoFile(View):
         if logo is None:
             raise Http404
         policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
-        headers = {"Cache-Control": _HELD, "Content-Security-Policy": policy}
+        headers = {"Cache-Control": _CACHE_CONTROL, "Content-Security-Policy": policy}
         return HttpResponse(logo.content, content_type=logo.media_type, headers=headers)

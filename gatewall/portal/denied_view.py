@@ -15,7 +15,7 @@ from gatewall.portal import pages
 
 _DECISION_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 _WORDS = {reason.value: reason.visitor_words for reason in Reason if reason.visitor_words}
-_OTHERWISE = gettext_noop("You may not enter this site.")
+_DEFAULT_WORDS = gettext_noop("You may not enter this site.")
 
 
 @method_decorator(csrf_exempt, name="dispatch")  # unsupported methods get 405
@@ -30,7 +30,7 @@ class Denied(View):
         reason, decision_id = headers.get("X-Gatewall-Reason", ""), headers.get("X-Gatewall-Decision-Id", "")
         target_url = "{}://{}{}".format(*(headers.get(f"X-Forwarded-{part}", "") for part in ("Proto", "Host", "Uri")))
         words = {
-            "words": gettext(_WORDS.get(reason, _OTHERWISE)),
+            "words": gettext(_WORDS.get(reason, _DEFAULT_WORDS)),
             "decision_id": decision_id if _DECISION_ID.fullmatch(decision_id) else "",
             "other_account": reason == Reason.HOST_NOT_IN_SCOPE.value,
         }

@@ -1,4 +1,4 @@
-"""The page on which a user lets a program that cannot sign in into a site, from the own address, for some hours."""
+"""Page to create device passes: a program at the user's address may enter a site for some hours, without signing in."""
 
 from datetime import timedelta
 
@@ -20,7 +20,7 @@ _SHOWN = 10
 
 
 class Devices(AccountForm):
-    """The device passes of the visitor, and the programs at their address that could have one; make one."""
+    """Show the visitor's device passes, and the programs at their address that could have one; create a pass."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         found = pages.caller(request)

@@ -24,13 +24,13 @@ _TITLES = {
     HTTPStatus.INTERNAL_SERVER_ERROR: gettext_noop("Something went wrong on our side"),
     HTTPStatus.SERVICE_UNAVAILABLE: gettext_noop("The database does not answer"),
 }
-_SENT_AGAIN = ("Allow", "Retry-After", "WWW-Authenticate")
+_KEPT_HEADERS = ("Allow", "Retry-After", "WWW-Authenticate")
 
 
 class ErrorPages:
-    """Middleware: replace a problem document by a page when a browser navigates. Reads no database.
+    """Middleware: replace a problem document by an HTML page when a browser navigates. Reads no database.
 
-    Others refuse requests before their language is known: it is asked for here.
+    Determines the language, because other middleware may refuse a request before that.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -73,7 +73,7 @@ def _page(request: HttpRequest, problem: HttpResponse) -> HttpResponse:
     }
     page = render(request, "portal/message.html", words, status=status)
     page["Content-Security-Policy"] = content_security_policy()
-    for name in _SENT_AGAIN:
+    for name in _KEPT_HEADERS:
         if name in problem.headers:
             page[name] = problem.headers[name]
     return page

@@ -139,7 +139,7 @@ def _signed_out(request: HttpRequest, elsewhere: dict[str, str]) -> HttpResponse
     """Return the page after signing out; ``elsewhere``: the provider where the visitor may still be signed in."""
     return_url, urls = pages.return_url_of(request), public_urls()
     origin = request.headers.get("Origin")
-    # The form may be on a page of a protected site, whose policy may forbid to lead it to our host.
+    # The form may be on a page of a protected site, whose CSP may forbid a redirect to our host.
     if elsewhere or (urls and origin is not None and origin not in urls):
         return pages.page(request, "message", {"title": _("Signed out"), **elsewhere}, return_url=return_url)
     if return_url is None and origin in urls:
@@ -161,7 +161,7 @@ def _sign_in(request: HttpRequest, error: str = "", status: int = 200) -> HttpRe
         "notice": notices.for_stranger(request, return_url),
         "probe": probe_cookies.FIELD,
         "carried_url": provider_links.carried_url(return_url, sum(1 for offer in offers if offer.key)),
-        **_arranged(party, offers),
+        **_arranged_offers(party, offers),
     }
     response = pages.page(
         request, "guard", words, return_url=return_url, status=status, scripts_call_us=party is not None
@@ -170,8 +170,8 @@ def _sign_in(request: HttpRequest, error: str = "", status: int = 200) -> HttpRe
     return response
 
 
-def _arranged(party: RelyingParty | None, offers: list[methods.Offer]) -> dict[str, object]:
-    """Return the ways to sign in for the page: the password folded up behind the rest where everybody has a passkey."""
+def _arranged_offers(party: RelyingParty | None, offers: list[methods.Offer]) -> dict[str, object]:
+    """Return the ways to sign in for the page: the password last and collapsed if every user has a passkey here."""
     is_aside = party is not None and selectors.all_have_passkeys(party.id)
     if is_aside:
         offers = sorted(offers, key=lambda offer: offer.page == password.PAGE)
@@ -179,7 +179,7 @@ def _arranged(party: RelyingParty | None, offers: list[methods.Offer]) -> dict[s
 
 
 def _enter_and_remember(request: HttpRequest, result: SignedIn) -> HttpResponse:
-    """Enter after a second factor, and remember the browser if the visitor has ticked that."""
+    """Complete a sign-in with a second factor, and remember the browser if the visitor has chosen that."""
     response = pages.enter(request, result.token, pages.return_url_of(request))
     if request.POST.get("remember") != "on":
         return response
@@ -200,7 +200,7 @@ def _lost_cookies() -> str:
 def second_factor_page(
     request: HttpRequest, challenge: str, error: str = "", status: int = 200, *, return_url: str | None = None
 ) -> HttpResponse:
-    """Ask for a second factor; ``return_url`` as for ``page()``, by default that of the request."""
+    """Return the page to enter a second factor; ``return_url`` as for ``page()``, by default that of the request."""
     user, days = None, 0
     with suppress(InvalidChallenge):
         begun = challenges.find(challenge, login.GUARD.name, at=pages.now())

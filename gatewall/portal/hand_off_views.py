@@ -1,8 +1,8 @@
 """Hand a session from home, the first guard page, to the guard pages of other parent domains.
 
-other guard page    no session: keep a secret in a cookie, lead to home                      ``begin``
-home                signed in (or after it): make a code, lead back with it                  ``Grant``
-other guard page    take the code with the browser's secret, set the cookie, lead to the site    ``Enter``
+other guard page    no session: store a secret in a cookie, redirect to home                     ``begin``
+home                after sign-in: create a code, redirect back with it                          ``Grant``
+other guard page    verify code and secret, set the session cookie, redirect to the site     ``Enter``
 """
 
 from http import HTTPStatus
@@ -34,9 +34,9 @@ _DIGEST_LENGTH = 64
 def elsewhere(
     request: HttpRequest, return_url: str | None, caller: pages.Caller | None, missing: Reason | None
 ) -> HttpResponse | None:
-    """Return the redirect to the guard page where this visitor goes on; None if it is this one.
+    """Return the redirect to the guard page where this visitor must continue; None if it is this one.
 
-    Visitors sign in, and prove what a site asks for, at home. ``missing`` is what the session lacks for the site.
+    Visitors sign in, and prove further methods, at home. ``missing``: the proof that the session lacks for the site.
     """
     there = pages.guard_elsewhere(request, return_url)
     if _other_guard(request) is None:  # home, or a host that no public URL names
@@ -44,12 +44,12 @@ def elsewhere(
     if there:
         return pages.see_other(there)
     if caller is None and probe_cookies.came_back(request, _site(return_url)):
-        return None  # the cookie does not last here: the sign-in form says so
+        return None  # the browser loses the cookie: the sign-in form explains it
     return begin(request, return_url) if caller is None or missing else None
 
 
 def begin(request: HttpRequest, return_url: str | None) -> HttpResponse:
-    """Lead to home for the session of this browser, which keeps a secret until it is back."""
+    """Redirect to home to get the session of this browser, which keeps a secret in a cookie until it returns."""
     secret = request.COOKIES.get(_SECRET) or hand_off.new_browser_secret()
     fields = {"to": _other_guard(request) or "", "browser": hand_off.digest(secret), "rd": return_url or ""}
     response = pages.see_other(f"{public_urls()[0]}{settings.ROOT_PATH}/hand-off/grant?{urlencode(fields)}")
@@ -67,7 +67,7 @@ def begin(request: HttpRequest, return_url: str | None) -> HttpResponse:
 
 @method_decorator(csrf_exempt, name="dispatch")  # there is no form
 class _Step(View):
-    """A step of the way, which only a browser that follows a redirect may take: no frame, image or script."""
+    """A step of the hand-off, for top-level navigation of a browser only: not for a frame, image or script."""
 
     http_method_names = ["get"]
 
@@ -77,7 +77,7 @@ class _Step(View):
         return self.go_on(request)
 
     def go_on(self, request: HttpRequest) -> HttpResponse:
-        """Take the step."""
+        """Perform the step."""
         raise NotImplementedError
 
 
@@ -99,7 +99,7 @@ class Grant(_Step):
 
 
 class Enter(_Step):
-    """At another guard page: set the session cookie of its parent domain, and lead to the site."""
+    """At another guard page: set the session cookie of its parent domain, and redirect to the site."""
 
     def go_on(self, request: HttpRequest) -> HttpResponse:
         return_url, here = pages.return_url_of(request), _other_guard(request)
@@ -128,7 +128,7 @@ def _refused(text: str, status: HTTPStatus, request: HttpRequest) -> HttpRespons
 
 
 def _other_guard(request: HttpRequest) -> str | None:
-    """Return the public URL of this guard page if it is one of another parent domain than home."""
+    """Return the public URL of this guard page if it is under another parent domain than home, else None."""
     return next((url for url in public_urls()[1:] if urlsplit(url).netloc == request.get_host()), None)
 
 

@@ -14,7 +14,7 @@ from gatewall.portal.pages import see_other
 
 
 class LinkIdentity(AccountForm):
-    """Begin to link an account at a provider. The page that follows leads there: a form may not (form-action)."""
+    """Begin to link an account at a provider. Return a page with a link there: ``form-action`` forbids a redirect."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
         self.reauthenticate(request)

@@ -1,4 +1,4 @@
-"""Sentences on the guard page for visitors who cannot go on to a site: what happened, why, and what to do."""
+"""Notices on the guard page for visitors who cannot continue to a site: what happened, why, and what to do."""
 
 from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
@@ -37,7 +37,7 @@ def for_stranger(request: HttpRequest, return_url: str | None) -> Notice | None:
 
 
 def for_signed_in(request: HttpRequest, caller: Caller, return_url: str | None) -> Notice | None:
-    """Return the notice for a visitor who is signed in and was sent here by a site, None if they can go on."""
+    """Return the notice for a visitor who is signed in and was sent here by a site, None if they can continue."""
     is_admin = caller.user.is_admin
     if return_url is None:
         return _without_site(request, is_admin=is_admin)

@@ -62,7 +62,7 @@ class Caller:
 
     @property
     def asked_for(self) -> str:
-        """What a form that changes how they sign in asks for: ``password``, ``code`` or nothing."""
+        """The proof that a form must ask for before it changes a way to sign in: ``password``, ``code`` or ""."""
         return reauthentication.asked_for(self.user, self.sign_in, now())
 
 
@@ -81,7 +81,7 @@ def page(
     status: int = 200,
     scripts_call_us: bool = False,
 ) -> HttpResponse:
-    """Render a page; its CSP allows forms to lead to the return URL, and scripts to call us if they are to."""
+    """Render a page; its CSP lets forms redirect to the return URL and, with ``scripts_call_us``, scripts call us."""
     return_url = shown_url(return_url)
     row = system_settings.current()
     shared = {
@@ -107,7 +107,7 @@ def return_url_of(request: HttpRequest) -> str | None:
 
 
 def shown_url(return_url: str | None) -> str | None:
-    """Return the return URL for the forms of a page: the front page of the site if it is too long (each & is five)."""
+    """Return the return URL for the forms of a page: the front page of the site if too long (& becomes &amp;)."""
     if return_url and len(escape(return_url)) > _MAX_SHOWN:
         return f"{origin_of(return_url)}/"
     return return_url
@@ -166,9 +166,9 @@ def site_of_origin(request: HttpRequest) -> str:
 
 
 def guard_elsewhere(request: HttpRequest, return_url: str | None) -> str | None:
-    """Return the guard page under the parent of the site, if the request is for that of another parent, else None.
+    """Return the guard page under the parent domain of the site if the request is for another guard page, else None.
 
-    A proxy may rewrite ``Host``: a host that is no guard page's is never redirected, which could be a circle.
+    A proxy may rewrite ``Host``: a request for any other host is not redirected, to avoid redirect loops.
     """
     hosts, here = {urlsplit(url).netloc for url in public_urls()}, request.get_host()
     there = guard_url(return_url)
@@ -188,8 +188,10 @@ def see_other(url: str) -> HttpResponseRedirect:
 
 
 def enter(request: HttpRequest, token: IssuedToken, return_url: str | None) -> HttpResponse:
-    """Set the cookies and redirect to the return URL, to the guard page of its parent domain that hands the
-    session over, or to the page that says why the site cannot see it.
+    """Set the cookies of a session, and redirect to the return URL.
+
+    If the session must be handed over, redirect to the guard page of the parent domain; if the site cannot receive the
+    cookie, to the page that says why.
     """
     if elsewhere := guard_elsewhere(request, return_url):
         response = see_other(elsewhere)
@@ -272,7 +274,7 @@ class OwnForm(Form):
         return super().post(request)
 
     def reauthenticate(self, request: HttpRequest) -> tuple[str, ...]:
-        """Return what the form proves: nothing if the sign-in is fresh, else a code or password. Raises a Refusal."""
+        """Require a fresh sign-in, or a code or password in the form; return the methods proved. Raises a Refusal."""
         proof, visitor = {each: text_of(request, each) for each in ("password", "code")}, browser.visitor(request)
         return reauthentication.require_fresh(self.caller.user, self.caller.sign_in, **proof, visitor=visitor, at=now())
 
@@ -288,6 +290,6 @@ def now() -> datetime:
 
 
 def without_referrer(response: HttpResponse) -> HttpResponse:
-    """Keep the address of the page, which has a token, out of ``Referer``; forms still send ``Origin``."""
+    """Keep the URL of the page, which contains a token, out of ``Referer``; forms still send ``Origin``."""
     response["Referrer-Policy"] = "strict-origin"
     return response

@@ -1,4 +1,4 @@
-"""Passkeys on visitor pages: sign in, second factor, step-up, and those of the own account."""
+"""Passkeys on visitor pages: sign in, second factor, step-up, and the passkeys of the own account."""
 
 import json
 from typing import Any
@@ -57,7 +57,7 @@ class BeginRegistration(OwnForm):
 
 
 def prove(request: HttpRequest, caller: Caller, *, flow: str) -> tuple[str, ...]:
-    """Return what the passkey in the form proves (``amr``), in the visitor's session. Raises a Refusal."""
+    """Verify the passkey in the form, in the visitor's session; return the methods proved. Raises a Refusal."""
     page, visitor = passkey_browser.page_of(request), browser.visitor(request)
     _user, amr = passkey.prove(
         answer_of(request), page, purpose_of(caller), user=caller.user, flow=flow, visitor=visitor, at=pages.now()
@@ -66,9 +66,9 @@ def prove(request: HttpRequest, caller: Caller, *, flow: str) -> tuple[str, ...]
 
 
 def register(request: HttpRequest, caller: Caller, name: str) -> tuple[passkeys.Registered, HttpResponse]:
-    """Register the passkey in the form; return it with a response to which the session's new cookie belongs.
+    """Register the passkey in the form; return it with a response that sets the cookie of the new session.
 
-    The session has proved the passkey then. Other sessions of a user without a second factor end. Raises a Refusal.
+    The new session has proved the passkey. If it is the first second factor, other sessions end. Raises a Refusal.
     """
     user, at = caller.user, pages.now()
     page, visitor = passkey_browser.page_of(request), browser.visitor(request)
@@ -97,7 +97,7 @@ def own_passkey(request: HttpRequest, user: User) -> Passkey:
 
 
 def answer_of(request: HttpRequest) -> object:
-    """Return the answer of the authenticator in the form, None if it is no JSON."""
+    """Return the answer of the authenticator in the form, None if it is not JSON."""
     text = request.POST.get("credential", "")
     try:
         return json.loads(text) if len(text) <= MAX_LENGTH else None
@@ -106,7 +106,7 @@ def answer_of(request: HttpRequest) -> object:
 
 
 def proof_fields(request: HttpRequest, user: User | None, *, begin: str, action: str) -> dict[str, Any]:
-    """Return which second factors a page asks this user for; without a user, a code."""
+    """Return the template fields for the second factors that a page asks this user for; without a user, a code."""
     found = [] if user is None else methods.second_factors_of(user)
     page = passkey_browser.party_of(request)
     has_passkey = user is not None and page is not None and bool(passkey.known_passkeys(user, page))
@@ -116,12 +116,12 @@ def proof_fields(request: HttpRequest, user: User | None, *, begin: str, action:
 
 
 def purpose_of(caller: Caller) -> str:
-    """Return what a challenge in this session is for."""
+    """Return the purpose of a passkey challenge in this session."""
     return f"step-up {caller.token['jti']}"
 
 
 def options_response(request: HttpRequest, page: passkey.PasskeyPage, options: dict[str, Any]) -> HttpResponse:
-    """Return the options of a ceremony, and bind it to the browser."""
+    """Return the response with the options of a ceremony, and bind the ceremony to the browser."""
     response = JsonResponse({"public_key": options})
     passkey_browser.bind(response, request, page)
     return response

@@ -1,6 +1,6 @@
-"""Pages to ask for a new password, and behind one-time links: set a password, or accept an invitation.
+"""Pages to request a new password, and pages of one-time links: set a password, or accept an invitation.
 
-Passkeys need JavaScript, passwords and codes do not.
+Passkeys need JavaScript; passwords and codes do not.
 """
 
 from http import HTTPStatus
@@ -74,7 +74,7 @@ class SetPassword(Form):
         return self._page(request, link, error, status)
 
     def finished(self, request: HttpRequest, user: User) -> HttpResponse:
-        """Lead to the sign-in: whoever has a mailbox alone does not get a session."""
+        """Show a link to the sign-in page: access to a mailbox alone must not give a session."""
         words = {"title": _("Your password is changed"), "done": _("You can sign in with it now."), "is_sign_in": True}
         return pages.without_referrer(pages.page(request, "message", words))
 
@@ -97,7 +97,7 @@ class SetPassword(Form):
         )
 
     def _factors(self, request: HttpRequest, link: AccountLink) -> dict[str, Any]:
-        """Return what the page asks for beside the password, or offers instead of it."""
+        """Return the template fields for the proof beside the password, and the passkey instead of it."""
         needs_proof, action = redeeming.needs_proof(link.user), links.PATHS[self.purpose]
         urls = {"begin": f"{action}/passkey/begin", "action": action}
         asked = passkey_views.proof_fields(request, link.user if needs_proof else None, **urls)
@@ -118,7 +118,7 @@ class Invitation(SetPassword):
     purpose = LinkPurpose.INVITATION
 
     def finished(self, request: HttpRequest, user: User) -> HttpResponse:
-        """Sign the new user in; one with a second factor signs in with it."""
+        """Sign the new user in; a user with a second factor must sign in with it."""
         if redeeming.needs_proof(user):
             return super().finished(request, user)
         proof = login.Proven(user, (PASSWORD,))
@@ -127,7 +127,7 @@ class Invitation(SetPassword):
 
 
 class AcceptWithPasskey(Invitation):
-    """Accept an invitation with the passkey that the browser made, and no password."""
+    """Accept an invitation with the passkey that the browser created, without a password."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         return Form.get(self, request)
@@ -153,7 +153,7 @@ class AcceptWithPasskey(Invitation):
 
 
 class BeginPasskey(Form):
-    """Begin to prove a passkey of the link's user, or to make the one that accepts an invitation, for the script."""
+    """Begin to prove a passkey of the link's user, or to create one to accept an invitation, for the script."""
 
     http_method_names = ["post"]
     purpose = LinkPurpose.PASSWORD_RESET

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from accounts import browser
 
 FIELD = "probe"
-"""Field of the sign-in form: the page that it is on also set the cookie of ``expect_cookies``."""
+"""Field of a sign-in form whose page has also set the cookie of ``expect_cookies``."""
 _PROBE, _SENT = "gatewall.probe", "gatewall.sent"
 _OURS = "-"
 _SENT_SECONDS = 20
@@ -18,7 +18,7 @@ def expect_cookies(response: HttpResponse, request: HttpRequest) -> None:
 
 
 def are_cookies_lost(request: HttpRequest) -> bool:
-    """Return whether the form came from a page that set a cookie, and without any cookie of that page."""
+    """Return whether the form is from a page that set a cookie, but the browser did not send that cookie."""
     return FIELD in request.POST and _PROBE not in request.COOKIES
 
 
@@ -43,7 +43,7 @@ def _set(response: HttpResponse, request: HttpRequest, name: str, value: str, *,
         value,
         max_age=max_age,
         path=f"{settings.ROOT_PATH}/",
-        secure=browser.must_be_secure(request),  # like the session cookie: what loses that must lose this one
+        secure=browser.must_be_secure(request),  # like the session cookie, so that both are lost for the same reasons
         httponly=True,
         samesite="Lax",
     )

@@ -1,4 +1,4 @@
-"""Links of visitor pages to identity providers, and back from them."""
+"""Links from visitor pages to identity providers, and back."""
 
 from urllib.parse import quote, urlsplit
 
@@ -18,7 +18,7 @@ SIGN_OUT_SALT = "gatewall.portal.sign-out-at-provider"
 
 
 def absolute_url(request: HttpRequest) -> str:
-    """Return ``own_url()`` with scheme and host, for programs that lead the browser back to us."""
+    """Return ``own_url()`` with scheme and host, for servers that redirect the browser back to us."""
     own = pages.own_url(request)
     scheme = "https" if browser.must_be_secure(request) else "http"
     return own if "://" in own else f"{scheme}://{request.get_host()}{own}"
@@ -31,9 +31,9 @@ def site_host(request: HttpRequest, return_url: str | None) -> str:
 
 
 def carried_url(return_url: str | None, number: int) -> str | None:
-    """Return the return URL that the links to so many providers carry: the front page of the site if it is too long.
+    """Return the return URL for links to this number of providers: the front page of the site if it is too long.
 
-    A form could carry it once, but browsers apply ``form-action`` to the redirect to the provider.
+    A form could contain it once, but browsers apply ``form-action`` to the redirect to the provider.
     """
     if return_url and 2 * len(escape(return_url)) + number * len(quote(return_url, safe="")) > _MOST_CARRIED:
         return f"{origin_of(return_url)}/"
@@ -41,7 +41,7 @@ def carried_url(return_url: str | None, number: int) -> str | None:
 
 
 def sign_out_link(request: HttpRequest, row: ProviderSession | None) -> dict[str, str]:
-    """Return name and link of the provider at which the visitor may still be signed in; empty for none."""
+    """Return name and sign-out link of the provider where the visitor may still be signed in, or {}."""
     if row is None or not row.identity.provider.enabled:
         return {}
     provider = row.identity.provider

@@ -35,7 +35,7 @@ _LONGEST_TOKEN = 64 * 1024
 
 @method_decorator(csrf_exempt, name="dispatch")  # unsupported methods get 405
 class _ProviderPage(View):
-    """A page that a visitor opens by a link: counted, and refused with a sentence."""
+    """A page that a visitor opens by a link: rate-limited, and refused with a message."""
 
     http_method_names = ["get", "head"]
 
@@ -71,7 +71,7 @@ class Start(_ProviderPage):
 
 
 class Callback(_ProviderPage):
-    """Take a visitor back from a provider: signed in, asked for a second factor, or with an identity linked."""
+    """Handle the redirect back from a provider: sign in, ask for a second factor, or link an identity."""
 
     def answer(self, request: HttpRequest, provider: IdentityProvider) -> HttpResponse:
         caller = pages.caller(request)
@@ -83,9 +83,9 @@ class Callback(_ProviderPage):
 
 
 class SignOutThere(_ProviderPage):
-    """Lead a visitor who signed out here to the page of the provider that signs them out there (RP-initiated logout).
+    """Redirect a visitor who signed out here to the provider's sign-out page (RP-initiated logout).
 
-    The link carries, signed, through which session they had signed in.
+    The link contains the signed id of the session that ended here.
     """
 
     def answer(self, request: HttpRequest, provider: IdentityProvider) -> HttpResponse:
@@ -128,7 +128,7 @@ class BackChannelLogout(View):
 
 
 class BegunPage:
-    """A sign-in that was begun: where to go on, and the cookie that binds it to this browser."""
+    """A started sign-in: the URL of the provider, and the cookie that binds the sign-in to this browser."""
 
     def __init__(self, begun: oidc.Begun) -> None:
         self.url, self._secret = begun.url, begun.browser_secret
@@ -167,7 +167,7 @@ def cookie_name(request: HttpRequest) -> str:
 
 
 def _returned(request: HttpRequest) -> Returned:
-    """Return what the provider answered; a parameter that is there twice counts as absent."""
+    """Return the response of the provider; a repeated parameter counts as absent."""
 
     def one(name: str) -> str | None:
         values = request.GET.getlist(name)
@@ -176,7 +176,7 @@ def _returned(request: HttpRequest) -> Returned:
     secret = request.COOKIES.get(cookie_name(request), "")
     issuer = one("iss") if "iss" in request.GET else None
     if "iss" in request.GET and issuer is None:
-        issuer = ""  # twice: that of nobody
+        issuer = ""  # repeated: equal to no issuer
     return Returned(one("state") or "", one("code") or "", one("error") or "", issuer, secret)
 
 

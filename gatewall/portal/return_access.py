@@ -1,4 +1,4 @@
-"""What a site asks of a visitor who is signed in: the gate's own steps on the URL that they came from."""
+"""Proof that a site still requires from a signed-in visitor, by the gate's own steps for the return URL."""
 
 from urllib.parse import urlsplit
 
@@ -19,10 +19,10 @@ from gatewall.portal import pages
 from gatewall.portal.pages import Caller
 from gatewall.publication.control_plane import sources_of
 
-_SHOWN = frozenset({"for", "host", "proto", "method", "uri"})
+_VISIBLE = frozenset({"for", "host", "proto", "method", "uri"})
 
 
-class _Signed:
+class _CallerCredentials:
     """Credential port with the visitor's session, which this page has checked already."""
 
     def __init__(self, caller: Caller) -> None:
@@ -34,22 +34,22 @@ class _Signed:
 
 
 def missing_proof(request: HttpRequest, return_url: str, caller: Caller) -> Reason | None:
-    """Return the reason why the gate would ask this visitor for more than their session, by a GET of the return URL.
+    """Return the reason why the gate would require more than this session for a GET of the return URL, else None.
 
-    By the same facts as the gate's, so that a visitor is never sent to and fro between a site and the guard page.
+    Uses the same facts as the gate, so that a visitor is never redirected to and fro between site and guard page.
     """
     policies, countries = sources_of(settings.CONFIG)
-    policy, asked = policies.current(), _as_asked(request, return_url)
+    policy, asked = policies.current(), _access_request(request, return_url)
     if policy is None or asked is None:
         return None
     usual = read_only_ports(settings.CONFIG, countries)
-    facts = Facts(asked, policy, Ports(usual.countries, _Signed(caller), usual.rates))
+    facts = Facts(asked, policy, Ports(usual.countries, _CallerCredentials(caller), usual.rates))
     verdict = access_steps.missing_proof(facts)
     return verdict.reason if verdict else None
 
 
-def _as_asked(request: HttpRequest, return_url: str) -> AccessRequest | None:
-    """Return the request that the browser would make; None for a URL or client that cannot be read."""
+def _access_request(request: HttpRequest, return_url: str) -> AccessRequest | None:
+    """Return the request that the browser would send; None for an unreadable URL or client address."""
     parts = urlsplit(return_url)
     authority, client = Authority.parse(parts.netloc), parse_address(browser.visitor(request).client_ip)
     if authority is None or client is None:
@@ -61,5 +61,5 @@ def _as_asked(request: HttpRequest, return_url: str) -> AccessRequest | None:
         scheme=parts.scheme,
         uri=(parts.path or "/").encode("utf-8", "replace").decode("latin-1"),
         credentials=(Credential(CredentialKind.SESSION_COOKIE, ""),),
-        visible=_SHOWN,
+        visible=_VISIBLE,
     )

@@ -1,7 +1,7 @@
-"""The page behind a share link, under the host of its site: it says what the link opens, and its button opens it.
+"""Page of a share link, under the host of its site: shows what the link gives access to, and a button to open it.
 
-Mail scanners, previews and prefetches look at links, so only the form uses one up. The cookie that the browser gets
-takes the place of the link, which leaves the address bar.
+Mail scanners, previews and prefetches request links, so only the form uses one up. The form sets a cookie that replaces
+the link, and redirects, so that the link is no longer in the address bar.
 """
 
 import re
@@ -21,14 +21,14 @@ from gatewall.portal.refusal_texts import refusal_text
 from policies.grants.opening import Guest, ShareLinkOver, find, open_link
 from policies.models import ShareLink
 
-_AS_SENT = re.compile(r"[\w/.~!$&'()*+=:@-]*", re.ASCII)
-"""Paths that browsers send as they are written."""
+_PLAIN_PATH = re.compile(r"[\w/.~!$&'()*+=:@-]*", re.ASCII)
+"""Paths that browsers send unchanged."""
 
 
 class Share(Form):
-    """Show what a share link opens, and open it."""
+    """Show what a share link gives access to, and open it."""
 
-    from_protected_sites = True  # it is under their hosts, and nobody is signed in by it
+    from_protected_sites = True  # the page is under their hosts, and the form signs nobody in
 
     def get(self, request: HttpRequest) -> HttpResponse:
         try:
@@ -47,7 +47,7 @@ class Share(Form):
             GUEST_COOKIE,
             guests.cookie_for(link.digest, settings.GATEWALL_JWT_KEYS, at.timestamp()),
             max_age=guests.LIFETIME_SECONDS,
-            path=prefix if _AS_SENT.fullmatch(prefix) else "/",  # links for several paths of a host keep their cookies
+            path=prefix if _PLAIN_PATH.fullmatch(prefix) else "/",  # links for different paths keep their cookies
             secure=browser.must_be_secure(request),
             httponly=True,
             samesite="Lax",

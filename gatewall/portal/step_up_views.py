@@ -31,7 +31,7 @@ def passkey_page(
 
 
 class PasskeyStepUp(OwnForm):
-    """Use a passkey; replace the session by one that resists phishing."""
+    """Use a passkey; replace the session by one with a phishing-resistant method."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
         proved = passkey_views.prove(request, self.caller, flow="step-up")
@@ -58,7 +58,7 @@ class StepUp(OwnForm):
 
 
 class Enrol(OwnForm):
-    """Begin the set-up of an authenticator app, also of another one: create a secret and show it."""
+    """Begin the set-up of a first or another authenticator app: create a secret and show it."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
         user, at, name = self.caller.user, pages.now(), account_views.name_of_form(request)
@@ -96,7 +96,7 @@ class ConfirmEnrolment(OwnForm):
         return response
 
     def _confirmed(self, request: HttpRequest, codes: list[str]) -> HttpResponse:
-        """Return the page of the recovery codes or, after another app, the way to the account page."""
+        """Return the page of the recovery codes or, after another app, a redirect to the account page."""
         if not codes:
             return pages.see_other(pages.account_url(done="app"))
         words = {"codes": codes, "username": self.caller.user.username}

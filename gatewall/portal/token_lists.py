@@ -1,4 +1,4 @@
-"""The visitor's tokens for the account page: lists of git, app and API tokens, and what a new one can be for."""
+"""The visitor's tokens for the account page: lists of git, app and API tokens, and the choices for a new one."""
 
 import re
 from typing import Any
@@ -14,9 +14,9 @@ from policies.models import AuthorizedDomain
 
 TOKEN_DAYS = (30, 90, 365)
 _ROWS, _APP_ROWS, _API_ROWS = 7, 5, 3  # per page
-_OF_GIT = frozenset({"git", "gitea", "forgejo", "gitlab", "gogs", "code", "repo", "repos", "src", "scm"})
+_GIT_LABELS = frozenset({"git", "gitea", "forgejo", "gitlab", "gogs", "code", "repo", "repos", "src", "scm"})
 _MOST_DOMAINS = 50
-"""Offered in the form: others are named over the API."""
+"""Maximum number of domains in the form; the API accepts others."""
 
 
 def lists_of(request: HttpRequest, user: User) -> dict[str, Any]:
@@ -40,8 +40,8 @@ def lists_of(request: HttpRequest, user: User) -> dict[str, Any]:
 
 
 def _is_for_git(domain: str) -> bool:
-    """Return whether a site looks like one of git by its name; for others the tokens are folded up, not left out."""
-    return not _OF_GIT.isdisjoint(re.split(r"[.-]", domain))
+    """Return whether the name of a site suggests git; if none does, the page collapses the tokens, but has them."""
+    return not _GIT_LABELS.isdisjoint(re.split(r"[.-]", domain))
 
 
 def domains_of(user: User) -> list[AuthorizedDomain]:

@@ -1,4 +1,4 @@
-"""Forms of the account page that create and delete the visitor's tokens. API tokens are made over the API alone."""
+"""Forms of the account page that create and delete the visitor's tokens. It cannot create API tokens."""
 
 from datetime import datetime, timedelta
 from typing import Any
