@@ -18,8 +18,8 @@ _LONGEST_WITHOUT_SIGN_IN = timedelta(days=7)
 _DAY = timedelta(days=1)
 _MAX_SPARE_SESSIONS = 20_000
 _SESSION = Prepared(lambda key: Session.objects.select_related("user").filter(pk=key, user__is_active=True))
-_NEWEST = Prepared(lambda: Session.objects.order_by("-expires_at").values_list("issued_at")[:1])
-_SESSIONS_LOOKED_AT = _USERS_LOOKED_AT = 1000
+_NEWEST_SESSION = Prepared(lambda: Session.objects.order_by("-expires_at").values_list("issued_at")[:1])
+_MAX_SESSIONS_READ = _MAX_USERS_READ = 1000
 
 
 def users(at: datetime) -> QuerySet[User]:
@@ -112,7 +112,7 @@ def has_passkey(user: User) -> bool:
 def all_have_passkeys(rp_id: str) -> bool:
     """Return whether every active user has a passkey for this domain; False above 1,000 users, to bound the query."""
     active = User.objects.filter(is_active=True)
-    if not 0 < active.order_by()[: _USERS_LOOKED_AT + 1].count() <= _USERS_LOOKED_AT:
+    if not 0 < active.order_by()[: _MAX_USERS_READ + 1].count() <= _MAX_USERS_READ:
         return False
     return not active.exclude(Exists(Passkey.objects.filter(user=OuterRef("pk"), rp_id=rp_id))).exists()
 
@@ -126,13 +126,13 @@ def recent_addresses(username: str, at: datetime) -> set[str]:
     """Return the addresses of the user's sign-ins within the last 30 days."""
     user = user_by_name(username)
     lately = Session.objects.filter(user=user, issued_at__gte=at - FAMILIAR_FOR).order_by("-issued_at")
-    return set(lately.values_list("client_ip", flat=True)[:_SESSIONS_LOOKED_AT]) if user is not None else set()
+    return set(lately.values_list("client_ip", flat=True)[:_MAX_SESSIONS_READ]) if user is not None else set()
 
 
 def recent_devices(user: User, at: datetime) -> list[tuple[str, str]]:
     """Return address and user agent of the user's sign-ins within the last 30 days, before now."""
     lately = Session.objects.filter(user=user, issued_at__gte=at - FAMILIAR_FOR, issued_at__lt=at)
-    return list(lately.order_by("-issued_at").values_list("client_ip", "user_agent")[:_SESSIONS_LOOKED_AT])
+    return list(lately.order_by("-issued_at").values_list("client_ip", "user_agent")[:_MAX_SESSIONS_READ])
 
 
 def is_code_entry_locked(user: User) -> bool:
@@ -168,7 +168,7 @@ def _live(at: datetime) -> QuerySet[Session]:
 
 
 def _last_issued(at: datetime) -> datetime:
-    ((issued_at,),) = list(_NEWEST()) or [(at,)]  # nearly the newest: the index orders by expiry
+    ((issued_at,),) = list(_NEWEST_SESSION()) or [(at,)]  # nearly the newest: the index orders by expiry
     return issued_at
 
 

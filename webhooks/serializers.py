@@ -89,7 +89,7 @@ class DeliveryOutput(serializers.ModelSerializer[Delivery]):
 class DeliveryWithDataOutput(DeliveryOutput):
     """A delivery with the data of its notice."""
 
-    data = ShapedField(  # type: ignore[assignment]  # DRF takes a declared field off its class
+    data = ShapedField(  # type: ignore[assignment]  # DRF removes a declared field from its class
         {"type": "object", "additionalProperties": True}, source="notice.data", read_only=True
     )
 

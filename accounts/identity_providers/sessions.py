@@ -1,4 +1,4 @@
-"""Sessions opened through an identity provider: record their id there, and end them when the provider says so."""
+"""Sessions opened through an identity provider: record their id at the provider, and end them."""
 
 import hashlib
 from datetime import UTC, datetime

@@ -1,1 +1,1 @@
-"""Sign in: methods (password, authenticator app, recovery code), challenges, limits for guesses, and the API."""
+"""Sign in: methods (password, passkey, identity provider, second factors), challenges, throttling, and the API."""

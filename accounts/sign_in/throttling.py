@@ -192,8 +192,8 @@ def _change(
 ) -> None:
     """Change the rows of these keys under row locks; create missing ones if ``at`` is given."""
     if at is not None:
-        # The no-op update locks existing rows, so that nobody deletes them. Rows are locked in one order, here and
-        # below, to avoid deadlocks.
+        # The no-op update locks existing rows, so that no other transaction deletes them. Rows are locked in one order,
+        # here and below, to avoid deadlocks.
         rows = [FailureCount(scope=scope, key=key, began_at=at) for scope, key in sorted(keys.items())]
         FailureCount.objects.bulk_create(
             rows, update_conflicts=True, unique_fields=["scope", "key"], update_fields=["scope"]

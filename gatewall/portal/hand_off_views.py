@@ -1,8 +1,8 @@
 """Hand a session from home, the first guard page, to the guard pages of other parent domains.
 
-other guard page    no session: store a secret in a cookie, redirect to home                     ``begin``
-home                after sign-in: create a code, redirect back with it                          ``Grant``
-other guard page    verify code and secret, set the session cookie, redirect to the site     ``Enter``
+other guard page    no session: store a secret in a cookie, redirect to home                ``begin``
+home                signed in (or after it): create a code, redirect back with it           ``Grant``
+other guard page    verify code and secret, set the session cookie, redirect to the site    ``Enter``
 """
 
 from http import HTTPStatus

@@ -51,7 +51,7 @@ class SetPassword(Form):
         try:
             return self._page(request, self._link(request.GET.get("token", "")))
         except LinkOver as refusal:
-            return _over(request, refusal)
+            return _link_over_page(request, refusal)
 
     def send(self, request: HttpRequest) -> HttpResponse:
         link = self._link(request.POST.get("token", ""))
@@ -70,7 +70,7 @@ class SetPassword(Form):
         try:
             link = self._link(request.POST.get("token", ""))
         except LinkOver as refusal:
-            return _over(request, refusal)
+            return _link_over_page(request, refusal)
         return self._page(request, link, error, status)
 
     def finished(self, request: HttpRequest, user: User) -> HttpResponse:
@@ -182,6 +182,6 @@ def _proof(request: HttpRequest, link: AccountLink) -> Proof:
     return redeeming.proof_by_passkey(link, answer, page, visitor=visitor, at=at)
 
 
-def _over(request: HttpRequest, refusal: LinkOver) -> HttpResponse:
+def _link_over_page(request: HttpRequest, refusal: LinkOver) -> HttpResponse:
     words = {"title": _("This link does not work"), "error": refusal_text(refusal), "may_ask": requests.has_mail()}
     return pages.without_referrer(pages.page(request, "message", words, status=HTTPStatus.GONE))

@@ -33,7 +33,7 @@ def forget_sent(response: HttpResponse) -> None:
 
 
 def came_back(request: HttpRequest, site: str) -> bool:
-    """Return whether the visitor was redirected to this site some seconds ago, and is here again."""
+    """Return whether the visitor was redirected to this site some seconds ago, and has come back."""
     return bool(request.COOKIES.get(_SENT) == (site or _OURS))
 
 

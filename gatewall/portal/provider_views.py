@@ -77,7 +77,7 @@ class Callback(_ProviderPage):
         caller = pages.caller(request)
         user, visitor = caller.user if caller else None, browser.visitor(request)
         outcome = oidc.finish(provider, _returned(request), user=user, visitor=visitor, at=pages.now())
-        response = _entered(request, outcome)
+        response = _response_to(request, outcome)
         response.delete_cookie(cookie_name(request), path="/", samesite="Lax")
         return response
 
@@ -180,7 +180,7 @@ def _returned(request: HttpRequest) -> Returned:
     return Returned(one("state") or "", one("code") or "", one("error") or "", issuer, secret)
 
 
-def _entered(request: HttpRequest, outcome: Outcome) -> HttpResponse:
+def _response_to(request: HttpRequest, outcome: Outcome) -> HttpResponse:
     return_url = pages.safe_return_url(request, outcome.return_url) if outcome.return_url else None
     if outcome.result is None:
         return see_other(pages.account_url(done="identity-linked"))

@@ -24,7 +24,7 @@ def first_page(request: HttpRequest, caller: Caller, return_url: str | None) -> 
 def passkey_page(
     request: HttpRequest, caller: Caller, return_url: str | None, error: str = "", status: int = 200
 ) -> HttpResponse:
-    """Return the page that asks for a passkey or, without one, leads to the account page to add one."""
+    """Return the page that asks for a passkey; for a user without one, it links to the account page to add one."""
     asked = passkey_views.proof_fields(request, caller.user, begin="step-up/passkey/begin", action="step-up/passkey")
     options = {"status": status, "scripts_call_us": asked["has_passkey"]}
     return pages.page(request, "passkey_required", {**asked, "error": error}, return_url=return_url, **options)
