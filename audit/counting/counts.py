@@ -1,7 +1,7 @@
 """Aggregate a batch of records by time span and by policy row. Pure.
 
-Every request counts in a minute, ten minutes, an hour and a day (UTC), so that a window of any length is a sum of few
-spans: any 24 hours of 38.
+Every request is counted in its minute, ten minutes, hour and day (UTC), so that the counts of a window of any length
+are the sum of few spans: 38 for any 24 hours.
 """
 
 from collections import Counter, defaultdict
@@ -21,17 +21,17 @@ COUNTED_FOR_EVER = frozenset({"reason", "latency"})
 EXACT = frozenset(
     {"outcome", "reason", "deny-reason", "status", "latency", "country", "rule", "would-refuse", "would-rule"}
 )
-"""Kinds with few keys, all of which are counted."""
+"""Kinds with few keys: every key is counted individually."""
 OPEN_ENDED = frozenset({"client", "denied-client", "host", "path", "would-host", "would-client"})
-"""Kinds with any number of keys. ``would-...``: of requests that only monitor mode kept the WAF from refusing."""
+"""Kinds with any number of keys. ``would-...``: of requests that the WAF would have refused outside monitor mode."""
 KINDS = EXACT | OPEN_ENDED
 WOULD_REFUSE = "waf"
 """The only key of the kind ``would-refuse``."""
-_MACHINES = frozenset({"git-token", "app-token", "license", "guest", "device"})
+_KINDS_WITH_PROGRAM = frozenset({"git-token", "app-token", "license", "guest", "device"})
 MAX_PATH = 255
 """Paths are truncated to this many characters."""
 _EXACT_BELOW_US = 100
-_LONGEST_US = 60_000_000
+_MAX_LATENCY_US = 60_000_000
 
 Place = tuple[str, int, int]
 """Kind, width and start (seconds since the epoch) of a span."""
@@ -39,7 +39,7 @@ Place = tuple[str, int, int]
 
 @dataclass(slots=True)
 class Uses:
-    """Uses of a row in a batch, and the last one; of a machine's credential also the program."""
+    """Number of uses of a row in a batch, and time of the last one; for a machine's credential also its program."""
 
     count: int = 0
     last_at: float = 0.0
@@ -68,7 +68,7 @@ class Counts:
             self.uses.setdefault(row, Uses()).add(record.at, _program(record, row[0]))
 
     def portions(self, minutes: int) -> Iterator[dict[Place, Summary]]:
-        """Yield the sums for each span, for at most ``minutes`` minutes at once."""
+        """Yield the counts per span and kind, in portions of at most ``minutes`` minutes."""
         ordered = sorted(self.minutes)
         for first in range(0, len(ordered), minutes):
             yield self._spans(ordered[first : first + minutes])
@@ -86,7 +86,7 @@ class Counts:
 
 
 def counted(records: Iterable[AccessRecord]) -> Counts:
-    """Return the counts of these records."""
+    """Count these records by span and by policy row."""
     counts = Counts()
     for record in records:
         counts.add(record)
@@ -106,8 +106,8 @@ def start_of(at: float, width: int) -> int:
 
 
 def latency_class(microseconds: int) -> int:
-    """Round a latency up to two digits: at most 10 % too long, exact below 100."""
-    bounded, step = min(microseconds, _LONGEST_US), 1
+    """Round a latency up to two digits: exact below 100, otherwise at most 10 % too long; capped at a minute."""
+    bounded, step = min(microseconds, _MAX_LATENCY_US), 1
     while bounded >= _EXACT_BELOW_US * step:
         step *= 10
     return -(-bounded // step) * step
@@ -119,7 +119,7 @@ def rule_key(rule_id: int, name: str) -> str:
 
 
 def rule_of(key: str) -> tuple[int, str]:
-    """Return id and name of a WAF rule's key."""
+    """Return id and name of the WAF rule with this key."""
     rule_id, _, name = key.partition(" ")
     return int(rule_id), name
 
@@ -145,7 +145,7 @@ def _keys(record: AccessRecord) -> list[tuple[str, str]]:
 
 
 def _would_keys(record: AccessRecord) -> list[tuple[str, str]]:
-    """Return the keys of a request that the WAF would have refused, but for its monitor mode."""
+    """Return the keys of a request that the WAF would have refused outside monitor mode."""
     return [
         ("would-refuse", WOULD_REFUSE),
         ("would-host", record.host or ""),
@@ -155,8 +155,8 @@ def _would_keys(record: AccessRecord) -> list[tuple[str, str]]:
 
 
 def _program(record: AccessRecord, kind: str) -> str:
-    """Return the program that used a machine's credential, "" for rows of other kinds."""
-    return program_of(record.user_agent) if kind in _MACHINES else ""
+    """Return the program that used a machine's credential; "" for rows of other kinds."""
+    return program_of(record.user_agent) if kind in _KINDS_WITH_PROGRAM else ""
 
 
 def _rows_used(record: AccessRecord) -> set[tuple[str, int]]:

@@ -12,20 +12,20 @@ Part = tuple[str, int]
 
 _REMEMBERED = 64
 _MAX_CHARACTERS = 300_000
-"""Limit of the cached text, which bounds the cache to about 50 MB, usually a tenth."""
+"""Maximum total length of merged texts that are cached: bounds the cache to about 50 MB; usually it takes a tenth."""
 _DIGEST_BYTES = 16
 
 
 @dataclass(slots=True, unsafe_hash=True)
 class _Run:
-    """Parts with a digest as cache key; released after merging."""
+    """Cache key: the digest of the parts, which are released after merging."""
 
     digest: bytes
     parts: Sequence[Part] = field(compare=False)
 
 
 def merge(parts: Sequence[Part]) -> Summary:
-    """Return the merged summary. It is shared: do not modify it."""
+    """Return the merged summary. Callers share the cached object: do not modify it."""
     if len(parts) == 1 or sum([len(text) for text, _ in parts]) > _MAX_CHARACTERS:
         return _added_up(parts)
     digest = blake2b(digest_size=_DIGEST_BYTES)

@@ -1,8 +1,8 @@
 """Heavy hitters: counts of the most frequent keys in bounded memory (Misra-Gries). Pure.
 
 Mergeable (Agarwal et al., Mergeable Summaries, 2012), and exact as long as all keys fit. Otherwise counts are never too
-high, and too low by at most ``error``, which is at most 1/(n+1) of the total in a summary of n keys. Every key with a
-higher count is included.
+high, and too low by at most ``error``, which is at most 1/(n+1) of the total in a summary of n keys. Every key whose
+count is higher than ``error`` is included.
 """
 
 import json
@@ -43,12 +43,12 @@ class Summary:
         return self.counts.total()
 
     def top(self, number: int | None = None) -> list[tuple[str, int]]:
-        """Return the most frequent keys; ties by name."""
+        """Return the most frequent keys with their counts; ties are ordered by name."""
         items, order = self.counts.items(), _most_first
         return sorted(items, key=order) if number is None else nsmallest(number, items, key=order)
 
     def to_text(self) -> str:
-        """Return the counts as ASCII JSON, as keys may be invalid text in a database."""
+        """Return the counts as ASCII JSON, because databases reject some keys as text."""
         try:
             data = orjson.dumps(self.counts)
         except orjson.JSONEncodeError:  # a lone surrogate
