@@ -1,8 +1,8 @@
 """Record security events, in the transaction of the change they describe. The only writer of their table.
 
 Events that visitors can cause at will are counted in one row per minute, client and ``key``; a kind has at most 1,000
-rows a minute, further events are counted in one row without a client. Callers keep text that people type out of
-``detail``. Listeners are called with the events in their transaction.
+rows a minute, further events are counted in one row without a client. Callers must not put text that people typed into
+``detail``. Listeners are called with the events, in the transaction of the events.
 """
 
 import uuid
@@ -34,7 +34,7 @@ _COUNT_UP = (
 
 
 class Account(Protocol):
-    """A user, as far as an event describes them."""
+    """The attributes of a user that an event records."""
 
     pk: Any
     username: str
@@ -55,7 +55,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class EventCount:
-    """A number of equal events; those with the same client, ``key`` and period (in seconds) share a row."""
+    """A number of equal events; events with the same client, ``key`` and period (in seconds) share a row."""
 
     event: Event
     key: str
@@ -81,7 +81,7 @@ _listeners: list[Listener] = []
 
 
 def call_in_transaction(*listeners: Listener) -> None:
-    """Call these listeners with new events, in their transaction."""
+    """Register the listeners, which are called with new events in the transaction of the events."""
     _listeners[:] = listeners
 
 
@@ -215,7 +215,7 @@ def _minute(at: datetime) -> int:
 
 
 def _merge(one: EventCount | None, other: EventCount) -> EventCount:
-    """Return both event_counts of one row as one."""
+    """Merge two counts of one row."""
     if one is None:
         return other
     last_at = max(event_count.last_at or event_count.moment for event_count in (one, other))

@@ -1,4 +1,4 @@
-"""Record a policy revision as security events: one of each kind it concerns, in its transaction."""
+"""Record a policy revision as security events: one for each affected kind, in the transaction of the revision."""
 
 import json
 from collections import defaultdict
@@ -17,7 +17,7 @@ from gatewall.models import PolicyRevision
 _ACTOR = Prepared(lambda name: get_user_model().objects.filter(username=name))
 MAX_CHANGES = 20
 MAX_BYTES = 8192
-_OF_RESOURCE = {
+_KIND_BY_RESOURCE = {
     Resource.SETTINGS: EventKind.SETTINGS_CHANGED,
     Resource.WEBHOOKS: EventKind.SETTINGS_CHANGED,
     Resource.IDENTITY_PROVIDERS: EventKind.SETTINGS_CHANGED,
@@ -31,7 +31,7 @@ _TOKENS = frozenset(
         Resource.API_TOKENS,
     }
 )
-_OF_ACTION = {
+_KIND_BY_ACTION = {
     **{(each, Action.CREATED): EventKind.TOKEN_ISSUED for each in _TOKENS},
     **{(each, Action.DELETED): EventKind.TOKEN_REVOKED for each in _TOKENS},
     (Resource.GRANTS, Action.CREATED): EventKind.GRANT_CREATED,
@@ -46,7 +46,7 @@ _OF_ACTION = {
 
 
 def record(revision: PolicyRevision, diff: Diff) -> None:
-    """Record what a revision changed, and its actor; details that are too long stay in the revision only."""
+    """Record the changes of a revision and its actor; details that are too long are only in the revision."""
     counts: defaultdict[EventKind, list[dict[str, Any]]] = defaultdict(list)
     changes: defaultdict[EventKind, list[dict[str, Any]]] = defaultdict(list)
     for parts, by_kind in ((diff.counts, counts), (diff.changes or [], changes)):
@@ -64,12 +64,12 @@ def record(revision: PolicyRevision, diff: Diff) -> None:
 
 
 def _kind_of(part: dict[str, Any]) -> EventKind:
-    kind = _OF_ACTION.get((part["resource"], part["action"]))
-    return kind or _OF_RESOURCE.get(part["resource"], EventKind.POLICY_CHANGED)
+    kind = _KIND_BY_ACTION.get((part["resource"], part["action"]))
+    return kind or _KIND_BY_RESOURCE.get(part["resource"], EventKind.POLICY_CHANGED)
 
 
 def without_secrets(part: dict[str, Any]) -> dict[str, Any]:
-    """Return the change; of webhook URLs without the path, which may be secret and would be sent to other webhooks."""
+    """Return the change without the paths of webhook URLs, which may be secret and would be sent to other webhooks."""
     if part["resource"] != Resource.WEBHOOKS:
         return part
     return part | {side: _without_path(part[side]) for side in ("before", "after") if side in part}
@@ -88,7 +88,7 @@ def url_without_path(url: str) -> str:
 
 
 def _if_short(changes: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
-    """Return the changes, None if they are too long."""
+    """Return the changes, or None if they are too long for an event."""
     if len(changes) > MAX_CHANGES or len(json.dumps(changes)) > MAX_BYTES:
         return None
     return changes

@@ -1,4 +1,4 @@
-"""Queries of the security events: pages, those of a network, failed sign-ins. Read-only."""
+"""Queries of the security events: pages, events of a network, failed sign-ins. Read-only."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -16,7 +16,7 @@ from gatewall.engine.model import Effect
 
 SCAN_BUDGET = 20_000
 MOST_ROWS = 20_000
-"""Limit for failed sign-ins. The detectors' windows hold less: three kinds of 1,000 rows a minute."""
+"""Maximum number of rows of failed sign-ins. Windows of the detectors have fewer: three kinds of 1,000 a minute."""
 
 
 def page_of(filters: Filters, after: Cursor | None, size: int, *, budget: int = SCAN_BUDGET) -> Page[SecurityEvent]:
@@ -26,7 +26,7 @@ def page_of(filters: Filters, after: Cursor | None, size: int, *, budget: int = 
 
 
 def number_of(filters: Filters, *, budget: int = COUNT_BUDGET) -> int | None:
-    """Return the number of matching events, None if it would scan more rows than the budget."""
+    """Return the number of matching events, None if counting would scan more rows than the budget."""
     rows = SecurityEvent.objects.filter(filters.moments & filters.index)
     return keyset.number_of(rows, filters.network & filters.rest, budget)
 
