@@ -22,17 +22,17 @@ _ADD = (
 
 
 def lost(kind: GapKind) -> str:
-    """Return the name of the counter of missing records, by reason."""
+    """Return the name of the counter of missing records for this reason."""
     return f"lost.{kind.value}"
 
 
 def of_events(kind: EventKind) -> str:
-    """Return the name of the counter of security events, by kind."""
+    """Return the name of the counter of security events of this kind."""
     return f"event.{kind.value}"
 
 
 def banned_by(detector: Detector) -> str:
-    """Return the name of the counter of bans, by detector."""
+    """Return the name of the counter of bans by this detector."""
     return f"banned.{detector.value}"
 
 
@@ -44,18 +44,18 @@ ALL = (LOG_FOLDED, LOG_DELETED, *map(lost, GapKind), *map(of_events, EventKind),
 """All counters, each a row and a line of ``/metrics``."""
 
 
-def add(tally: str, number: int = 1) -> None:
+def add(name: str, number: int = 1) -> None:
     """Increase a counter, in the caller's transaction if there is one."""
     moment = connection.ops.adapt_datetimefield_value(timezone.now())
     with connection.cursor() as cursor:
-        cursor.execute(_ADD, [f"{_PREFIX}{tally}", number, moment])
+        cursor.execute(_ADD, [f"{_PREFIX}{name}", number, moment])
 
 
 def add_each(numbers: Mapping[str, int]) -> None:
     """Increase counters, in the caller's transaction on SQLite and right after its commit on PostgreSQL.
 
     Every PostgreSQL writer needs these rows, so they are not locked for a whole transaction. On SQLite there is one
-    writer, and a second transaction would sync again. Failures are ignored.
+    writer, and a second transaction would sync again. A failure is only logged.
     """
     if connection.vendor == "sqlite":
         _add_if_possible(numbers)
@@ -64,7 +64,7 @@ def add_each(numbers: Mapping[str, int]) -> None:
 
 
 def note(name: str, number: int, at: datetime) -> None:
-    """Store a measurement, replacing the last one."""
+    """Store a measurement in place of the last one."""
     UseCount.objects.update_or_create(kind=f"{_PREFIX}{name}", row_id=0, defaults={"count": number, "last_at": at})
 
 
@@ -82,15 +82,15 @@ def last_at(*names: str) -> datetime | None:
 
 def totals() -> dict[str, int]:
     """Return all counters, including zeros."""
-    rows = UseCount.objects.filter(kind__in=[f"{_PREFIX}{tally}" for tally in ALL], row_id=0)
+    rows = UseCount.objects.filter(kind__in=[f"{_PREFIX}{name}" for name in ALL], row_id=0)
     found = dict(rows.values_list("kind", "count"))
-    return {tally: found.get(f"{_PREFIX}{tally}", 0) for tally in ALL}
+    return {name: found.get(f"{_PREFIX}{name}", 0) for name in ALL}
 
 
 def _add_if_possible(numbers: Mapping[str, int]) -> None:
     try:
         with transaction.atomic():
-            for tally, number in sorted(numbers.items()):  # in one order, to avoid deadlocks
-                add(tally, number)
+            for name, number in sorted(numbers.items()):  # in one order, to avoid deadlocks
+                add(name, number)
     except Error as error:
         logger.warning("what happened is not counted for /metrics (%s)", type(error).__name__)

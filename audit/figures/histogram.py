@@ -1,7 +1,7 @@
 """Histogram of the access log: outcomes of the matching rows by interval, at bounded cost.
 
 Without filters, or with filters by outcome alone, it is exact and read from the roll-ups. With others, the newest
-matching rows are counted within a budget, and older bars are marked as incomplete.
+matching rows are counted within a budget, and bars before them are marked as incomplete.
 """
 
 from collections import Counter
@@ -22,12 +22,12 @@ SPAN = timedelta(hours=24)
 MOST_BARS = 62
 _INTERVALS = (60, 300, 600, 1800, 3600, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800)
 _COUNTED = frozenset({"outcome", f"{EXCLUDE}outcome"})
-"""Parameters that the roll-ups can answer."""
+"""Filters that the roll-ups can answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistogramBar:
-    """Outcomes of the matching rows from ``at`` to ``end``; fewer than there are unless ``is_complete``."""
+    """Outcomes of the matching rows from ``at`` to ``end``; a lower bound unless ``is_complete``."""
 
     at: datetime
     end: datetime
@@ -81,7 +81,7 @@ def _number(window: Window, seconds: int) -> int:
 
 
 def _chosen(counts: Mapping[str, int], values: Mapping[str, str]) -> dict[str, int]:
-    """Return the counts of the outcomes that the filters let through."""
+    """Return the counts of the outcomes that match the filters."""
     only, never = values.get("outcome"), values.get(f"{EXCLUDE}outcome")
     kept = [effect.value for effect in Effect if only in {None, effect.value} and effect.value != never]
     return {kind: counts.get(kind, 0) for kind in kept}

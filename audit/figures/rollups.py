@@ -66,7 +66,7 @@ def _add_spans(spans: dict[Place, Summary]) -> None:
     moments = {start: moment(_utc(start)) for start in {start for _, _, start in spans}}
     keys = {place: (kind, width, moments[start]) for place in spans for kind, width, start in [place]}
     for place, summary in _stored(keys):
-        summary.add(spans[place])  # the few keys of a batch to the many that are stored
+        summary.add(spans[place])  # faster in this direction: a batch has fewer keys than the stored summary
         spans[place] = summary
     for (kind, width, _start), summary in spans.items():
         if kind not in EXACT:
@@ -78,7 +78,7 @@ def _add_spans(spans: dict[Place, Summary]) -> None:
 
 
 def _stored(keys: Mapping[Place, tuple[str, int, Any]]) -> list[tuple[Place, Summary]]:
-    """Return the stored summaries of these places, by their columns."""
+    """Return the stored summaries of these spans; ``keys``: their column values."""
     places = list(keys)
     wanted = ", ".join(["(%s, %s, %s, %s)"] * len(places))
     with connection.cursor() as cursor:
@@ -92,7 +92,7 @@ def _utc(seconds: int) -> datetime:
 
 
 def prune(before: datetime) -> int:
-    """Delete the counts of spans that ended before this time; return how many."""
+    """Delete the counts of spans that ended before this time; return the number of deleted rows."""
     deleted = 0
     for width in KEYS:
         first_kept = _utc(int(before.timestamp()) // width * width)
@@ -100,10 +100,10 @@ def prune(before: datetime) -> int:
     return deleted
 
 
-def prune_uses(kind: str, there: QuerySet[Any, Any], before: datetime) -> int:
-    """Delete the uses of rows that are not in ``there`` (ids) and were last used before this time.
+def prune_uses(kind: str, existing: QuerySet[Any, Any], before: datetime) -> int:
+    """Delete the uses of rows whose ids are not in ``existing`` and that were last used before this time.
 
-    At most 1,000 at once; return how many.
+    Deletes at most 1,000 at once, and returns the number.
     """
-    gone = UseCount.objects.filter(kind=kind, last_at__lt=before).exclude(row_id__in=there)
+    gone = UseCount.objects.filter(kind=kind, last_at__lt=before).exclude(row_id__in=existing)
     return UseCount.objects.filter(pk__in=list(gone.values_list("pk", flat=True)[:_USES_AT_ONCE])).delete()[0]

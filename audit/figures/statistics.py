@@ -1,4 +1,4 @@
-"""Statistics of the access log from roll-ups only, independent of the number of rows."""
+"""Statistics of the access log, read from roll-ups only: the cost does not depend on the number of rows."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from audit.querying.field_filters import FilterRefused
 
 MAX_BARS = 1_500
 MAX_WINDOW = timedelta(days=366)
-_LONGEST = {MINUTE: timedelta(days=2), TEN_MINUTES: timedelta(days=8), HOUR: timedelta(days=62), DAY: MAX_WINDOW}
+_MAX_TIMELINE = {MINUTE: timedelta(days=2), TEN_MINUTES: timedelta(days=8), HOUR: timedelta(days=62), DAY: MAX_WINDOW}
 """Maximum length of a timeline with bars of this span width."""
 _ROUNDING = timedelta(minutes=1)
 """Tolerance for rounding a window to whole minutes."""
@@ -34,7 +34,7 @@ class Window:
 
     @classmethod
     def of(cls, start: datetime, end: datetime) -> "Window":
-        """Return the whole minutes around these times. Raises FilterRefused."""
+        """Return the smallest window of whole minutes that contains these times. Raises FilterRefused."""
         if start >= end:
             raise FilterRefused("start_time", "the start is before the end")
         if end - start > MAX_WINDOW:
@@ -52,7 +52,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar of a timeline, which starts at ``at``; ``would_refuse``: but for the monitor mode of the WAF."""
+    """A bar of a timeline, which starts at ``at``; ``would_refuse``: refused by the WAF, but for its monitor mode."""
 
     at: datetime
     outcomes: Summary
@@ -70,7 +70,7 @@ def summaries(window: Window, kinds: Collection[str]) -> dict[str, Summary]:
 
 
 def ever(kinds: Collection[str]) -> dict[str, Summary]:
-    """Return the lifetime counts by kind, of kinds that have them."""
+    """Return the lifetime counts by kind, for kinds that have such counts."""
     found = {kind: Summary() for kind in kinds}
     rows = SpanCount.objects.filter(kind__in=kinds, width=EVER)
     for kind, text, error in rows.values_list("kind", "counts", "error"):
@@ -84,16 +84,16 @@ def require_timeline(window: Window, interval: timedelta) -> None:
     if seconds % MINUTE:
         raise FilterRefused("interval", f"a multiple of {MINUTE} seconds")
     width = _widest_in(seconds)
-    if window.end - window.start > _LONGEST[width] + _ROUNDING:
-        raise FilterRefused("interval", f"such an interval is for windows of at most {_LONGEST[width].days} days")
+    if window.end - window.start > _MAX_TIMELINE[width] + _ROUNDING:
+        raise FilterRefused("interval", f"such an interval is for windows of at most {_MAX_TIMELINE[width].days} days")
     if number_of_bars(window, seconds) > MAX_BARS:
         raise FilterRefused("interval", f"so long a window would have more than {MAX_BARS} bars")
 
 
 def timeline(window: Window, interval: timedelta, kinds: Collection[str] = ("outcome", "would-refuse")) -> list[Bar]:
-    """Return the outcomes by interval, including empty ones; of these ``kinds`` alone. Raises FilterRefused.
+    """Return the outcomes by interval, including empty intervals; ``kinds``: the kinds to read. Raises FilterRefused.
 
-    Bars start at multiples of the interval (since 1970, UTC), the first one with the window.
+    Bars start at multiples of the interval since the epoch; the first starts with the window.
     """
     require_timeline(window, interval)
     seconds = int(interval.total_seconds())
@@ -116,7 +116,7 @@ def percentiles(latency: Summary) -> dict[str, int | None]:
 
 
 def rules_of(counted: Summary) -> list[dict[str, object]]:
-    """Return the WAF rules, merged over renames under the most frequent name."""
+    """Return the counts of WAF rules by id; a renamed rule has its most frequent name."""
     rules: dict[int, dict[str, Any]] = {}
     for key, number in counted.top():
         rule_id, name = rule_of(key)
@@ -125,7 +125,7 @@ def rules_of(counted: Summary) -> list[dict[str, object]]:
 
 
 def dropped(window: Window) -> int:
-    """Return how many records of the window were lost by a spool."""
+    """Return the number of records of the window that could not be spooled."""
     gaps = LogGap.objects.filter(kind=GapKind.DROPPED, at__gte=window.start, at__lt=window.end)
     return gaps.aggregate(total=Sum("count"))["total"] or 0
 

@@ -17,7 +17,7 @@ _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """The number of uses of a policy row or credential, and time and program of the last one."""
+    """The number of uses of a policy row or credential, and time and program of the last use."""
 
     count: int = 0
     last_at: datetime | None = None
@@ -25,18 +25,18 @@ class Use:
 
 
 def uses_of(kind: str, row_ids: Collection[int]) -> dict[int, Use]:
-    """Return the uses of these rows, without unused rows, in one query."""
+    """Return the uses of these rows by id, in one query; unused rows are missing."""
     rows = UseCount.objects.filter(kind=kind, row_id__in=row_ids).values_list("row_id", "count", "last_at", "last_by")
     return {row_id: Use(count, last_at, last_by) for row_id, count, last_at, last_by in rows}
 
 
 def hits_of(kind: str) -> Coalesce:
-    """Return the expression of a row's hits, for ordering lists of rows of a kind by them."""
+    """Return the SQL expression of a row's hits, to order lists of rows of this kind."""
     return Coalesce(Subquery(_use_of(kind).values("count")), Value(0))
 
 
 def last_hit_of(kind: str) -> Coalesce:
-    """Return the expression of a row's last hit, for ordering: a row without one is older than all others."""
+    """Return the SQL expression of a row's last hit, to order lists: a row without hits sorts as the oldest."""
     return Coalesce(Subquery(_use_of(kind).values("last_at")), Value(_NEVER))
 
 
@@ -45,14 +45,14 @@ def _use_of(kind: str) -> QuerySet[UseCount]:
 
 
 def note_uses(kind: str, rows: Collection[Any]) -> None:
-    """Set ``use`` of rows of a kind, in one query."""
+    """Set the attribute ``use`` of rows of a kind, in one query."""
     uses = uses_of(kind, [each.pk for each in rows])
     for each in rows:
         each.use = uses.get(each.pk, Use())
 
 
 class UsedResource(Resource):
-    """Resource that looks up the uses of its rows, in one query per page.
+    """API resource that looks up the uses of its rows, in one query per page.
 
     ``use_kind``: kind of the row in ``decided_by`` or ``subject`` of the access log.
     """

@@ -1,4 +1,4 @@
-"""Columns of lists of policy rows: how often a row decided or contributed, and when last; requests of domains."""
+"""Admin list columns of policy rows: number of uses, and last use; requests of domains."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -20,7 +20,7 @@ _HITS, _LAST_HIT = _("hits"), _("last hit")
 
 
 class RowsWithUses(ChangeList):
-    """A page of a list with the uses of its rows, which one query reads."""
+    """A page of a list with the uses of its rows, read in one query."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -30,7 +30,7 @@ class RowsWithUses(ChangeList):
 
 
 class DomainsWithRequests(ChangeList):
-    """A page of a list of domains with their requests of 24 hours, which one query of the roll-ups reads."""
+    """A page of a list of domains with their requests of 24 hours, read from the roll-ups in one query."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -41,7 +41,7 @@ class DomainsWithRequests(ChangeList):
 
 
 def _is_of(host: str, domain: str) -> bool:
-    """Return whether a host is this domain or, for ``*.`` and a name, below it."""
+    """Return whether a host belongs to this domain: is equal to it or, for ``*.name``, below it."""
     return host.endswith(domain[1:]) if domain.startswith("*.") else host == domain
 
 
@@ -59,7 +59,7 @@ def use_columns(
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return the columns of the number of uses and of the last use, both sortable.
 
-    ``log_filter`` is the filter of the log for the id of such a row; the number is then a link to its requests.
+    ``log_filter``: the log filter by the id of such a row; with it, the number is a link to the row's requests.
     """
     prefix = "" if log_filter == "rule_id" else f"{kind}:"
 
