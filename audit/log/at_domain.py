@@ -10,11 +10,11 @@ from audit.models import AccessLog
 from audit.querying import keyset
 
 SCANS = 10
-"""Rows that are scanned for each row that is wanted below a wildcard domain."""
+"""Maximum number of rows that are scanned for each requested row below a wildcard domain."""
 
 
 def rows_at(name: str, rows: QuerySet[AccessLog]) -> tuple[QuerySet[AccessLog], Q]:
-    """Return the rows to scan for a domain, and the condition to test each of them with, as ``keyset`` takes them."""
+    """Return the rows to scan for a domain and the condition to test each row with: the arguments of ``keyset``."""
     if name.startswith("*."):
         return rows, Q(host__endswith=name.removeprefix("*"))
     return rows.filter(host=name), Q()
@@ -23,9 +23,9 @@ def rows_at(name: str, rows: QuerySet[AccessLog]) -> tuple[QuerySet[AccessLog], 
 def newest_values(
     name: str, rows: QuerySet[AccessLog], columns: Collection[str], most: int
 ) -> tuple[list[Any], datetime | None]:
-    """Return columns (time first) of at most ``most`` rows, newest first, and since when these are all; None: always.
+    """Return columns (time first) of the newest ``most`` rows, and since when the result is complete (None: always).
 
-    Hosts of another registered domain below a wildcard are among them.
+    A wildcard domain includes hosts below it that are registered as domains of their own.
     """
     scanned, rest = rows_at(name, rows)
     return keyset.newest_values(scanned, rest, columns, budget=SCANS * most, most=most)

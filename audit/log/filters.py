@@ -89,7 +89,7 @@ def _decision(value: str) -> Q:
 
 
 def _would_refuse(value: str) -> Q:
-    return Q(would_refuse__isnull=value == "false")  # null is false, and only the others have an index
+    return Q(would_refuse__isnull=value == "false")  # NULL stands for false; the partial index has only the other rows
 
 
 _GRANTS = {kind: (reason, field) for reason, (kind, field) in GRANT_OF.items()}
@@ -137,7 +137,7 @@ _SPECIAL: Mapping[str, Mapping[str, Filter]] = {
     },
     "would_refuse": {"would_refuse": one_of(("true", "false"), _would_refuse)},
 }
-"""The filters of fields whose kind does not determine them."""
+"""The filters of fields for which the kind of the field does not determine the filters."""
 
 
 def _filters_of(field: Field) -> Mapping[str, Filter]:

@@ -12,9 +12,9 @@ from audit.querying.keyset import COUNT_BUDGET, Cursor, Page
 
 SCAN_BUDGET = 100_000
 QUICK_BUDGET = 2_000
-"""Scanned first: most pages are full by then, and finding the end of the full budget is slower."""
+"""Number of rows to scan first: they fill most pages, and finding the end of the full budget is slower."""
 RULE_BUDGET = 10_000
-"""For pages of a rule: looking up its rows one by one is slower than a scan."""
+"""Budget for pages of a WAF rule: looking up its rows one by one is slower than a scan."""
 FEW = 10_000
 OUTCOME_SCAN, MOST_OUTCOMES = 20_000, 5_000
 _RULE_CHUNK = 500
@@ -34,19 +34,19 @@ def page_of(filters: Filters, after: Cursor | None, size: int, *, budget: int = 
 
 
 def number_of(filters: Filters, *, budget: int = COUNT_BUDGET) -> int | None:
-    """Return the number of matching rows, None if it would scan more rows than the budget."""
+    """Return the number of matching rows, None if counting would scan more rows than the budget."""
     if filters.rule is not None:
         budget, rest = min(budget, 10 * RULE_BUDGET), _row_condition(filters)
-        marks = list(_marks(filters, filters.rule, None)[: budget + 1])
-        if len(marks) > budget:
+        keys = list(_keys_of_rule(filters, filters.rule, None)[: budget + 1])
+        if len(keys) > budget:
             return None
-        starts = range(0, len(marks), _RULE_CHUNK)
-        return sum(len(_rows_of(marks[start : start + _RULE_CHUNK], rest)) for start in starts)
+        starts = range(0, len(keys), _RULE_CHUNK)
+        return sum(len(_rows_of(keys[start : start + _RULE_CHUNK], rest)) for start in starts)
     return keyset.number_of(*_candidates(filters), budget)
 
 
 def outcomes_of(filters: Filters) -> tuple[list[tuple[datetime, str]], datetime | None]:
-    """Return time and outcome of the newest matching rows, and since when these are all; None for the whole log.
+    """Return time and outcome of the newest matching rows, and since when the result is complete (None: always).
 
     Scans at most ``OUTCOME_SCAN`` rows and returns at most ``MOST_OUTCOMES``.
     """
@@ -54,17 +54,18 @@ def outcomes_of(filters: Filters) -> tuple[list[tuple[datetime, str]], datetime 
         rows, rest = _candidates(filters)
         columns = ("at", "outcome")
         return keyset.newest_values(rows, rest, columns, budget=OUTCOME_SCAN, most=MOST_OUTCOMES)
-    marks = list(_marks(filters, filters.rule, None)[: QUICK_BUDGET + 1])
-    rest, kept = _row_condition(filters), marks[:QUICK_BUDGET]
+    keys = list(_keys_of_rule(filters, filters.rule, None)[: QUICK_BUDGET + 1])
+    rest, kept = _row_condition(filters), keys[:QUICK_BUDGET]
     starts = range(0, len(kept), _RULE_CHUNK)
     matching = [row for start in starts for row in _rows_of(kept[start : start + _RULE_CHUNK], rest)]
-    return [(row.at, row.outcome) for row in matching], marks[-1][0] if len(marks) > len(kept) else None
+    return [(row.at, row.outcome) for row in matching], keys[-1][0] if len(keys) > len(kept) else None
 
 
 def _candidates(filters: Filters) -> tuple[QuerySet[AccessLog], Q]:
     """Return the rows to scan, and the condition to test each row with.
 
-    A network of few rows is selected by its index and sorted; one of many rows is met soon enough by a scan.
+    The rows of a network with few rows are selected by its index and sorted; for other networks, a scan by time soon
+    finds enough rows.
     """
     rows = AccessLog.objects.filter(filters.moments & filters.index)
     if not filters.network:
@@ -74,34 +75,34 @@ def _candidates(filters: Filters) -> tuple[QuerySet[AccessLog], Q]:
     return rows, filters.rest & filters.network
 
 
-Mark = tuple[datetime, uuid.UUID]
+_RowKey = tuple[datetime, uuid.UUID]
 
 
 def _page_of_rule(filters: Filters, rule: int, after: Cursor | None, size: int, budget: int) -> Page[AccessLog]:
     rest, rows = _row_condition(filters), list[AccessLog]()
     chunk = min(budget, _RULE_CHUNK if rest else size + 1)
     while True:
-        marks = list(_marks(filters, rule, after)[: chunk + 1])
-        rows += _rows_of(marks[:chunk], rest)
-        if len(rows) > size or len(marks) <= chunk:
+        keys = list(_keys_of_rule(filters, rule, after)[: chunk + 1])
+        rows += _rows_of(keys[:chunk], rest)
+        if len(rows) > size or len(keys) <= chunk:
             return keyset.page_from(rows, size, None)
-        after, budget = Cursor(*marks[chunk - 1]), budget - chunk
+        after, budget = Cursor(*keys[chunk - 1]), budget - chunk
         if budget < chunk:
             return keyset.page_from(rows, size, after)
 
 
-def _marks(filters: Filters, rule: int, after: Cursor | None) -> QuerySet[AccessLogRule, Mark]:
+def _keys_of_rule(filters: Filters, rule: int, after: Cursor | None) -> QuerySet[AccessLogRule, _RowKey]:
     behind = keyset.behind(after, "decision_id") if after else Q()
-    marks = AccessLogRule.objects.filter(filters.moments, behind, rule_id=rule)
-    return marks.order_by(*_NEWEST_FIRST).values_list("at", "decision_id")
+    keys = AccessLogRule.objects.filter(filters.moments, behind, rule_id=rule)
+    return keys.order_by(*_NEWEST_FIRST).values_list("at", "decision_id")
 
 
 def _row_condition(filters: Filters) -> Q:
     return filters.index & filters.network & filters.rest
 
 
-def _rows_of(marks: list[Mark], rest: Q) -> list[AccessLog]:
+def _rows_of(keys: list[_RowKey], rest: Q) -> list[AccessLog]:
     """Return the matching rows of these decisions, in their order."""
-    matching = AccessLog.objects.filter(rest, at__in={at for at, _ in marks})
+    matching = AccessLog.objects.filter(rest, at__in={at for at, _ in keys})
     rows = {(row.at, row.decision_id): row for row in matching}
-    return [rows[mark] for mark in marks if mark in rows]
+    return [rows[key] for key in keys if key in rows]

@@ -15,7 +15,7 @@ def answer(decision_id: uuid.UUID) -> AccessLog | None:
 
 
 def around(decision_id: uuid.UUID) -> tuple[datetime, datetime] | None:
-    """Return the range of time of a decision, from its UUIDv7 (RFC 9562 section 5.7); None for other versions.
+    """Return the time range of a decision, from its UUIDv7 (RFC 9562 section 5.7); None for other versions.
 
     Limits a query to the partitions around that time.
     """
