@@ -1,1 +1,1 @@
-"""Shared by the access log and the security events: filters, keyset pages, API views, export."""
+"""Queries of the access log and the security events: filters, keyset pagination, API views, export."""

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 FORMATS = {"ndjson": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
-# The first four, their full-width forms, and white space that spreadsheets skip: OWASP, "CSV Injection".
+# Formulas begin with = + - @, their full-width forms, or white space that spreadsheets skip (OWASP, "CSV Injection").
 _FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20\t\r\n")
 # Some spreadsheets split cells at semicolons or other separators, even inside quotes.
 _FORMULA_INSIDE = re.compile('([;|\t\r\n])(?=[ "]*[=+@\uff1d\uff0b\uff0d\uff20-])')
 
 
 def lines(rows: Iterable[Mapping[str, Any]], kind: str, names: Sequence[str]) -> Iterator[bytes]:
-    """Yield JSON-compatible rows as lines of this format; ``names`` are the columns in order."""
+    """Yield JSON-compatible rows as lines of this format; ``names``: the columns in order."""
     if kind == "ndjson":
         return (json.dumps(row, separators=(",", ":")).encode("ascii") + b"\n" for row in rows)
     return _csv(rows, names)

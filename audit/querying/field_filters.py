@@ -34,7 +34,7 @@ class FilterRefused(Refused):
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """The filter of one field: conditions of a value (may raise Refused) and of an empty one, and the JSON schema."""
+    """The filter of a field: conditions for a value (may raise Refused) and for an empty value, and the JSON schema."""
 
     condition: Condition
     empty: Q | None = None
@@ -52,9 +52,9 @@ class Filter:
 class Filters:
     """The conditions of a query.
 
-    ``moments``: the range of time. ``index``: one condition whose index also orders by time. ``rule``: a WAF rule that
-    contributed, from such an index. ``network``: a range of clients, from an index in another order. ``rest``: tested
-    on each row.
+    ``moments``: the time range. ``index``: one condition whose index also orders by time. ``rule``: a WAF rule that
+    contributed, which also has such an index. ``network``: a range of clients, whose index is in another order.
+    ``rest``: tested on each row.
     """
 
     moments: Q = field(default_factory=Q)
@@ -78,7 +78,7 @@ def text(column: str, *, empty: Q | None = None) -> Filter:
 
 
 def one_of(choices: Collection[str], condition: Condition, *, empty: Q | None = None) -> Filter:
-    """Return the filter of a field with these values."""
+    """Return the filter of a field that has one of these values."""
 
     def chosen(value: str) -> Q:
         if value not in choices:
@@ -89,7 +89,7 @@ def one_of(choices: Collection[str], condition: Condition, *, empty: Q | None = 
 
 
 def like(pattern: re.Pattern[str], words: str, condition: Condition, *, empty: Q | None = None) -> Filter:
-    """Return the filter of a text that matches a pattern; ``words`` describe it in errors."""
+    """Return the filter of a text that matches a pattern; ``words`` describe the pattern in errors."""
 
     def matching(value: str) -> Q:
         if not pattern.fullmatch(value):
@@ -137,7 +137,7 @@ def country() -> Filter:
 
 
 def parameters_of(filters: Mapping[str, Filter]) -> dict[str, Mapping[str, Any]]:
-    """Return the JSON schema of each parameter, ``exclude_`` variants included."""
+    """Return the JSON schema of each parameter, including the ``exclude_`` variants."""
     return {
         name: each.shape
         for field_name, each in filters.items()

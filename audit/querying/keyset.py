@@ -1,7 +1,7 @@
-"""Keyset pagination of a log, newest first: the cursor is time and id of the last row.
+"""Keyset pagination of a log, newest first: the cursor is the time and id of the last row.
 
-A page scans a budget of rows at most: with rare matches it may be short or empty, and still have a ``next``. No query
-outlives its page, so that a slow reader blocks nothing.
+A page scans at most a budget of rows: if matches are rare, it may be short or empty and still have a ``next``. Each
+page has its own queries, so that a slow reader blocks nothing.
 """
 
 import struct
@@ -57,7 +57,7 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Row]):
-    """Rows, and the cursor of the next page: None on the last one."""
+    """Rows, and the cursor of the next page; None on the last page."""
 
     rows: list[Row]
     next: Cursor | None
@@ -85,7 +85,7 @@ def page_from(rows: list[Row], size: int, end: Cursor | None) -> Page[Row]:
 
 
 def number_of(rows: QuerySet[Row], rest: Q, budget: int) -> int | None:
-    """Return the number of matching rows, None if it would scan more rows than the budget."""
+    """Return the number of matching rows, None if counting would scan more rows than the budget."""
     if _end_of_budget(rows.order_by(*NEWEST_FIRST), budget):
         return None
     return rows.filter(rest).count()
@@ -94,7 +94,7 @@ def number_of(rows: QuerySet[Row], rest: Q, budget: int) -> int | None:
 def newest_values(
     rows: QuerySet[Row], rest: Q, columns: Collection[str], *, budget: int, most: int
 ) -> tuple[list[Any], datetime | None]:
-    """Return columns (time first) of the newest matching rows, and since when these are all; None for the whole log.
+    """Return columns (time first) of the newest matching rows, and since when the result is complete (None: always).
 
     Scans at most ``budget`` rows and returns at most ``most``.
     """
@@ -122,7 +122,7 @@ def everything(page_of: Callable[[Cursor | None, int], Page[Row]], after: Cursor
 
 def behind(cursor: Cursor, key: str = "pk") -> Q:
     """Return the condition of rows after the cursor; ``key`` is the id column."""
-    # Redundant, but it gives the index a start.
+    # The first condition is redundant, but lets the database start in the index at this time.
     return Q(at__lte=cursor.at) & (Q(at__lt=cursor.at) | Q((f"{key}__lt", cursor.key)))
 
 
@@ -132,6 +132,6 @@ def not_behind(cursor: Cursor) -> Q:
 
 
 def _end_of_budget(candidates: QuerySet[Row], budget: int) -> Cursor | None:
-    """Return the last row within the budget, None if all rows are."""
+    """Return the last row within the budget, None if all rows are within it."""
     last = [Cursor(*row) for row in candidates.values_list("at", "pk")[budget - 1 : budget + 1]]
     return last[0] if len(last) > 1 else None

@@ -24,7 +24,7 @@ MOMENT = {"type": "string", "format": "date-time"}
 
 @dataclass(frozen=True)
 class Log:
-    """Descriptor of a log: ``name`` of downloads, type of ids (``key``), JSON schemas of ``filters``, queries."""
+    """Descriptor of a log: ``name`` of download files, type of ids (``key``), JSON schemas of ``filters``, queries."""
 
     name: str
     key: type[uuid.UUID] | type[int]
@@ -65,7 +65,7 @@ class LogViewSet(ApiView, viewsets.ViewSet):
         )
 
     def page(self, request: Request) -> Response | StreamingHttpResponse:
-        """Return the requested page, or a download of all rows from the cursor on."""
+        """Return the requested page, or a download of all rows after the cursor."""
         log = self.log
         refuse_unknown_parameters(request, log.parameters)
         filters, after = filters_in(request, log), cursor_in(request, log)

@@ -64,7 +64,7 @@ class ListHolds(Func):
         item = "json_extract(value, %s)" if self._part else "value"
         sought = [f"$.{self._part}"] if self._part else []
         path = f"$.{self._key}" if self._key else "$"
-        sql = f"EXISTS (SELECT 1 FROM json_each({column}, %s) WHERE {item} = %s)"  # noqa: S608 - names of ours
+        sql = f"EXISTS (SELECT 1 FROM json_each({column}, %s) WHERE {item} = %s)"  # noqa: S608 - our own names
         return sql, (*parameters, path, *sought, self._value)
 
     def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> tuple[str, tuple[Any, ...]]:
