@@ -1,1 +1,1 @@
-"""Access records, their fields, the masking of secrets in them, and the spool files that workers write. No Django."""
+"""Access records: fields, masking of secrets, and the spool files that workers write. No Django."""

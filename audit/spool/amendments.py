@@ -1,6 +1,7 @@
 """Amendment of an access record: what the shadow policy would have answered. Pure.
 
-It is decided after the answer, when the record is written already, and follows it in the spool as a record of its own.
+The shadow policy decides after the answer, when the record is already written; the amendment follows the record in the
+spool as a separate entry.
 """
 
 import json
@@ -47,7 +48,7 @@ def amendment_bytes(decision_id: str, at: float, shadow: Mapping[str, object]) -
 
 
 def is_amendment(data: bytes) -> bool:
-    """True if the bytes of a frame are meant to be an amendment."""
+    """Return whether the bytes of a frame begin like an amendment."""
     return data.startswith(_BEGIN)
 
 

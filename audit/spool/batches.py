@@ -23,7 +23,7 @@ class Row:
 
 @dataclass(slots=True)
 class Batch:
-    """Part of a segment's file: its rows, amendments of rows, and the bytes that are not records."""
+    """Part of a segment's file: rows, amendments of rows, and bytes that are not records."""
 
     path: Path
     segment: Segment

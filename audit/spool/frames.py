@@ -1,7 +1,7 @@
 """Frame format of a spool segment: marker, length, CRC-32, record. Pure.
 
-The marker is invalid UTF-8 and therefore never in a record, so that a reader can resynchronize: a flipped bit costs one
-record.
+The marker is invalid UTF-8 and therefore never in a record, so that a reader can resynchronize: a flipped bit destroys
+only one record.
 """
 
 import struct
@@ -16,7 +16,7 @@ MAX_RECORD_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Part of a segment by its end: a record, or None for damaged bytes."""
+    """Part of a segment: the offset of its end, and its record; None for damaged bytes."""
 
     end: int
     record: bytes | None
@@ -51,7 +51,7 @@ def _frame_at(segment: bytes, position: int) -> Frame | None:
 
 
 def _damaged(segment: bytes, position: int) -> Frame | None:
-    """Return the bytes before the next marker, or None without one, as the frame may still be being written."""
+    """Return the damaged bytes before the next marker; None if this may be a frame that is still being written."""
     following = segment.find(MARK, position + 1)
     if following > 0:
         return Frame(following, None)

@@ -1,7 +1,7 @@
-"""Count records that a process could not write, in a file that outlives it. Pure.
+"""Count records that a process could not write, in a file that survives the process. Pure.
 
-The file is allocated in advance, as a full disk has no room. The agent reads the exact count however the process ended;
-the next process continues with the file.
+The file is allocated in advance, because a full disk has no room for it. However the process ends, the agent reads the
+exact count; the next process continues with the file.
 """
 
 import json
@@ -20,8 +20,8 @@ from gatewall.kernel.file_io import try_lock
 SUFFIX = ".losses"
 _HEAD_BYTES = 512
 _COUNTS = struct.Struct("<Qd")  # count, and time of the last loss
-_MOST = 2**63  # larger counts do not fit into the database
-_LAST_MOMENT = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
+_MAX_LOSSES = 2**63  # larger counts do not fit into the database
+_MAX_MOMENT = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
 
 class LossCounter:
@@ -31,25 +31,25 @@ class LossCounter:
         self._folder = folder
         self._node = node
         self._descriptor = -1
-        self._before = 0
-        self._gone = 0
+        self._former_count = 0
+        self._count_in_removed_file = 0
         self.count = 0
 
     def open(self) -> None:
-        """Open the counter file: keep ours, adopt an abandoned one, or create one. Raises OSError."""
+        """Open the counter file: keep the current one, adopt an abandoned one, or create one. Raises OSError."""
         self._close_if_removed()
         if self._descriptor >= 0:
             return
         if not any(self._adopt(path) for path in loss_files(self._folder)):
             self._create()
-        if self.count > self._gone:
+        if self.count > self._count_in_removed_file:
             self._write(time.time())
 
     def add(self, at: float) -> None:
         """Count a record lost at ``at`` (seconds since the epoch)."""
         self._close_if_removed()
         self.count += 1
-        with suppress(OSError):  # the next write includes it
+        with suppress(OSError):  # the next write includes this record
             self._write(at)
 
     def close(self) -> None:
@@ -59,26 +59,26 @@ class LossCounter:
             self._descriptor = -1
 
     def _close_if_removed(self) -> None:
-        """Close the file if it was removed; its count is lost."""
+        """Close the file if it was removed; the count in it is lost."""
         if self._descriptor >= 0 and not os.fstat(self._descriptor).st_nlink:
             self.close()
-            self._before, self._gone = 0, self.count
+            self._former_count, self._count_in_removed_file = 0, self.count
 
     def _adopt(self, path: Path) -> bool:
-        """Adopt the file of a dead process: a full disk has no room for another."""
+        """Adopt the file of a dead process: a full disk has no room for a new one."""
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except OSError:
             return False
         try:
-            # read after taking the lock: the final count of its writer
+            # read under the lock: its writer has ended, so that the count is final
             former = losses_of(path) if try_lock(descriptor) else None
         except OSError:
             former = None
         if former is None or former.node != self._node:
             os.close(descriptor)
             return False
-        self._descriptor, self._before = descriptor, former.count
+        self._descriptor, self._former_count = descriptor, former.count
         return True
 
     def _create(self) -> None:
@@ -88,12 +88,13 @@ class LossCounter:
 
     def _write(self, at: float) -> None:
         if self._descriptor >= 0:
-            os.pwrite(self._descriptor, _COUNTS.pack(self._before + self.count - self._gone, at), _HEAD_BYTES)
+            count = self._former_count + self.count - self._count_in_removed_file
+            os.pwrite(self._descriptor, _COUNTS.pack(count, at), _HEAD_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """Lost records of the successive owners of a file, and the time of the last loss."""
+    """Number of lost records of all processes that used a counter file, and the time of the last loss."""
 
     id: uuid.UUID
     node: str
@@ -109,7 +110,7 @@ def losses_of(path: Path) -> Losses | None:
         losses = Losses(uuid.UUID(head["id"]), str(head["node"])[:100], *_COUNTS.unpack_from(data, _HEAD_BYTES))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, struct.error):
         return None
-    return losses if losses.count < _MOST and 0 <= losses.at < _LAST_MOMENT else None
+    return losses if losses.count < _MAX_LOSSES and 0 <= losses.at < _MAX_MOMENT else None
 
 
 def loss_files(folder: Path) -> list[Path]:

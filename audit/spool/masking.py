@@ -20,7 +20,7 @@ _DECODING_ROUNDS = 3
 _BEFORE_ARGUMENTS = str.maketrans("?;#", "&&&")
 _BETWEEN_NAMES = str.maketrans("[].:/", "     ")
 MAX_PARTS = 32
-"""Arguments that are not plain, or segments of a path that are not, which are masked one by one."""
+"""Maximum number of arguments or path segments that are masked one by one, in a text that is not plain."""
 _MAX_PIECES = 24  # of an argument: parts between ``;``, names
 _LONGEST_NAME = 200
 _SHORT_NAME = 32
@@ -28,10 +28,10 @@ _LONG = SHORTEST_OF_VENDORS
 _LONG_TEXT = 256
 _MAX_MALFORMED = 64
 _UNREADABLE = "password=x"
-"""What stands for a text that is too malformed to decode: it is masked."""
-_KEPT, _KEPT_LENGTH = 2048, 256
+"""Stands for a text that is too malformed to decode, so that the text is masked."""
+_KEPT, _MAX_CACHED_LENGTH = 2048, 256
 _harmless: set[str] = set()
-"""Cache of paths and user agents without secrets: most of them repeat."""
+"""Cache of paths and user agents without secrets, because most of them repeat."""
 _QUOTES = str.maketrans("'<>=", '""""')
 
 
@@ -52,7 +52,7 @@ def masked_path(path: str) -> str:
 
 
 def _masked_parts(text: str, separator: str, masked: Callable[[str], str]) -> str:
-    """Mask the parts of a text; what is behind ``MAX_PARTS`` of them as a whole, for bounded time."""
+    """Mask each part of a text, and everything after ``MAX_PARTS`` parts as a whole, to bound the time."""
     parts = text.split(separator, MAX_PARTS)
     rest = [MASK] if len(parts) > MAX_PARTS else []
     return separator.join([*map(masked, parts[:MAX_PARTS]), *rest])
@@ -62,13 +62,13 @@ def masked_text(text: str) -> str:
     """Mask secrets in free text, such as a user agent."""
     if text in _harmless or ("=" not in text and not _may_have_secret(text)):
         return text
-    masked = _without(_user_infos, _without(tokens, text))
+    masked = _mask_spans(_user_infos, _mask_spans(tokens, text))
     # A secret that is only visible after decoding has no position in the text.
     return MASK if _is_secret(masked, is_masked=True) else masked
 
 
 def masked_value(name: str, value: str) -> str:
-    """Mask a value entirely if its name is secret, else as ``masked_text()`` does.
+    """Mask a value entirely if its name is secret, else mask it as ``masked_text()`` does.
 
     Names are also split at ``-`` and ``_``: ``x-auth-token``, ``__Host-session``.
     """
@@ -84,21 +84,21 @@ def has_secret_field(text: str) -> bool:
 
 
 def are_plain(path: str, user_agent: str) -> bool:
-    """Return True only if neither has anything to mask, by one look at both."""
+    """Return True only if neither text has anything to mask; checks both at once."""
     text = f"{path}\n{user_agent}"
     return not (";" in path or "=" in text or "%" in text or "@" in text or '"' in text or may_have_token(text))
 
 
 def masked_host(host: str) -> str:
-    """Mask labels of a host name that are our tokens."""
-    return _without(tokens, host) if "gw" in host else host
+    """Mask the labels of a host name that are our own tokens."""
+    return _mask_spans(tokens, host) if "gw" in host else host
 
 
 def _may_have_secret(text: str) -> bool:
     """Return False if a text without ``=`` has no secret: a quick check for the hot path."""
     if "%" in text or "@" in text or '"' in text or may_have_token(text):
         return True
-    if len(text) <= _KEPT_LENGTH:
+    if len(text) <= _MAX_CACHED_LENGTH:
         if len(_harmless) >= _KEPT:
             _harmless.clear()
         _harmless.add(text)
@@ -106,7 +106,7 @@ def _may_have_secret(text: str) -> bool:
 
 
 def _masked_argument(argument: str) -> str:
-    """Mask the value of an argument if it is a secret. Some servers separate arguments by ``;`` too."""
+    """Mask the value of an argument if it is a secret. Some servers also separate arguments by ``;``."""
     if argument.count(";") > _MAX_PIECES:
         return MASK
     start = 0
@@ -140,12 +140,12 @@ def _masked_segment(segment: str) -> str:
 def _is_secret(text: str, *, is_masked: bool = False) -> bool:
     """Return whether a text contains a secret by format, position, URL argument or JSON field.
 
-    ``is_masked`` if those that show without decoding are masked already.
+    ``is_masked``: secrets that are visible without decoding are already masked.
     """
     plain = _decoded(text)
     if (not is_masked and _shows_secret(text)) or (plain != text and _shows_secret(plain)):
         return True
-    return _has_secret_name(plain) or ('"' in plain and _has_secret_member(plain))
+    return _has_secret_name(plain) or ('"' in plain and _has_secret_json_field(plain))
 
 
 def _shows_secret(text: str) -> bool:
@@ -157,7 +157,7 @@ def _has_secret_name(plain: str) -> bool:
     if "=" not in plain:
         return False
     if plain.count("=") > _MAX_PIECES:
-        return True  # too many to look at
+        return True  # too many to inspect
     for argument in plain.translate(_BEFORE_ARGUMENTS).split("&"):
         name, equals, _ = argument.lstrip("=").partition("=")
         if equals and 0 < len(name) <= _LONGEST_NAME and _is_secret_name(name):
@@ -165,10 +165,10 @@ def _has_secret_name(plain: str) -> bool:
     return False
 
 
-def _has_secret_member(plain: str) -> bool:
+def _has_secret_json_field(plain: str) -> bool:
     """Return whether a JSON field in the text has a secret name."""
     if plain.count('"') > 2 * _MAX_PIECES:
-        return True  # as above
+        return True  # too many to inspect
     for name, after in pairwise(plain.split('"')):
         if 0 < len(name) <= _LONGEST_NAME and after.lstrip().startswith(":") and _is_secret_name(name):
             return True
@@ -205,12 +205,12 @@ def _decoded(text: str) -> str:
 
 
 def _is_wire(text: str) -> bool:
-    """True if every character is a byte as sent."""
+    """Return whether every character stands for one byte (Latin-1)."""
     return max(text) <= "\xff"
 
 
 def _long_decoded(text: str) -> str:
-    """Do the same in C; text of many escapes, some of which are malformed, is not decoded and counts as a secret."""
+    """Decode as ``_decoded()`` does, but in C; text with many escapes, some of them malformed, counts as a secret."""
     data = text.encode("latin-1")
     for _ in range(_DECODING_ROUNDS):
         if b"%" not in data and b"+" not in data:
@@ -229,14 +229,14 @@ def _long_decoded(text: str) -> str:
 
 
 Spans = Callable[[str], Iterator[tuple[int, int]]]
-"""Yields start and end of each secret of one format, from left to right."""
+"""Yields the start and end of each secret of one format, from left to right."""
 
 
 def _has(spans: Spans, text: str) -> bool:
     return next(spans(text), None) is not None
 
 
-def _without(spans: Spans, text: str) -> str:
+def _mask_spans(spans: Spans, text: str) -> str:
     parts, done = [], 0
     for start, end in spans(text):
         parts += [text[done:start], MASK]
@@ -245,7 +245,7 @@ def _without(spans: Spans, text: str) -> str:
 
 
 def _user_infos(text: str) -> Iterator[tuple[int, int]]:
-    """Yield each ``user:password`` before an ``@``, from the beginning of the word; behind many, all of the text."""
+    """Yield each ``user:password`` before an ``@``, from the start of its word; after many ``@``, all that follows."""
     begin = 0
     for number, part in enumerate(text.split("@", MAX_PLACES + 1)[:-1]):
         at = begin + len(part)

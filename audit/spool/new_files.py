@@ -30,7 +30,7 @@ def create(path: Path, flags: int) -> int:
 
 
 def create_with_head(path: Path, head: bytes, flags: int) -> int:
-    """Create a locked file whose head is written before it gets its name; return its descriptor. Raises OSError."""
+    """Create a locked file, and write its head before it gets its final name; return the descriptor. Raises OSError."""
     unseen = path.with_suffix(SUFFIX)
     descriptor = create(unseen, flags)
     try:
@@ -85,7 +85,7 @@ def _folder_size(folder: Path) -> int:
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Remove unlocked files, whose writers were killed. Raises OSError."""
+    """Remove unlocked files with temporary names: their writers were killed. Raises OSError."""
     for path in folder.glob(f"*{SUFFIX}"):
         with suppress(FileNotFoundError):  # renamed meanwhile
             _remove_if_abandoned(path)

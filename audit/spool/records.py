@@ -55,11 +55,11 @@ class AccessRecord:
     made_by_page: bool = False
     """True for a refused subresource request of a page; only detectors read it."""
     shadow: dict[str, Any] | None = None
-    """What the shadow policy would have answered, where that differs; amended after the answer."""
+    """What the shadow policy would have answered, if that differs; amended after the answer."""
     waf_score: int | None = None
-    """Highest score of one category of WAF rules that block, None without a match of one."""
+    """Highest score of a category, from WAF rules that block; None if no such rule matched."""
     would_refuse: bool = False
-    """True if only the monitor mode of the WAF kept it from refusing the request."""
+    """True if the WAF would have refused the request outside monitor mode."""
 
     def to_bytes(self) -> bytes:
         """Return the record as one line of JSON in UTF-8, without the last fields if they have their defaults."""
@@ -80,20 +80,20 @@ class AccessRecord:
             raise RecordRefused(f"not an access record ({type(error).__name__})") from None
 
 
-_OF_ORJSON = b'{"decision_id":"'
+_ORJSON_START = b'{"decision_id":"'
 _BEFORE_DEFAULTS = -len(b',"made_by_page":false,"shadow":null,"waf_score":null,"would_refuse":false}')
-"""Where the bytes of most records end: with fields that have their defaults, which ``from_bytes`` does not need."""
+"""Start of the last fields, from the end, if all have their defaults: most records omit them to save space."""
 
 
 def _parsed(data: bytes) -> dict[str, Any]:
-    # What only ``json`` could write, only ``json`` reads as it was: it writes spaces.
-    parsed: dict[str, Any] = orjson.loads(data) if data.startswith(_OF_ORJSON) else json.loads(data)
+    # Records that only ``json`` could write (recognizable by its spaces) are read unchanged only by ``json``.
+    parsed: dict[str, Any] = orjson.loads(data) if data.startswith(_ORJSON_START) else json.loads(data)
     return parsed
 
 
 @value
 class EncodedRecord:
-    """An access record as bytes, of which a part was encoded before."""
+    """An access record as bytes, a part of which was encoded in advance."""
 
     at: float
     data: bytes
@@ -111,7 +111,7 @@ class Kind(Enum):
     TEXT = auto()
     NUMBER = auto()
     FLAG = auto()
-    """True or false; a column with null for false."""
+    """True or false; the column has NULL for false."""
     ROW = auto()
     """A reference to a row by kind, id and perhaps name, in columns ``<field>_kind``, ``<field>_id``, ..."""
     RULES = auto()
@@ -142,14 +142,14 @@ class Field:
 
     @property
     def columns(self) -> dict[str, int]:
-        """Columns with the maximum length of texts, 0 for others."""
+        """Return the columns with the maximum length of texts, 0 for others."""
         if self.kind is Kind.ROW:
             return {f"{self.name}_{part}": length for part, length in self.parts.items()}
         return {self.name: self.length, **({"client_key": 33} if self.kind is Kind.ADDRESS else {})}
 
     @property
     def words(self) -> Mapping[str, str]:
-        """Labels of the filters; by default the name with its own label."""
+        """Return the labels of the filters; by default one filter, labeled with the name of the field."""
         return self.labels or {self.name: self.name.replace("_", " ")}
 
 
@@ -162,7 +162,7 @@ GRANT_OF = {
     Reason.SHARE_LINK_VALID.value: (Resource.SHARE_LINKS.value, "subject"),
     Reason.DEVICE_PASS_VALID.value: (Resource.DEVICE_PASSES.value, "subject"),
 }
-"""By reason: the kind of the row that let the request in for a while, and the field that has its id."""
+"""By reason: the kind of temporary permission that let the request in, and the field with its id."""
 DECIDED_BY = Field(
     "decided_by",
     Kind.ROW,
@@ -191,7 +191,7 @@ NODE = Field("node", Kind.TEXT, 100, blank=True)
 """The host of the spool; not part of the record."""
 
 MAX_SCORE = 32_767
-"""Highest score that a column holds."""
+"""Maximum score that fits into the column."""
 
 FIELDS = (
     Field("decision_id", Kind.ID),

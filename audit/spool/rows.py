@@ -28,11 +28,11 @@ def row_of(record: AccessRecord, node: str) -> tuple[Any, ...]:
 
 
 def record_of_row(row: Any) -> AccessRecord:
-    """Return the record of a row object; JSON columns may be text."""
+    """Convert a row object back to a record; JSON columns may be text."""
     return AccessRecord(**{name: read(row) for name, read in _READERS.items()})
 
 
-# Visitors repeat, and parsing an address takes a fifth of the time of a row.
+# Addresses repeat, and parsing one takes a fifth of the time of converting a row.
 @lru_cache(maxsize=8192)
 def client_key(address: str) -> str:
     """Return an address as sortable text. Raises ValueError."""

@@ -48,14 +48,14 @@ _DESCRIBED = _words_of(
     status strength title ttl type types uri url usage version visible
     """
 )
-"""After a secret word, they make the value a description."""
+"""After a secret word, they show that the value only describes a secret."""
 _DESCRIBED_ENDS = ("length", "policy", "type", "strength", "expires", "enabled", "required", "status")
 _PLURAL = _ALWAYS | _words_of("code cookie key nonce sessid sid signature token")
 """Words whose plural means several secrets: ``api_keys``, ``tokens``."""
 _COUNTED = _words_of("batch completion generation input max maximum min n new num number output prompt total used")
-"""Before ``tokens``, they make it a number, as of language models."""
+"""Before ``tokens``, they show that the value is a count, such as language models report."""
 _NO_TOKEN = _words_of("continuation cursor marker page pagination skip sync")
-"""Before ``token``, they make it a pagination cursor."""
+"""Before ``token``, they show that the value is a pagination cursor."""
 _NO_KEY = _words_of(
     """
     alt answer arrow cache candidate category column composite config control enter event field filter foreign
@@ -63,7 +63,7 @@ _NO_KEY = _words_of(
     primary project public range return row search setting shift site sort tab translation unique
     """
 )
-"""Before ``key``, they make it an identifier."""
+"""Before ``key``, they show that the value is an identifier."""
 _CODES = _words_of(
     """
     access activation approval auth authentication authenticator authorization backup challenge confirm
@@ -72,9 +72,9 @@ _CODES = _words_of(
     verification verify
     """
 )
-"""Before ``code``, they make it a credential."""
+"""Before ``code``, they show that the value is a credential."""
 _PASSES = _words_of("band boarding bus by day high low render season ski train")
-"""Before ``pass``, they make it harmless."""
+"""Before ``pass``, they show that the value is no secret."""
 _PHRASES = frozenset({"seed", "recovery", "secret", "pass", "backup", "wallet"})
 _HASHES = frozenset({"reset", "login", "auth", "security", "confirm", "confirmation", "verification", "pw"})
 _ENDS = (
@@ -95,7 +95,7 @@ _TRIGGERS = _ALWAYS | _AT_THE_END | {"session", "pass", "token"}
 
 
 def _stems() -> tuple[bytes, ...]:
-    """Return the letters of all words that make a name secret, without those that have another one within."""
+    """Return the letters of all words that make a name secret, except of words that contain another one."""
     words = {*_EXACT, *_ALWAYS, *_AT_THE_END, *_ENDS, *_WITHIN, "session", "key", "code", "phrase", "hash"}
     letters = {word.strip(_DIGITS) for word in words}
     return tuple(sorted([each.encode() for each in letters if not any(o in each for o in letters if o != each)]))
@@ -105,16 +105,16 @@ _DIGITS = "0123456789"
 _STEMS = _stems()
 _NO_LETTERS = bytes(set(range(256)) - set(b"abcdefghijklmnopqrstuvwxyz"))
 _TO_BLANKS = bytes([each if chr(each).isalnum() else 32 for each in range(128)]) + b" " * 128
-_NO_ENDS = tuple(f"{word}token" for word in sorted(_NO_TOKEN))
+_HARMLESS_ENDS = tuple(f"{word}token" for word in sorted(_NO_TOKEN))
 
 
 def is_secret_name(name: str) -> bool:
-    """Return whether a decoded name indicates a secret value; an overlong one if it has any part of such names."""
-    return _of_short(name) if len(name) <= _SHORT else _has_stem(name[-_LONGEST:])
+    """Return whether a decoded name indicates a secret value; a long name does if it contains a part of such a name."""
+    return _is_secret_short_name(name) if len(name) <= _SHORT else _has_stem(name[-_LONGEST:])
 
 
 def _has_stem(name: str) -> bool:
-    """Return False if a name has no part of a secret one: a quick check."""
+    """Return False if no part of the name can make it secret: a quick check."""
     packed = name.lower().encode("ascii", "ignore").translate(None, _NO_LETTERS)
     for stem in _STEMS:  # noqa: SIM110 - a generator takes twice the time
         if stem in packed:
@@ -129,8 +129,8 @@ def _has_secret_word(name: str) -> bool:
     if not words:
         return False
     whole = "".join(words)
-    if whole in _EXACT or whole in _ALWAYS or (whole.endswith(_ENDS) and not whole.endswith(_NO_ENDS)):
-        return True  # in any case
+    if whole in _EXACT or whole in _ALWAYS or (whole.endswith(_ENDS) and not whole.endswith(_HARMLESS_ENDS)):
+        return True  # regardless of its single words
     last = len(words) - 1
     for at, word in enumerate(words):
         if (word in _TRIGGERS or at == last) and _is_secret_word(words, at):
@@ -138,7 +138,7 @@ def _has_secret_word(name: str) -> bool:
     return not last and _is_secret_alone(whole)
 
 
-_of_short = lru_cache(4096)(_has_secret_word)  # a site has few distinct names
+_is_secret_short_name = lru_cache(4096)(_has_secret_word)  # a site has few distinct names
 
 
 def _words(name: str) -> list[str]:
@@ -146,12 +146,12 @@ def _words(name: str) -> list[str]:
     if name.isascii() and name.lower() == name:
         words = [word.rstrip(_DIGITS) for word in name.encode().translate(_TO_BLANKS).decode().split()]
     else:
-        words = [word.rstrip(_DIGITS) for word in _parted(name).lower().split()]
+        words = [word.rstrip(_DIGITS) for word in _with_word_breaks(name).lower().split()]
     words = [word for word in words if word]
     return [_singular(word, words[at - 1] if at else "") if word[-1] == "s" else word for at, word in enumerate(words)]
 
 
-def _parted(name: str) -> str:
+def _with_word_breaks(name: str) -> str:
     """Return a name with blanks at changes of case and in place of punctuation."""
     parted: list[str] = []
     before = ""
@@ -167,7 +167,7 @@ def _parted(name: str) -> str:
 
 
 def _singular(word: str, before: str) -> str:
-    """Return a plural of secrets in the singular, any other word as it is."""
+    """Return a plural of secrets in the singular, any other word unchanged."""
     one = word.removesuffix("s")
     if one == word or (one == "token" and before in _COUNTED):
         return word
@@ -200,6 +200,6 @@ def _is_secret_word(words: list[str], at: int) -> bool:
 
 def _is_secret_alone(word: str) -> bool:
     """Return whether a compound word such as ``accesstoken`` is secret."""
-    if word.endswith(_NO_ENDS):
+    if word.endswith(_HARMLESS_ENDS):
         return False
     return word.endswith(_ENDS) or (any(part in word for part in _WITHIN) and not word.endswith(_DESCRIBED_ENDS))

@@ -1,22 +1,22 @@
-"""Recognize tokens by their prefix anywhere in a text: ours and those of well-known vendors.
+"""Recognize tokens by their prefix anywhere in a text: our own and those of well-known vendors.
 
-Pure; linear time. Services publish their prefixes for secret scanning.
+Pure; linear time. Vendors publish their prefixes for secret scanning.
 """
 
 from collections.abc import Iterable, Iterator
 from string import ascii_letters, ascii_uppercase, digits
 
 SHORTEST_OF_VENDORS = 20
-"""Minimum length of a text with a vendor's token."""
+"""Minimum length of a text that can contain a vendor's token."""
 MAX_PLACES = 24
-"""Places of prefixes that are checked in a text; from the next one on, all of it counts as a token."""
-_SHORTEST = 8  # characters after the prefix of our tokens
+"""Maximum number of places of prefixes that are checked in a text; from the next one on, the text counts as a token."""
+_SHORTEST = 8  # characters after the prefix of our own tokens
 _ALPHANUMERIC = ascii_letters + digits
 _OF_HEADER = _ALPHANUMERIC + "_-"  # of JSON Web Tokens
 _WITH_DOTS = _OF_HEADER + "."
 _CAPITALS = ascii_uppercase + digits
-_OURS = ("gwa_", "gwg_", "gwi_", "gwl_", "gwp_", "gws_")
-_BEHIND_UNDERSCORE = {
+_OWN_PREFIXES = ("gwa_", "gwg_", "gwi_", "gwl_", "gwp_", "gws_")
+_WITH_UNDERSCORE = {
     **dict.fromkeys(("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), (_ALPHANUMERIC, 16)),  # GitHub
     "github_pat_": (_OF_HEADER, 16),
     **dict.fromkeys(("sk_live_", "sk_test_", "rk_live_", "rk_test_"), (_ALPHANUMERIC, 12)),  # Stripe
@@ -32,7 +32,7 @@ _BEHIND_UNDERSCORE = {
     "figd_": (_OF_HEADER, 24),  # Figma
     "pat_": (_ALPHANUMERIC, 32),
 }
-_BEHIND_HYPHEN = {
+_WITH_HYPHEN = {
     **dict.fromkeys(("glpat-", "gldt-", "glrt-", "glft-", "glcbt-", "glptt-", "glsoat-", "glimt-"), (_WITH_DOTS, 16)),
     **dict.fromkeys(
         ("xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe-", "xoxc-", "xoxd-", "xapp-"), (_OF_HEADER, 12)
@@ -42,7 +42,7 @@ _BEHIND_HYPHEN = {
     "pypi-": (_OF_HEADER, 40),
     "xkeysib-": (_OF_HEADER, 24),  # Brevo
 }
-_OTHERS = {
+_OTHER_PREFIXES = {
     **dict.fromkeys(("AKIA", "ASIA"), (_CAPITALS, 16)),  # AWS
     "AIza": (_OF_HEADER, 30),  # Google
     "ya29.": (_OF_HEADER, 16),
@@ -53,7 +53,7 @@ _OTHERS = {
 # Every prefix contains one of these; each look-up takes 30 ns on the hot path.
 _UNDERSCORE_PARTS = ("gh", "pat_", "_live_", "_test_", "hsec_", "npm_", "hf_", "shp", "_v1_", "gl", "api_", "figd_")
 _HYPHEN_PARTS = ("gl", "xox", "xapp-", "sk-", "pypi-", "xkeys")
-_FAMILIES = _BEHIND_UNDERSCORE | _BEHIND_HYPHEN | _OTHERS
+_FAMILIES = _WITH_UNDERSCORE | _WITH_HYPHEN | _OTHER_PREFIXES
 
 
 def may_have_token(text: str) -> bool:
@@ -62,7 +62,7 @@ def may_have_token(text: str) -> bool:
 
 
 def may_have_own_token(text: str) -> bool:
-    """Return False if a text has neither a token of ours nor a JSON Web Token."""
+    """Return False if a text has neither one of our own tokens nor a JSON Web Token."""
     small = text.lower()
     return ("gw" in small and "_" in small) or "eyj" in small
 
@@ -72,7 +72,7 @@ def _may_have_vendors(text: str) -> bool:
     return (
         ("_" in text and _has_any(_UNDERSCORE_PARTS, text))
         or ("-" in text and _has_any(_HYPHEN_PARTS, text))
-        or _has_any(_OTHERS, text)
+        or _has_any(_OTHER_PREFIXES, text)
     )
 
 
@@ -84,9 +84,9 @@ def _has_any(parts: Iterable[str], text: str) -> bool:
 
 
 def tokens(text: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of tokens, from left to right: ours in any case, vendors', JSON Web Tokens."""
+    """Yield start and end of tokens, from left to right: our own (in any letter case), vendors', JSON Web Tokens."""
     small, done = text.lower(), 0
-    starts: dict[int, list[str]] = {at: [] for look in (*_OURS, "eyj") for at in _places(small, look)}
+    starts: dict[int, list[str]] = {at: [] for look in (*_OWN_PREFIXES, "eyj") for at in _places(small, look)}
     if len(text) >= SHORTEST_OF_VENDORS:
         for prefix in _FAMILIES:
             for at in _places(text, prefix):
@@ -104,9 +104,9 @@ def tokens(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _end(text: str, small: str, start: int, prefixes: list[str]) -> int:
-    """Return the end of the token at ``start``, where these prefixes of vendors are, or ``start`` if there is none."""
-    if small.startswith(_OURS, start):
-        return _end_of_run(small, start, len(_OURS[0]), _ALPHANUMERIC, _SHORTEST)
+    """Return the end of the token at ``start``, or ``start`` without one; ``prefixes``: of vendors, found there."""
+    if small.startswith(_OWN_PREFIXES, start):
+        return _end_of_run(small, start, len(_OWN_PREFIXES[0]), _ALPHANUMERIC, _SHORTEST)
     if text.startswith("eyJ", start):
         return _end_of_jwt(text, start)
     if start and text[start - 1] in _ALPHANUMERIC:
@@ -116,7 +116,7 @@ def _end(text: str, small: str, start: int, prefixes: list[str]) -> int:
 
 
 def _places(text: str, look: str) -> list[int]:
-    """Return where a prefix is, at most at one place more than are checked."""
+    """Return the places of a prefix, at most one more than are checked."""
     places: list[int] = []
     at = text.find(look)
     while at >= 0 and len(places) <= MAX_PLACES:

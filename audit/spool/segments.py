@@ -16,7 +16,7 @@ SUFFIX = ".spool"
 SEGMENT_BYTES = 8 * 1024 * 1024
 _QUARANTINE_SUFFIX = ".aside"
 _MAX_QUARANTINED = 1000
-"""Maximum number of pieces to keep; further ones are only counted."""
+"""Maximum number of pieces to keep; further pieces are only counted."""
 
 
 def segment_files(folder: Path) -> list[Path]:
@@ -27,11 +27,11 @@ def segment_files(folder: Path) -> list[Path]:
 
 
 Looked = dict[Path, tuple[int, int]]
-"""By file: size when it was last read, and unread bytes of that."""
+"""By file: its size when it was last read, and the number of these bytes that are unread."""
 
 
 def waiting_bytes(folder: Path, looked: Looked) -> int:
-    """Return the number of unread bytes; of files not yet read, the whole size."""
+    """Return the number of unread bytes in the spool; a file that was never read counts with its whole size."""
     total = 0
     for path in segment_files(folder):
         with suppress(FileNotFoundError):  # shipped meanwhile
@@ -91,6 +91,6 @@ def quarantine_piece(segment: Path, position: int, number: int, data: bytes) -> 
 
 
 def quarantine_file(path: Path) -> None:
-    """Set a whole unreadable file aside, for an operator. Raises OSError."""
+    """Quarantine a whole unreadable file, for an operator. Raises OSError."""
     path.rename(path.with_suffix(_QUARANTINE_SUFFIX))
     logger.error("access log: %s cannot be read and is set aside", path.name)

@@ -1,8 +1,8 @@
 """Append access records to this process's spool file before the response is sent. Pure.
 
 One ``write`` per record, so that a killed process loses nothing; a thread calls ``fsync`` every 200 ms, so that a power
-failure loses little. A file holds one segment: a head, then the frames of ``audit.spool.frames``. The writer keeps its
-file locked: a torn frame at the end of an unlocked file is where the process died.
+failure loses little. A file contains one segment: a head, then the frames of ``audit.spool.frames``. The writer keeps
+its file locked: a torn frame at the end of an unlocked file shows where the process died.
 
 The thread also creates the next segment in advance and syncs full ones, so that requests wait for neither.
 """
@@ -28,16 +28,16 @@ logger = logging.getLogger(__name__)
 _FOLDER_BYTES = 1024 * 1024 * 1024
 _SYNC_SECONDS = 0.2
 _REST_SECONDS = 1.0
-"""How long the thread rests while nothing is written; the next record ends it."""
+"""Maximum pause of the thread while nothing is written; the next record ends the pause."""
 _CLOSE_SECONDS = 5.0
-"""Limit, so that a hanging disk does not block the process's end."""
-_RETRY_SECONDS = 0.1  # do not retry a full disk for every request
+"""Maximum wait for the thread on exit, so that a hanging disk does not block the exit."""
+_RETRY_SECONDS = 0.1  # not every request retries a full disk
 
 
 class SpoolWriter:
     """Append the records of one process. Thread-safe; never raises.
 
-    With ``sync``, a record is on disk when ``write`` returns, else in the kernel's cache.
+    With ``sync``, a record is on disk when ``write`` returns; otherwise, it is in the kernel's cache.
     """
 
     def __init__(
@@ -69,11 +69,11 @@ class SpoolWriter:
 
     @property
     def lost(self) -> int:
-        """Records that this process could not write."""
+        """Return the number of records that this process could not write."""
         return self._losses.count
 
     def write(self, record: AccessRecord | EncodedRecord) -> bool:
-        """Append a record; return False if it is lost, which is counted, or not known to be on disk."""
+        """Append a record; return False if it is lost (and counted), or if syncing it failed."""
         frame = framed(record.to_bytes())
         with self._lock:
             if len(frame) > MAX_RECORD_BYTES:  # a reader would stop there
@@ -83,10 +83,10 @@ class SpoolWriter:
             except OSError as error:
                 self._give_up_segment()
                 return self._lose(record, error)
-            return not self._sync_each or self._is_synced()
+            return not self._sync_each or self._sync_segment()
 
     def amend(self, decision_id: str, at: float, shadow: Mapping[str, object]) -> bool:
-        """Append what the shadow policy would have answered; False if it is lost, which no gap records."""
+        """Append what the shadow policy would have answered; return False if it is lost, which is not counted."""
         with self._lock:
             try:
                 self._append(framed(amendment_bytes(decision_id, at, shadow)))
@@ -96,7 +96,7 @@ class SpoolWriter:
             return True
 
     def is_usable(self) -> bool:
-        """Return whether the last record was written, or the next one probably can be."""
+        """Return whether the last record was written, or the next record probably can be written."""
         with self._lock:
             try:
                 if self._descriptor < 0:
@@ -115,7 +115,7 @@ class SpoolWriter:
         if self._thread is not None:
             self._thread.join(_CLOSE_SECONDS)  # it may be creating an unneeded segment
         with self._lock:
-            self._is_synced()
+            self._sync_segment()
             self._give_up_segment()
             if self._next is not None:
                 self._next.remove()
@@ -150,7 +150,7 @@ class SpoolWriter:
             self._unsynced = True
 
     def _start_segment(self) -> None:
-        self._is_synced()
+        self._sync_segment()
         self._give_up_segment()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._losses.open()  # first, so that later failures are counted persistently
@@ -175,8 +175,8 @@ class SpoolWriter:
             with suppress(OSError):
                 os.close(descriptor)
 
-    def _is_synced(self) -> bool:
-        """Sync; return False on failure, after which the segment is not written any more."""
+    def _sync_segment(self) -> bool:
+        """Sync the segment; return False on failure, and then no longer write to it."""
         if self._descriptor < 0 or not self._unsynced:
             return True
         self._unsynced = False
@@ -204,7 +204,7 @@ class SpoolWriter:
             self._rest()
 
     def _rest(self) -> None:
-        """Rest until the next record, for a while at most. A record that is written while this begins is not missed."""
+        """Wait for the next record, for a limited time, without missing one that is written meanwhile."""
         self._written.clear()
         self._rests = True
         if not (self._unsynced or self._stop.is_set()):
@@ -212,7 +212,7 @@ class SpoolWriter:
         self._rests = False
 
     def _create_next(self) -> None:
-        """Create the next segment, outside of the lock, as it waits for the disk."""
+        """Create the next segment, outside of the lock, because this waits for the disk."""
         with self._lock:
             is_due = self._descriptor >= 0 and 2 * self._size >= self._segment_bytes
             if self._stop.is_set() or self._next is not None or not is_due:
@@ -220,7 +220,7 @@ class SpoolWriter:
         try:
             made = new_segment(self._folder, self._node, self._folder_bytes)
         except OSError:
-            return  # the request that needs one retries and logs why
+            return  # the request that needs the next segment retries, and logs why
         with self._lock:
             if not self._stop.is_set():
                 self._next = made
@@ -228,14 +228,14 @@ class SpoolWriter:
         made.remove()
 
     def _sync_full(self) -> None:
-        """Sync full segments; until then they count as being written."""
+        """Sync and close full segments; until then they count as being written."""
         with self._lock:
             full, self._full = self._full, []
         for descriptor in full:
             try:
                 os.fdatasync(descriptor)
             except OSError as error:
-                logger.error("access log: not synced: %s", error)  # noqa: TRY400 - the words say it all
+                logger.error("access log: not synced: %s", error)  # noqa: TRY400 - the message says everything
             finally:
                 os.close(descriptor)
 
@@ -251,7 +251,7 @@ class SpoolWriter:
         with self._lock:
             if self._descriptor >= 0 and not os.fstat(self._descriptor).st_nlink:
                 logger.error("access log: the spool was removed, with what was in it")
-                self._give_up_segment()  # what is written to it would not be shipped
+                self._give_up_segment()  # records in a removed file would not be shipped
             if self._descriptor < 0 or not self._unsynced:
                 return
             try:
