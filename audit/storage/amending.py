@@ -13,7 +13,7 @@ from audit.models import AccessLog, WaitingAmendment
 from audit.spool.amendments import Amendment
 
 _WAITING = timedelta(days=1)
-"""How long an amendment waits for its row: a segment that cannot be read may be read later."""
+"""How long an amendment waits for its row: an unreadable segment may become readable later."""
 _IS_WAITING = "SELECT 1 FROM audit_waitingamendment LIMIT 1"
 _AMEND = "UPDATE audit_accesslog SET shadow = %s WHERE decision_id = %s AND at = %s"
 
@@ -21,7 +21,7 @@ _AMEND = "UPDATE audit_accesslog SET shadow = %s WHERE decision_id = %s AND at =
 def amend(amendments: Collection[Amendment], stored: Collection[UUID]) -> None:
     """Add amendments to their rows; ``stored`` are the rows of this transaction. Call it after storing them.
 
-    An amendment whose row is not there waits for it. One whose row was deleted is dropped after a day.
+    An amendment whose row is missing waits for it, and is dropped after a day: its row may have been deleted.
     """
     _amend_all([each for each in amendments if each.decision_id in stored])
     late = [each for each in amendments if each.decision_id not in stored]
@@ -32,8 +32,8 @@ def amend(amendments: Collection[Amendment], stored: Collection[UUID]) -> None:
 
 
 def _amend_waiting(stored: Collection[UUID]) -> None:
-    """Add the amendments that waited for the rows of this transaction, and drop old ones."""
-    with connection.cursor() as cursor:  # in every batch: Django takes longer to write the statement than to run it
+    """Add the amendments that waited for the rows of this transaction, and drop old amendments."""
+    with connection.cursor() as cursor:  # in every batch: Django takes longer to build the statement than to run it
         cursor.execute(_IS_WAITING)
         if cursor.fetchone() is None:
             return

@@ -1,8 +1,8 @@
 """Ship a host's spool to the database, exactly once.
 
 New records of several segments, their counts and the read positions are one transaction. The file is removed
-afterwards; after a crash in between, the position shows that it is complete. Unreadable bytes are quarantined and
-recorded as a gap.
+afterwards; after a crash in between, the position shows that the file is completely shipped. Unreadable bytes are
+quarantined and recorded as a gap.
 """
 
 import logging
@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 BATCH_BYTES = 1024 * 1024
 """Spool bytes per transaction."""
 SHORT_BATCH_BYTES = 128 * 1024
-"""The same on SQLite, where all other writers wait for the transaction: about 200 rows."""
+"""Spool bytes per transaction on SQLite, where all other writers wait for it: about 200 rows."""
 Stop = Callable[[], bool]
 OnStored = Callable[[AccessRecord], None]
 
@@ -58,8 +58,8 @@ def ship(
 ) -> int:
     """Ship the spool to the database until stopped; return the number of records. Raises django.db.Error.
 
-    Calls ``on_stored`` with each stored record; it must not raise. ``looked`` caches file sizes between passes, so that
-    unchanged files cost no query. Raises OSError for the first unreadable file, after all others are shipped.
+    Calls ``on_stored``, which must not raise, with each stored record. ``looked`` caches file sizes between passes, so
+    that unchanged files cost no query. Raises OSError for the first unreadable file, after all others are shipped.
     """
     one_pass = _Pass({} if looked is None else looked, should_stop, on_stored)
     for path in (*loss_files(folder), *segment_files(folder)):
@@ -80,7 +80,7 @@ def forget(folder: Path, node: str, before: datetime) -> None:
     try:
         files = [*map(segment_of, segment_files(folder)), *map(losses_of, loss_files(folder))]
     except OSError:
-        return  # including unreadable files
+        return  # an unreadable file may have a position, too
     there = [file.id for file in files if file is not None]
     SpoolSegment.objects.filter(node=node, shipped_at__lt=before).exclude(pk__in=there).delete()
 
@@ -157,10 +157,10 @@ class _Pass:
         self._read.append(_Read(path, segment, position, size, finished))
 
     def _position_of(self, path: Path, segment: Segment, *, finished: bool) -> int:
-        """Return where to read on.
+        """Return the position from which to continue reading.
 
-        For a file that is being written this is the position of the last pass, which ``positions.claim()`` verifies. A
-        finished file may be deleted next, so the position comes from the database, which may have been restored.
+        For a file that is being written, this is the position of the last pass, which ``positions.claim()`` verifies. A
+        finished file may be deleted next, so its position is read from the database, which may have been restored.
         """
         if path in self.looked and not finished:
             size, waiting = self.looked[path]
@@ -188,9 +188,9 @@ class _Pass:
 
 
 def _record_losses(path: Path, looked: Looked) -> None:
-    """Record the losses of this host's processes as gaps, each once.
+    """Record the losses of this host's processes as gaps. Idempotent.
 
-    The file stays for the next process.
+    The file is kept for the next process.
     """
     losses = losses_of(path)
     if losses is None:
@@ -213,12 +213,12 @@ def _batch_bytes() -> int:
 
 
 def _insert_batches(taken: list[Batch]) -> list[list[Row] | None]:
-    """Insert batches in one transaction; return the rows of each, None if another process was faster."""
+    """Insert batches in one transaction; return the rows of each, None for one that another process inserted."""
     counts = counted(row.record for batch in taken for row in batch.rows)  # before taking the lock
     inserted: list[list[Row] | None] = []
     amendments: list[Amendment] = []
     with transaction.atomic():
-        _commit_for_sure()
+        _require_synchronous_commit()
         reached = positions.claim({batch.segment for batch in taken})
         days = {partitions.day_of(row.columns[1]) for batch in taken for row in batch.rows}
         partitions.prepare(days, timezone.now().date())
@@ -228,7 +228,7 @@ def _insert_batches(taken: list[Batch]) -> list[list[Row] | None]:
             if is_next:
                 reached[batch.segment] = batch.end
                 amendments += batch.amendments
-                _keep_bad(batch)
+                _quarantine_bad(batch)
         records = [row.record for rows in inserted for row in rows or ()]
         is_all = len(records) == sum(len(batch.rows) for batch in taken)
         add_counts(counts if is_all else counted(records))
@@ -238,7 +238,7 @@ def _insert_batches(taken: list[Batch]) -> list[list[Row] | None]:
     return inserted
 
 
-def _keep_bad(batch: Batch) -> None:
+def _quarantine_bad(batch: Batch) -> None:
     for number, data in enumerate(batch.bad):
         quarantine_piece(batch.path, batch.start, number, data)
     if batch.bad:
@@ -246,7 +246,7 @@ def _keep_bad(batch: Batch) -> None:
         _record_gap(batch.segment.node, GapKind.DAMAGED, len(batch.bad))
 
 
-def _commit_for_sure() -> None:
+def _require_synchronous_commit() -> None:
     """Make this commit synchronous on PostgreSQL, as the file is removed afterwards."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
@@ -274,7 +274,7 @@ def _remove_shipped(path: Path, segment: Segment, torn_bytes: int) -> None:
     if torn_bytes > 0:
         size = path.stat().st_size
         with transaction.atomic():
-            _commit_for_sure()
+            _require_synchronous_commit()
             if positions.claim([segment])[segment] < size:
                 quarantine_piece(path, size - torn_bytes, 0, read_from(path, size - torn_bytes, torn_bytes))
                 _record_gap(segment.node, GapKind.TORN, 1)

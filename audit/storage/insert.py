@@ -16,7 +16,7 @@ _RULES = "INSERT INTO audit_accesslogrule (rule_id, at, decision_id) VALUES (%s,
 
 
 def insert(rows: list[Row], bad: list[bytes]) -> list[Row]:
-    """Insert rows and return them; rejected ones are isolated by bisection and added to ``bad``."""
+    """Insert rows and return them; rows that the database rejects are isolated by bisection and added to ``bad``."""
     if not rows:
         return []
     try:
@@ -37,7 +37,7 @@ def _insert_all(rows: list[Row]) -> None:
         _copy("audit_accesslog", COLUMNS, (row.columns for row in rows))
         _copy("audit_accesslogrule", ("rule_id", "at", "decision_id"), rules)
         return
-    # As Django stores them in a database without types for times and UUIDs.
+    # Django's format for times and UUIDs in a database without these types.
     columns = (row.columns for row in rows)
     with connection.cursor() as cursor:
         cursor.executemany(_LOG, [(key.hex, _text_of(at), *others) for key, at, *others in columns])

@@ -7,7 +7,7 @@ from django.db import Error, connection, transaction
 
 TABLE = "audit_accesslog"
 AHEAD = timedelta(days=2)
-"""How far ahead partitions are created, and how far from now a record may be to get one."""
+"""How far ahead partitions are created; for records further from now, none is created."""
 _LONGEST_SPAN = timedelta(days=400)
 _SAMPLED_PAGES = 2_000
 """16 MiB; the standard error of the row count is 2 to 3 %."""
@@ -18,7 +18,7 @@ _PAGES = (
 
 
 def prepare(days: Iterable[date], today: date) -> None:
-    """Create the partitions of near days. Other records go to the default partition."""
+    """Create the partitions of days near today. Records of other days go to the default partition."""
     if connection.vendor != "postgresql":
         return
     there = _names()
@@ -46,7 +46,7 @@ def drop_before(day: date) -> list[str]:
 def drop_oldest(today: date) -> int | None:
     """Drop the oldest partition; return its estimated row count.
 
-    None if there is none before today. Raises django.db.Error if it is in use.
+    Returns None if no partition is older than today's. Raises django.db.Error if the partition is in use.
     """
     days = sorted(_names()) if connection.vendor == "postgresql" else []
     if not days or days[0] >= _name(today):
@@ -66,7 +66,7 @@ def estimate_rows(table: str) -> int:
         cursor.execute(_PAGES, [table])
         (pages,) = cursor.fetchone()
         percent = min(100.0, 100 * _SAMPLED_PAGES / max(1, pages))
-        cursor.execute(f"SELECT count(*) FROM {table} TABLESAMPLE SYSTEM (%s)", [percent])  # noqa: S608 - a name of ours
+        cursor.execute(f"SELECT count(*) FROM {table} TABLESAMPLE SYSTEM (%s)", [percent])  # noqa: S608 - our own name
         (rows,) = cursor.fetchone()
     return int(rows * 100 / percent)
 
@@ -84,13 +84,13 @@ def _make(day: date) -> None:
     try:
         _execute_with_lock_timeout(statement)
     except Error:
-        # A long reader, to be retried; or the default partition already has records of that day, from a wrong clock,
-        # where they stay.
+        # A long-running query blocks this: to be retried. Or the default partition already has records of that day,
+        # from a wrong clock: they remain there.
         return
 
 
 def _execute_with_lock_timeout(statement: str) -> None:
-    """Execute a statement that needs an exclusive lock, with a short lock timeout, so that readers do not queue."""
+    """Execute a statement that needs an exclusive lock, with a short lock timeout, so that readers do not wait long."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL lock_timeout TO '1s'")
         cursor.execute(statement)

@@ -1,6 +1,7 @@
-"""Read positions of spool segments, in the transaction that stores the rows they stand for.
+"""Read positions of spool segments, stored in the transaction of the segments' rows.
 
-Each batch reads and writes them, and Django takes longer to write these statements than the database to run them.
+Plain SQL, because each batch reads and writes positions, and Django takes longer to build these statements than the
+database to run them.
 """
 
 from collections.abc import Collection, Mapping
@@ -19,7 +20,7 @@ _MOVE = f"{_ADD}DO UPDATE SET node = excluded.node, position = excluded.position
 
 
 def find(segments: Collection[Segment], *, locked: bool = False) -> dict[Segment, int]:
-    """Return the stored positions of segments; ``locked``: until the end of the transaction."""
+    """Return the stored positions of segments; ``locked``: lock them until the end of the transaction."""
     by_key = {_key_of(segment.id): segment for segment in segments}
     statement = _FIND.format(places=", ".join(["%s"] * len(by_key)))
     if locked and connection.features.has_select_for_update:

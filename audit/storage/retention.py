@@ -8,12 +8,12 @@ from audit.models import AccessLog, AccessLogRule, LogGap, SecurityEvent
 from audit.storage import partitions
 
 _AT_ONCE = 1_000
-"""Rows per transaction, for which all other writers wait on SQLite."""
+"""Rows per transaction: on SQLite, all other writers wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """Deleted rows, dropped days with their rows, and whether that was all."""
+    """Number of deleted rows and of dropped partitions, and whether nothing is left to delete."""
 
     rows: int
     partitions: int
@@ -39,7 +39,7 @@ def prune_events(at: datetime, *, days: int, at_most: int | None = None) -> Prun
 
 
 def _in_portions(model: type[AccessLog | AccessLogRule | SecurityEvent], before: datetime, at_most: int | None) -> int:
-    """Delete the oldest rows by time range: by keys, PostgreSQL would search every partition."""
+    """Delete the oldest rows by time range: if deleted by key, PostgreSQL would search every partition."""
     deleted = 0
     edge: datetime | None = before
     while edge is not None and (at_most is None or deleted < at_most):

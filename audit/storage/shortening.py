@@ -22,14 +22,14 @@ from audit.storage import partitions
 from gatewall.engine.model import Effect, Reason
 
 YOUNG = timedelta(minutes=10)
-"""Minimum age of folded rows, which operators may be viewing."""
+"""Minimum age of folded rows: operators may be viewing younger ones."""
 EPISODE = timedelta(days=1)
-"""An event covers all removals until there was none for this time."""
+"""One event covers all removals, until none happens for this long."""
 _AT_ONCE = 1_000
 _PORTIONS = 2
 _EVERY_SECONDS = 60.0
-_GOAL = 0.95
-_DISK = 1.5
+_TARGET_RATIO = 0.95
+_MAX_DISK_RATIO = 1.5
 _REFUSED = tuple(reason.value for reason in Reason if reason.effect is not Effect.ALLOW)
 _LOG = "DELETE FROM audit_accesslog WHERE at = %s AND decision_id = %s"
 _RULES = "DELETE FROM audit_accesslogrule WHERE rule_id = %s AND at = %s AND decision_id = %s"
@@ -52,7 +52,7 @@ Row = tuple[Any, datetime, list[dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class LogSize:
-    """Bytes ``used`` by rows, and ``on_disk`` including free space for new rows."""
+    """Number of bytes ``used`` by rows, and ``on_disk`` including free space for new rows."""
 
     used: int
     on_disk: int
@@ -70,9 +70,9 @@ class Meter:
     def measure(self) -> LogSize:
         """Return the current size. Raises django.db.Error.
 
-        SQLite: exact, in pages: all used pages except those of the other tables, which are few. Without dbstat it is
-        the whole database. PostgreSQL: estimated row count times the average size of the newest rows; ``on_disk`` is
-        exact.
+        SQLite: exact, in pages: all used pages except those of the other tables, which are few. Without dbstat, this is
+        the size of the whole database. PostgreSQL: estimated row count times the average size of the newest rows;
+        ``on_disk`` is exact.
         """
         return self._sqlite() if connection.vendor == "sqlite" else _postgresql()
 
@@ -119,7 +119,7 @@ class Shortened:
 
 
 class Budget:
-    """Check the size once a minute, and in every turn while it is over the limit; each turn does bounded work."""
+    """Check the size once a minute, or in every turn while the log is over the limit; each turn does bounded work."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -138,17 +138,17 @@ class Budget:
             return done
         size = self._meter.measure()
         counters.note(counters.LOG_BYTES, size.used, at)
-        if size.on_disk > _DISK * max_bytes:
+        if size.on_disk > _MAX_DISK_RATIO * max_bytes:
             _drop_a_day(done, at, size, max_bytes)
-        self._is_over = size.used > max_bytes * (_GOAL if self._is_over else 1)
-        if self._is_over and not done.days:  # else measure again first
-            self._take(done, at, size, max_bytes)
+        self._is_over = size.used > max_bytes * (_TARGET_RATIO if self._is_over else 1)
+        if self._is_over and not done.days:  # after dropping a day, measure again first
+            self._shrink(done, at, size, max_bytes)
         if not (done.folded or done.deleted or done.days):
             self._due_at = self._clock() + _EVERY_SECONDS
             self._meter.forget()
         return done
 
-    def _take(self, done: Shortened, at: datetime, size: LogSize, max_bytes: int) -> None:
+    def _shrink(self, done: Shortened, at: datetime, size: LogSize, max_bytes: int) -> None:
         for _ in range(_PORTIONS):
             rows, counter = _oldest_refused(at - YOUNG), counters.LOG_FOLDED
             if not rows:
@@ -163,7 +163,7 @@ class Budget:
                 done.folded += number
             else:
                 done.deleted += number
-            if self._meter.measure().used <= _GOAL * max_bytes:
+            if self._meter.measure().used <= _TARGET_RATIO * max_bytes:
                 return
 
 
@@ -180,7 +180,7 @@ def _drop_a_day(done: Shortened, at: datetime, size: LogSize, max_bytes: int) ->
 
 
 def _oldest_refused(before: datetime) -> Sequence[Row]:
-    """Return the oldest refused rows, by the index of each reason."""
+    """Return the oldest refused rows, using the index by reason."""
     refused = (AccessLog.objects.filter(reason=reason, at__lt=before).order_by("at") for reason in _REFUSED)
     moments = heapq.merge(*(rows.values_list("at", flat=True)[:_AT_ONCE] for rows in refused))
     found = [moment for moment, _ in zip(moments, range(_AT_ONCE), strict=False)]
@@ -208,7 +208,7 @@ def _delete(rows: Sequence[Row]) -> int:
 
 
 def _record_event(at: datetime, size: LogSize, max_bytes: int) -> None:
-    """Record the event, unless one of this episode exists."""
+    """Record the event, unless this episode already has one."""
     last = counters.last_at(counters.LOG_FOLDED, counters.LOG_DELETED)
     if last is None or abs(at - last) > EPISODE:
         detail = {"max_bytes": max_bytes, "used_bytes": size.used}
