@@ -62,7 +62,7 @@ class AccessLog(models.Model):
 
 
 class AccessLogRule(models.Model):
-    """A WAF rule that contributed to an answer: the index to find the answers of a rule."""
+    """A WAF rule that contributed to an answer: index of the answers by rule."""
 
     rule_id = models.BigIntegerField()
     at = models.DateTimeField()
@@ -73,7 +73,7 @@ class AccessLogRule(models.Model):
 
 
 class WaitingAmendment(models.Model):
-    """An amendment that was shipped before its record: their segments may be read in the other order."""
+    """An amendment that was shipped before its record: the segment of the record may be read later."""
 
     decision_id = models.UUIDField(primary_key=True)
     at = models.DateTimeField()
@@ -81,7 +81,7 @@ class WaitingAmendment(models.Model):
 
 
 class SpoolSegment(models.Model):
-    """How many bytes of a spool segment are in the database, written with the rows they hold."""
+    """How many bytes of a spool segment are in the database; stored in the transaction of the segment's rows."""
 
     id = models.UUIDField(primary_key=True)
     node = models.CharField(max_length=100)
@@ -90,7 +90,7 @@ class SpoolSegment(models.Model):
 
 
 class SpanCount(models.Model):
-    """Number of answers of one span (audit/counting/counts.py) by key of one kind: reason, status, host, client, ...
+    """Number of answers in one span (audit/counting/counts.py) by key of one kind: reason, status, host, client, ...
 
     ``counts`` is a summary (``audit/counting/summaries.py``) as JSON text; ``error`` bounds how much it is too low.
     """
@@ -106,7 +106,7 @@ class SpanCount(models.Model):
 
 
 class UseCount(models.Model):
-    """Uses of a policy row or credential: number, time and program of the last one. Not part of that row."""
+    """Number of uses of a policy row or credential, and time and program of the last use. Stored apart from the row."""
 
     kind = models.CharField(max_length=64)
     row_id = models.BigIntegerField()

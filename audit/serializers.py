@@ -98,7 +98,7 @@ class AccessLogOutput(serializers.ModelSerializer[AccessLog]):
 class LogPage(serializers.Serializer[Any]):
     """A page of a log, newest first.
 
-    ``count`` is null unless ``count=true``, and where there are too many rows to count.
+    ``count`` is null without ``count=true``, and if there are too many rows to count.
     """
 
     count = serializers.IntegerField(allow_null=True)
@@ -137,7 +137,7 @@ class SecurityEventPage(LogPage):
 
 
 class OutcomesOutput(serializers.Serializer[Any]):
-    """The number of answers, in total and by outcome."""
+    """The number of answers in total and by outcome."""
 
     total = serializers.IntegerField()
     allowed = serializers.IntegerField()
@@ -149,7 +149,7 @@ class BarOutput(OutcomesOutput):
     """The answers of one interval, starting at ``at``."""
 
     at = serializers.DateTimeField()
-    errors = serializers.IntegerField()  # type: ignore[assignment]  # DRF takes a declared field off its class
+    errors = serializers.IntegerField()  # type: ignore[assignment]  # DRF removes declared fields from the class
     would_refuse = serializers.IntegerField()
 
 
@@ -172,7 +172,7 @@ class ClientCount(Counted):
 
 
 def _counts(name: str, /, **fields: serializers.Field[Any, Any, Any, Any]) -> Any:
-    """Return a list of counts; ``name`` is that of its items in the OpenAPI document, ``fields`` are their keys."""
+    """Return a list of counts; ``name``: of its items in the OpenAPI document; ``fields``: their keys."""
     return type(name, (Counted,), {**fields})(many=True)
 
 
@@ -184,7 +184,7 @@ class RuleCount(Counted):
 
 
 class WouldRefuseOutput(serializers.Serializer[Any]):
-    """Requests that only the monitor mode of the WAF kept from being refused: in total, and the most frequent."""
+    """Requests that the WAF would have refused outside monitor mode: total, and most frequent rules, hosts, clients."""
 
     total = serializers.IntegerField()
     top_rules = RuleCount(many=True)
@@ -195,8 +195,8 @@ class WouldRefuseOutput(serializers.Serializer[Any]):
 class AccessLogStatsOutput(OutcomesOutput):
     """Statistics of a window of whole minutes.
 
-    ``approximate`` names the inexact lists: counts are never too high, and too low by at most this number; a missing
-    key's count is at most this number.
+    ``approximate`` has the inexact lists, each with a number: counts are never too high, and too low by at most this
+    number; the count of a missing key is at most this number.
     """
 
     start_time = serializers.DateTimeField()

@@ -95,7 +95,7 @@ class SecurityEvents(LogViewSet):
 
 
 def _figures(request: Request, count: Callable[[Window, timedelta], Mapping[str, Any]]) -> Response:
-    """Return the statistics by ``count`` for the requested window and interval. Raises ValidationError."""
+    """Return the statistics that ``count`` computes for the requested window and interval. Raises ValidationError."""
     refuse_unknown_parameters(request, _WINDOW_PARAMETERS)
     try:
         window = _window_in(request)
@@ -145,7 +145,7 @@ def _answers(window: Window, interval: timedelta) -> dict[str, Any]:
 
 
 def _would_refuse(by_kind: Mapping[str, Summary]) -> dict[str, Any]:
-    """Return how often only the monitor mode of the WAF kept it from refusing."""
+    """Return how many requests the WAF would have refused outside monitor mode, and the most frequent keys."""
     return {
         "total": by_kind["would-refuse"].total,
         "top_rules": statistics.rules_of(by_kind["would-rule"])[:TOP],
