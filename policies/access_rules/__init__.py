@@ -1,1 +1,1 @@
-"""Access rules: services, their order, warnings, and what happens to a rule when a row that it names is deleted."""
+"""Access rules: services, serializers, warnings, coverage of later rules, and summaries."""

@@ -1,4 +1,4 @@
-"""Whether an access rule takes every request that a later one could take."""
+"""Coverage check: whether an access rule matches every request that a later rule could match."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -13,16 +13,16 @@ _PREFLIGHT = frozenset({"OPTIONS"})
 
 
 def covers(earlier: AccessRule, later: AccessRule) -> bool:
-    """Return whether every request and subject that meets the later rule meets the earlier one.
+    """Return whether the earlier rule matches every request and subject that the later rule matches.
 
-    True only where that follows from one condition at a time; a rule that several others cover together is not found.
+    Compares one condition at a time: a rule that several others cover only together is not detected.
     """
     return (
-        _is_at_most(later.expires_at, earlier.expires_at)
+        _expires_no_later(later.expires_at, earlier.expires_at)
         and _is_within(later.domains, earlier.domains)
         and _paths_are_within(later.paths, earlier.paths)
         and _is_within(later.methods, earlier.methods)
-        and (not _takes_preflights_alone(earlier) or _takes_preflights_alone(later))
+        and (not _matches_only_preflights(earlier) or _matches_only_preflights(later))
         and _networks_are_within(later.networks, earlier.networks)
         and _is_within(later.countries, earlier.countries)
         and _is_within(later.asns, earlier.asns)
@@ -33,7 +33,7 @@ def covers(earlier: AccessRule, later: AccessRule) -> bool:
     )
 
 
-def _is_at_most(later: float | None, earlier: float | None) -> bool:
+def _expires_no_later(later: float | None, earlier: float | None) -> bool:
     return earlier is None or (later is not None and later <= earlier)
 
 
@@ -42,7 +42,7 @@ def _is_within(later: Collection[object], earlier: Collection[object]) -> bool:
     return not earlier or (bool(later) and set(later) <= set(earlier))
 
 
-def _takes_preflights_alone(rule: AccessRule) -> bool:
+def _matches_only_preflights(rule: AccessRule) -> bool:
     return rule.access is Access.PUBLIC and rule.methods == _PREFLIGHT
 
 
@@ -62,7 +62,7 @@ def _path_is_within(later: PathPattern, earlier: PathPattern) -> bool:
 
 
 def _as_prefix(pattern: PathPattern) -> PathPattern | None:
-    """Return the prefix that matches the same paths, or None."""
+    """Return the prefix pattern that matches the same paths, or None."""
     if pattern.match is PathMatch.PREFIX:
         return pattern
     whole = pattern.value.removesuffix("/**") or "/"

@@ -24,11 +24,11 @@ from policies.validators import canonical_country
 _MATCHES = [each.value for each in PathMatch]
 _KINDS = [each.value for each in RuleCredential]
 _WINDOW = {"from": "from_time", "until": "until_time"}
-"""The fields of a time window: ``from`` cannot be an attribute of a class."""
+"""The fields of a time window, which are added later because ``from`` cannot be a Python attribute."""
 
 
 class _DistinctField(serializers.ListField):
-    """A list without its repeated values; the maximum number is checked before any value."""
+    """A list from which repeated values are removed; its length is checked before its values."""
 
     def __init__(self, *, max_length: int = conditions.MAX_MEMBERS, **options: Any) -> None:
         super().__init__(max_length=max_length, required=False, **options)
@@ -53,7 +53,7 @@ class _CanonicalField(TextField):
 
 
 def methods_field() -> serializers.Field[Any, Any, Any, Any]:
-    """Return the field of a list of methods; without one, every method is meant."""
+    """Return the field of a list of HTTP methods; an empty list means every method."""
     return _DistinctField(child=_CanonicalField(conditions.canonical_method))
 
 
@@ -65,7 +65,7 @@ class AccessRulePath(StrictInput):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         missing = {name: field for name, field in self.fields.items() if name not in attrs}
-        if missing:  # a change of the rule may leave fields out, a path may not
+        if missing:  # a partial update may omit fields of the rule, but not of a path
             words = {name: [field.error_messages["required"]] for name, field in missing.items()}
             raise serializers.ValidationError(words, code="required")
         try:

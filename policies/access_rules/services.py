@@ -132,7 +132,7 @@ def delete_access_rules(rules: Iterable[AccessRule], *, actor: str) -> None:
 
 @revisions.one_at_a_time
 def order_access_rules(ids: Iterable[int], *, actor: str) -> None:
-    """Put all access rules into this order, in one revision if it is another one. Without a lockout guard."""
+    """Put all access rules into this order, in one revision if the order changes. Without a lockout guard."""
     if moved := arrange(ids):
         revisions.advance(*AccessRule.segments, actor=actor, changes=moved)
 
@@ -152,7 +152,7 @@ def _validate_position(position: int | None, last: int) -> None:
 
 def _write(rule: AccessRule, values: Mapping[str, Any]) -> None:
     """Set the values and save the rule with the rows that it names."""
-    related = {name: reread(values[name]) for name, reread in _STILL_THERE.items() if name in values}
+    related = {name: reread(values[name]) for name, reread in _REREAD_UNDER_LOCK.items() if name in values}
     for name, value in values.items():
         if name not in related:
             setattr(rule, name, value)
@@ -176,12 +176,12 @@ def _still_existing_users(users: Iterable[Any]) -> list[Any]:
     return found
 
 
-_STILL_THERE: Mapping[str, Callable[[Iterable[Any]], list[Any]]] = {
+_REREAD_UNDER_LOCK: Mapping[str, Callable[[Iterable[Any]], list[Any]]] = {
     "domains": rows.still_registered,
     "groups": still_existing,
     "users": _still_existing_users,
 }
-"""The conditions that are rows, and what re-reads these under the lock."""
+"""The conditions that name rows, each with the function that re-reads these rows under the lock."""
 
 
 def validate_together(rule: AccessRule, related: Mapping[str, list[Any]]) -> None:
@@ -201,6 +201,6 @@ def validate_together(rule: AccessRule, related: Mapping[str, list[Any]]) -> Non
 def _is_restricted(rule: AccessRule, name: str, related: Mapping[str, list[Any]]) -> bool:
     if name in related:
         return bool(related[name])
-    if name in _STILL_THERE:
+    if name in _REREAD_UNDER_LOCK:
         return rule.pk is not None and bool(getattr(rule, name).exists())
     return bool(getattr(rule, name))

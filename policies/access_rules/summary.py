@@ -1,4 +1,4 @@
-"""Conditions of an access rule in short texts, for pages."""
+"""Summary of an access rule: its conditions as short texts, for pages."""
 
 from collections.abc import Iterable, Iterator
 

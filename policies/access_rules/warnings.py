@@ -1,4 +1,4 @@
-"""Warnings about access rules that can never match, or open more than meant."""
+"""Warnings about access rules that can never match, or that let in more than intended."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -19,7 +19,7 @@ _CONDITIONS = ("domains", "paths", "methods", "networks", "countries", "asns", "
 
 
 def warnings_about(row: AccessRule) -> list[Message]:
-    """Return the warnings about a rule at its place, as it is now."""
+    """Return the warnings about a rule at its current position."""
     rules = policy_source.access_rules()
     place = next((place for place, rule in enumerate(rules) if rule.id == row.pk), None)
     if place is None:
