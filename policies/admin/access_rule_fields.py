@@ -16,7 +16,7 @@ _MATCHES = ((PathMatch.PREFIX, _("path and below")), (PathMatch.EXACT, _("this p
 
 
 class PathRows(forms.Widget):
-    """Rows of a match and a path, with empty ones to add more; a row without a path is left out."""
+    """Rows of a match and a path, with empty rows to add more; a row without a path is ignored."""
 
     template_name = "admin/policies/path_rows.html"
 
@@ -62,7 +62,7 @@ class NumbersField(WordsField):
 
 
 class TimeOfDayField(forms.CharField):
-    """Edit a time of day; None without one."""
+    """Edit a time of day; an empty field is None."""
 
     def __init__(self, **options: Any) -> None:
         widget = forms.TimeInput(attrs={"type": "time"})
@@ -70,7 +70,7 @@ class TimeOfDayField(forms.CharField):
 
 
 class UserNamesField(WordsField):
-    """Edit users by name, where there are too many for a list to choose from."""
+    """Edit users by name, if there are too many users to choose from a list."""
 
     def clean(self, value: Any) -> Any:
         names = super().clean(value)

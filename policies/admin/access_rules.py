@@ -38,19 +38,19 @@ _METHODS = (
 )
 _DISABLED = mark_safe(" disabled")
 _MOST_TO_CHOOSE = 500
-"""With more users than this, their names are typed."""
+"""Maximum number of users to choose from a list; with more users, names are typed."""
 
 
-def _pick() -> forms.CheckboxSelectMultiple:
+def _checkboxes() -> forms.CheckboxSelectMultiple:
     return forms.CheckboxSelectMultiple(attrs={"class": "pick"})
 
 
-def _boxes(choices: Any, **options: Any) -> forms.MultipleChoiceField:
-    return forms.MultipleChoiceField(choices=choices, required=False, widget=_pick(), **options)
+def _checkbox_field(choices: Any, **options: Any) -> forms.MultipleChoiceField:
+    return forms.MultipleChoiceField(choices=choices, required=False, widget=_checkboxes(), **options)
 
 
 class AccessRuleForm(ServiceForm):
-    """Edit an access rule; what is left empty does not restrict."""
+    """Edit an access rule; an empty condition does not restrict."""
 
     force = forms.BooleanField(required=False)
     access = access_field(_("Where every condition below holds. A domain whose access is denied stays denied."))
@@ -66,20 +66,20 @@ class AccessRuleForm(ServiceForm):
         label=_("Paths"),
         help_text=_("In a glob, * stands for one segment and ** for any number. Save to get more rows."),
     )
-    methods = _boxes([(method, method) for method in _METHODS], label=_("Methods"))
+    methods = _checkbox_field([(method, method) for method in _METHODS], label=_("Methods"))
     networks = WordsField(
         required=False,
         label=_("Networks"),
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text=_("Addresses and networks, separated by spaces or commas."),
     )
-    countries = _boxes(country_choices, label=_("Countries"))
+    countries = _checkbox_field(country_choices, label=_("Countries"))
     asns = NumbersField(
         required=False,
         label=_("Autonomous systems"),
         help_text=_("Their numbers, separated by commas."),
     )
-    weekdays = _boxes(
+    weekdays = _checkbox_field(
         [
             (day, label)
             for day, label in zip(
@@ -98,7 +98,9 @@ class AccessRuleForm(ServiceForm):
         choices=lambda: [(name, name) for name in sorted(time_zones())], initial="UTC", label=_("Time zone")
     )
     expires_at = MomentField(required=False, label=_("Expires at"))
-    credential_kinds = _boxes([(kind.value, kind.value) for kind in RuleCredential], label=_("Kinds of credentials"))
+    credential_kinds = _checkbox_field(
+        [(kind.value, kind.value) for kind in RuleCredential], label=_("Kinds of credentials")
+    )
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -140,7 +142,7 @@ class AccessRuleAdmin(UsedRowsAdmin, PolicyAdmin):
         return [name for _title, options in self.fieldsets for name in options["fields"]]
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """Return the values that the address of the form gives: for links that fill it in."""
+        """Return the initial values, with those from the query of the URL, so that links can prefill the form."""
         lists = {
             name: request.GET.getlist(name) for name in ("networks", "countries", "methods") if name in request.GET
         }
@@ -150,7 +152,7 @@ class AccessRuleAdmin(UsedRowsAdmin, PolicyAdmin):
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
         if db_field.name == "users" and get_user_model()._default_manager.count() > _MOST_TO_CHOOSE:  # noqa: SLF001 - public by its documentation
             return UserNamesField(required=False, label=_("Users"), help_text=_("Their names, separated by commas."))
-        return super().formfield_for_manytomany(db_field, request, **{**options, "widget": _pick()})
+        return super().formfield_for_manytomany(db_field, request, **{**options, "widget": _checkboxes()})
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AccessRule]:
         rows: QuerySet[AccessRule] = super().get_queryset(request).prefetch_related("domains", "groups", "users")
@@ -162,7 +164,7 @@ class AccessRuleAdmin(UsedRowsAdmin, PolicyAdmin):
         return [move, *super().get_urls()]
 
     def move_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Move a rule to the position of the button that was pressed."""
+        """Move a rule to the position that the pressed button submits."""
         rule, text = AccessRule.objects.filter(pk=pk).first(), request.POST.get("position", "")
         if request.method != "POST" or rule is None or not (text.isascii() and text.isdigit() and len(text) < 5):
             raise Http404

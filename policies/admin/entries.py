@@ -148,7 +148,7 @@ class AuthorizedDomainAdmin(PolicyAdmin):
 
     @admin.display(description=_("Site"))
     def site(self, domain: AuthorizedDomain) -> str:
-        """Return a link to the page about it: who may enter, its rules, and its requests."""
+        """Return a link to the page about the domain: who may enter, its rules, and its requests."""
         return format_html('<a href="{}">{}</a>', reverse("console:site", args=[domain.pk]), _("at a glance"))
 
     def get_changelist(self, request: HttpRequest, **options: Any) -> type[ChangeList]:
@@ -156,7 +156,7 @@ class AuthorizedDomainAdmin(PolicyAdmin):
 
     @admin.display(description=_("requests in 24 hours"))
     def requests(self, domain: Any) -> str:
-        """Return the number of requests, at least, with a link to them in the log."""
+        """Return a lower bound of the number of requests, with a link to them in the log."""
         if not domain.requests:
             return "0"
         query = urlencode({"host": domain.name})
@@ -164,21 +164,21 @@ class AuthorizedDomainAdmin(PolicyAdmin):
 
     @admin.display(description=_("WAF"))
     def waf(self, domain: AuthorizedDomain) -> str:
-        """Return a link to what the WAF refuses, or would refuse, there."""
+        """Return a link to the report of what the WAF refuses, or would refuse, at the domain."""
         until = domain.waf_monitor_until
         is_monitored = until is not None and until > timezone.now()
         return format_html('<a href="{}">{}</a>', _waf_page(domain), _("monitored") if is_monitored else _("report"))
 
     @admin.display(description=_("WAF"))
     def waf_monitoring(self, domain: AuthorizedDomain) -> str:
-        """Return the link to the page that has the WAF only monitor there for a week, and to its report."""
+        """Return a link to the report of the WAF at the domain, where the WAF can be set to monitor for a week."""
         if not domain.pk:
             return "-"
         return format_html('<a href="{}">{}</a>', _waf_page(domain), _("What the WAF would have refused"))
 
     @admin.display(description=_("App profiles"))
     def app_profiles(self, domain: AuthorizedDomain) -> str:
-        """Return the link to the page that applies the profile of an app to the domain."""
+        """Return a link to the page that applies the profile of an app to the domain."""
         if not domain.pk:
             return "-"
         return format_html('<a href="{}">{}</a>', _profiles_page(domain), _("choose the app"))

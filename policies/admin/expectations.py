@@ -1,4 +1,4 @@
-"""Read-only Django admin pages of expectations, which are written with the policy document alone."""
+"""Read-only Django admin pages of expectations, which are changed only through the policy document."""
 
 from django.contrib import admin
 

@@ -80,7 +80,7 @@ class GrantAdmin(UsedRowsAdmin, PolicyAdmin):
 
 
 class ShareLinkForm(FreshForm):
-    """Edit a share link; its secret is shown once, when it is made."""
+    """Edit a share link; its secret is shown once, on creation."""
 
     methods = WordsField(
         required=False,
@@ -95,7 +95,7 @@ class ShareLinkForm(FreshForm):
 
 @admin.register(ShareLink)
 class ShareLinkAdmin(UsedRowsAdmin, PolicyAdmin, ShownOnceAdmin):
-    """Share links: who opened each, and what its guests asked for."""
+    """Admin pages of share links: the browsers that opened each one, and the requests that it let in."""
 
     secret_label = _("The link for your guest")
 
@@ -126,18 +126,18 @@ class ShareLinkAdmin(UsedRowsAdmin, PolicyAdmin, ShownOnceAdmin):
 
     @admin.display(description=_("Opened"))
     def opened(self, link: Any) -> str:
-        """Return how many browsers have opened it, of how many."""
+        """Return how many browsers have opened the link, and the maximum."""
         return f"{link.uses} / {link.max_uses}"
 
     @admin.display(description=_("Opened by"))
     def openings(self, link: ShareLink) -> str:
-        """Return the browsers that opened it."""
+        """Return the browsers that opened the link."""
         rows = ((f"{each.opened_at:%Y-%m-%d %H:%M} UTC", each.client_ip, each.program) for each in link.openings.all())
         return format_html_join("", "<p>{} {} {}</p>", rows) or "-"
 
     @admin.display(description=_("Requests"))
     def requests(self, link: ShareLink) -> str:
-        """Return how many requests it let in, linked to them in the log, and the last one."""
+        """Return the number of requests that the link let in, with a link to them in the log, and the last one."""
         use = uses_of(self.use_kind, [link.pk]).get(link.pk)
         log = f"{reverse('console:log')}?{urlencode({'subject': f'{self.use_kind}:{link.pk}'})}"
         last = f", {use.last_at:%Y-%m-%d %H:%M} UTC {use.last_by}" if use and use.last_at else ""
@@ -146,7 +146,7 @@ class ShareLinkAdmin(UsedRowsAdmin, PolicyAdmin, ShownOnceAdmin):
 
 @admin.register(DevicePass)
 class DevicePassAdmin(UsedRowsAdmin, PolicyAdmin):
-    """Device passes, which users make for themselves and admins delete."""
+    """Admin pages of device passes, which users create for themselves and admins can only delete."""
 
     resource = resources.DEVICE_PASSES
     use_kind = resource.logged_as

@@ -127,7 +127,7 @@ class WafRuleAdmin(UsedRowsAdmin, PolicyAdmin):
         return rule.builtin
 
     def render_change_form(self, *arguments: Any, **options: Any) -> HttpResponse:
-        """Return the form, whose script asks where the pattern matches an example."""
+        """Return the form; its script calls the server to find where the pattern matches an example."""
         response = super().render_change_form(*arguments, **options)
         response["Content-Security-Policy"] = content_security_policy(scripts_call_us=True)
         return response

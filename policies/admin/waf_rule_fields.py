@@ -49,7 +49,7 @@ class _Rows(forms.Widget):
 
 
 class TransformRows(_Rows):
-    """One choice for each transform, in their order, with empty ones to add more."""
+    """One select box per transform, in their order, with empty ones to add more."""
 
     template_name = "admin/policies/transform_rows.html"
 
@@ -69,7 +69,7 @@ class TransformRows(_Rows):
 
 
 class ExclusionRows(_Rows):
-    """A row for each exclusion: where, which part of the request, and until when; an empty row is left out."""
+    """A row for each exclusion: domain and path, part of the request, and expiry; an empty row is ignored."""
 
     template_name = "admin/policies/exclusion_rows.html"
 
@@ -105,7 +105,7 @@ def _as_row(exclusion: dict[str, Any]) -> dict[str, str]:
 
 
 def _shown_moment(text: Any) -> str:
-    """Return a moment as the browser's picker reads it, in UTC; empty without one."""
+    """Return a moment in UTC in the format of the browser's picker; empty without a moment."""
     try:
         return datetime.fromisoformat(str(text)).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
     except ValueError:
@@ -117,7 +117,7 @@ def _as_exclusion(row: dict[str, str]) -> dict[str, str]:
     found = {"domain": row["domain"], row["path_kind"]: row["path"], row["part"]: row["name"]}
     kept = {field: text for field, text in found.items() if field and text}
     if row["name"] and not row["part"]:
-        kept["?"] = row["name"]  # refused: nobody said what the name is of
+        kept["?"] = row["name"]  # refused by clean(): a name without its part of the request
     if row["path"] and not row["path_kind"]:
         kept["path_prefix"] = row["path"]
     if row["expires"]:
