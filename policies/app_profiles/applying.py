@@ -28,7 +28,7 @@ class ProfileNotApplied(Conflict):
 
 
 def applied_profiles(domain: AuthorizedDomain) -> frozenset[str]:
-    """Return the names of the profiles of which a domain has access rules."""
+    """Return the names of the profiles that are applied to a domain: those of which it has access rules."""
     there = set(AccessRule.objects.filter(domains=domain).values_list("name", flat=True))
     return frozenset(
         profile.name
@@ -67,7 +67,7 @@ def remove_profile(
 ) -> tuple[list[str], list[str]]:
     """Delete the access rules and WAF exclusions that a profile made for a domain, in one revision.
 
-    Return the names of the deleted and the changed rules. A rule that was renamed stays. Raises ProfileNotApplied,
+    Return the names of the deleted and the changed rules. A renamed rule is kept. Raises ProfileNotApplied,
     WouldLockYouOut.
     """
     names = [_name(profile, domain, rule) for rule in profile.rules]
@@ -82,7 +82,7 @@ def remove_profile(
 
 
 def _name(profile: AppProfile, domain: AuthorizedDomain, rule: ProfileRule) -> str:
-    """Return the name of the access rule; a long domain is cut."""
+    """Return the name of the access rule; a long domain is truncated."""
     room = _LONGEST_NAME - len(f"{profile.name} : {rule.name}")
     host = domain.name if len(domain.name) <= room else domain.name[: room - 1] + "…"
     return f"{profile.name} {host}: {rule.name}"

@@ -25,7 +25,7 @@ _BUILTIN_KEYS = frozenset([rule.key for rule in BUILTIN_RULES])
 
 
 class InvalidProfile(ValueError):
-    """A profile has an unknown key, lacks one, or has an invalid value; the message names file and place."""
+    """A profile has an unknown key, a missing key or an invalid value; the message names file and place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class ProfileRule:
     """An access rule of a profile, with its reasons.
 
     ``opens``: the clients that need it. ``safe_because``: how the app authenticates there, and what a request without
-    a credential gets. ``needs``: a setting of the app without which the rule is not safe; empty if there is none.
+    a credential gets. ``needs``: a setting of the app that makes the rule safe; empty if the rule needs none.
     """
 
     name: str
@@ -47,7 +47,7 @@ class ProfileRule:
 
 @dataclass(frozen=True, slots=True)
 class NotOpened:
-    """Paths of an app that its profile leaves closed, and why."""
+    """Paths of an app that its profile does not open, and the reason."""
 
     what: str
     reason: str
@@ -57,7 +57,7 @@ class NotOpened:
 class ProfileExclusion:
     """Exclusion from built-in WAF rules that refuse ordinary requests of the app.
 
-    ``rules``: keys of built-in rules. ``fields``: those of an exclusion, without domain and expiry. ``why``: which
+    ``rules``: keys of built-in rules. ``fields``: fields of an exclusion, without domain and expiry. ``why``: which
     requests are refused, and what the app does with the part. ``source``: URL of its documentation or source code.
     """
 
@@ -69,7 +69,7 @@ class ProfileExclusion:
 
 @dataclass(frozen=True, slots=True)
 class AppProfile:
-    """The access rules for one app, in order: the first that matches counts; and its WAF exclusions.
+    """The access rules for one app, in order: the first that matches decides; and its WAF exclusions.
 
     ``sources``: URLs of the app's documentation or source code from which the rules were derived.
     """
@@ -114,7 +114,7 @@ def read_profile(path: Path) -> AppProfile:
 
 
 def _check_keys(where: str, values: Any, row: type[AppProfile | ProfileRule | NotOpened]) -> None:
-    """Raise InvalidProfile unless the table has exactly the keys of this dataclass; ``needs`` may be left out."""
+    """Raise InvalidProfile unless the table has exactly the keys of this dataclass; optional keys may be missing."""
     if not isinstance(values, dict):
         raise InvalidProfile(f"{where}: a table is expected")
     known = {field.name for field in fields(row)}

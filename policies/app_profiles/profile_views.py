@@ -84,7 +84,7 @@ class _CreatedRule(serializers.Serializer[Any]):
 
 
 class AppProfileApplied(serializers.Serializer[Any]):
-    """The created access rules, the WAF rules with new exclusions, the settings of the app that must hold, warnings."""
+    """The created access rules, the WAF rules with new exclusions, and warnings, with settings that the app needs."""
 
     profile = serializers.CharField()
     domain = serializers.CharField()
@@ -140,7 +140,7 @@ class AppProfileApply(ApiView):
 
     @operation(body=AppProfileApplyInput, answer=AppProfileApplied, refuses={409})
     def post(self, request: Request, name: str) -> Response:
-        """Create access rules of a profile at a domain, after all others, and its WAF exclusions, in one revision."""
+        """Create the access rules of a profile for a domain, after all others, and WAF exclusions, in one revision."""
         profile = _named(name)
         domain = self.body(AppProfileApplyInput)["domain"]
         rules, excluding = apply_profile(profile, domain, actor=str(request.user), caller=caller_of(request))
@@ -158,7 +158,7 @@ class AppProfileRemove(ApiView):
 
     @operation(body=AppProfileApplyInput, answer=AppProfileRemoved, refuses={409})
     def post(self, request: Request, name: str) -> Response:
-        """Delete the access rules and WAF exclusions that a profile made for a domain, in one revision."""
+        """Delete the access rules and WAF exclusions that a profile created for a domain, in one revision."""
         profile = _named(name)
         domain = self.body(AppProfileApplyInput)["domain"]
         rules, changed = remove_profile(profile, domain, actor=str(request.user), caller=caller_of(request))
@@ -167,7 +167,7 @@ class AppProfileRemove(ApiView):
 
 
 def _written(body: Any) -> Response:
-    """Return a response that says whether the policy is still to be published."""
+    """Return a response with ``policy_pending`` if the policy is not published yet."""
     return Response({**body, **({"policy_pending": True} if revisions.publication_is_pending() else {})})
 
 
