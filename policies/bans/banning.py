@@ -52,7 +52,7 @@ class NotBanned(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Offense:
-    """Detector signals of a network from ``since`` to ``at``; ``client`` sent the last one."""
+    """Detector signals of a network from ``since`` to ``at``; ``client`` caused the last one."""
 
     network: IPNetwork
     client: IPAddress
@@ -134,7 +134,7 @@ def ban(offenses: Iterable[Offense], *, until: datetime) -> list[BlocklistEntry]
 def prune(at: datetime) -> int:
     """Delete up to 1,000 bans that expired over a day ago; return how many.
 
-    Also deletes bans created in the future, by a clock that was set back since.
+    Also deletes bans with a creation time in the future: the clock was set back since.
     """
     is_old = Q(expires_at__lte=at - timedelta(days=1)) | Q(created_at__gt=at + _CLOCK_TOLERANCE)
     gone = _delete_bans(is_old, _PRUNE_LIMIT)
@@ -145,7 +145,7 @@ def prune(at: datetime) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Unbanned:
-    """The lifted bans, and the entry that still blocks each of the given addresses."""
+    """The lifted bans, and the entries that still block some of the given addresses."""
 
     lifted: list[BlocklistEntry]
     still_blocked: dict[IPAddress, BlocklistEntry]
@@ -157,7 +157,7 @@ def unban(
 ) -> Unbanned:
     """Delete the automatic bans that contain one of the addresses, or all automatic bans.
 
-    One revision, or none if nothing matches. A dry run returns the same result and changes nothing.
+    Creates one revision, or none if nothing matches. A dry run returns the same result and changes nothing.
     """
     chosen = list(addresses)
     texts = sorted({canonical_text(network) for address in chosen for network in networks_of(address)})
@@ -210,6 +210,6 @@ def _moment(at: datetime) -> str:
 
 
 def _blocking_entry(address: IPAddress, at: datetime) -> BlocklistEntry | None:
-    """Return the entry that blocks the address on a host outside all registered domains."""
+    """Return the entry that blocks the address at a host outside all registered domains, or None."""
     standing = policy_source.lists_about(address).standing(address, None, at.timestamp(), allowlist_applies=True)
     return BlocklistEntry.objects.get(pk=standing.blocked.id) if standing.blocked else None

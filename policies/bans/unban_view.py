@@ -44,7 +44,7 @@ class _StillBlocked(serializers.Serializer[Any]):
     address = serializers.CharField()
     id = serializers.IntegerField()
     ip = serializers.CharField()
-    source = serializers.CharField()  # type: ignore[assignment]  # DRF takes a declared field off its class
+    source = serializers.CharField()  # type: ignore[assignment]  # DRF removes declared fields from the class
 
 
 class UnbanOutput(serializers.Serializer[Any]):
@@ -56,7 +56,7 @@ class UnbanOutput(serializers.Serializer[Any]):
 
 
 class Unban(ApiView):
-    """Take automatic bans off the blocklist; entries made by hand or imported stay."""
+    """Remove automatic bans from the blocklist; manual and imported entries are kept."""
 
     area = POLICY
 
