@@ -1,4 +1,4 @@
-"""Who may enter under each access, in sentences: for forms that let people choose one."""
+"""Access levels with a description of who may enter, for form fields."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,11 +20,11 @@ WHO_ENTERS: Mapping[Access, str | Promise] = {
     Access.PUBLIC: _("everybody; lists, countries and WAF rules still apply"),
     Access.DENIED: _("nobody, not even with a grant or share link"),
 }
-"""The access levels in the order of a form: the usual one first."""
+"""The access levels in the order of forms, the usual one first."""
 
 
 def access_field(help_text: Any, *, initial: str | None = None) -> forms.ChoiceField:
-    """Return a form field for an access: radio buttons that say who may enter."""
+    """Return a form field for an access level: radio buttons, each with who may enter."""
     return forms.ChoiceField(
         label=_("Who may enter"),
         choices=_described_choices,
@@ -35,7 +35,7 @@ def access_field(help_text: Any, *, initial: str | None = None) -> forms.ChoiceF
 
 
 def _described_choices() -> list[tuple[str, SafeString]]:
-    """Return the choices of radio buttons: each access with who may enter, in the active language."""
+    """Return the choices of the radio buttons: each access level with who may enter, in the active language."""
     labels = dict(choices(Access))
     return [
         (each.value, format_html("<strong>{}</strong> {}", gettext(labels[each.value]), words))

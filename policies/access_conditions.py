@@ -1,4 +1,4 @@
-"""Values of an access rule's conditions: their canonical form, and validators of the columns that hold them."""
+"""Conditions of an access rule: canonical forms of their values, and validators of their columns."""
 
 import posixpath
 import re
@@ -21,9 +21,9 @@ MAX_RULES = 1_000
 MAX_PATHS = 100
 MAX_PATH = 500
 MAX_PREFIXES = 20
-"""Path prefixes of an app token."""
+"""Maximum number of path prefixes of an app token."""
 MAX_MEMBERS = 500
-"""Of each other list of a rule: all rules together are one segment of bounded size."""
+"""Maximum length of any other list of a rule: all rules together are one segment of bounded size."""
 MAX_ASN = 2**32 - 1
 _METHOD = re.compile(r"(?=.{1,32}\Z)[A-Z]+(-[A-Z]+)*")
 TIME_PATTERN = "^([01][0-9]|2[0-3]):[0-5][0-9]$"
@@ -39,7 +39,7 @@ def _refused(words: Any, code: str = "invalid", **params: object) -> ValidationE
 
 
 def canonical_path(text: str) -> str:
-    """Return the path as a rule stores it: decoded, resolved, without parameters, query, fragment and last slash."""
+    """Return a path in canonical form: decoded, resolved, without parameters, query, fragment and trailing slash."""
     for _round in range(_DECODING_ROUNDS):
         text = unquote(text)
     path = re.split(r"[?#]", text, maxsplit=1)[0].replace("\\", "/")
@@ -48,7 +48,7 @@ def canonical_path(text: str) -> str:
 
 
 def validate_path(match: str, text: str) -> None:
-    """Raise ValidationError unless the path is in canonical form; name that form, code ``not-canonical``."""
+    """Raise ValidationError (``not-canonical``, with the canonical form) unless the path is valid and canonical."""
     if not text.isprintable():
         raise _refused(_("a path has no control characters"))
     if _REGEX.search(text):
@@ -74,7 +74,7 @@ def _validate_wildcards(match: str, path: str) -> None:
 
 
 def validate_paths(value: Any) -> None:
-    """Raise ValidationError unless it is a list of objects with ``match`` and ``value``."""
+    """Raise ValidationError unless the value is a list of objects with ``match`` and ``value``."""
     _validate_list(value, MAX_PATHS)
     for each in value:
         if not isinstance(each, dict) or set(each) != {"match", "value"} or each["match"] not in [*PathMatch]:
@@ -85,12 +85,12 @@ def validate_paths(value: Any) -> None:
 
 
 def validate_path_prefix(text: str) -> None:
-    """Raise ValidationError unless it is a path prefix in canonical form."""
+    """Raise ValidationError unless the text is a path prefix in canonical form."""
     validate_path(PathMatch.PREFIX, text)
 
 
 def validate_path_prefixes(value: Any) -> None:
-    """Raise ValidationError unless it is a list of path prefixes in canonical form."""
+    """Raise ValidationError unless the value is a list of path prefixes in canonical form."""
     _validate_list(value, MAX_PREFIXES)
     for each in value:
         if not isinstance(each, str) or len(each) > MAX_PATH:
@@ -99,7 +99,7 @@ def validate_path_prefixes(value: Any) -> None:
 
 
 def canonical_method(text: str) -> str:
-    """Return a method in capital letters. Raises ValidationError."""
+    """Return an HTTP method in capital letters. Raises ValidationError."""
     method = text.upper()
     if not _METHOD.fullmatch(method):
         raise _refused(_("%(text)s is not a method"), text=repr(text[:32]))
@@ -107,22 +107,22 @@ def canonical_method(text: str) -> str:
 
 
 def validate_methods(value: Any) -> None:
-    """Raise ValidationError unless it is a list of methods in capital letters."""
+    """Raise ValidationError unless the value is a list of HTTP methods in capital letters."""
     _validate_texts(value, lambda text: require_spelling(canonical_method(text), text))
 
 
 def validate_networks(value: Any) -> None:
-    """Raise ValidationError unless it is a list of networks in canonical form."""
+    """Raise ValidationError unless the value is a list of networks in canonical form."""
     _validate_texts(value, validate_network)
 
 
 def validate_countries(value: Any) -> None:
-    """Raise ValidationError unless it is a list of country codes."""
+    """Raise ValidationError unless the value is a list of country codes."""
     _validate_texts(value, validate_country_code)
 
 
 def validate_asns(value: Any) -> None:
-    """Raise ValidationError unless it is a list of autonomous system numbers (32 bits, RFC 6793)."""
+    """Raise ValidationError unless the value is a list of autonomous system numbers (32 bits, RFC 6793)."""
     _validate_list(value, MAX_MEMBERS)
     for each in value:
         if type(each) is not int or not 1 <= each <= MAX_ASN:
@@ -130,17 +130,17 @@ def validate_asns(value: Any) -> None:
 
 
 def validate_weekdays(value: Any) -> None:
-    """Raise ValidationError unless it is a list of weekdays."""
+    """Raise ValidationError unless the value is a list of weekdays."""
     _validate_choices(value, WEEKDAYS)
 
 
 def validate_credential_kinds(value: Any) -> None:
-    """Raise ValidationError unless it is a list of kinds of credentials."""
+    """Raise ValidationError unless the value is a list of kinds of credentials."""
     _validate_choices(value, [each.value for each in RuleCredential])
 
 
 def canonical_header(text: str) -> str:
-    """Return the name of a header for app tokens in lower case. Raises ValidationError."""
+    """Return the lower-case name of a request header for app tokens. Raises ValidationError."""
     name = text.strip().lower()
     if not name:
         return ""
@@ -152,23 +152,23 @@ def canonical_header(text: str) -> str:
 
 
 def validate_token_header(text: str) -> None:
-    """Raise ValidationError unless it is the name of a header for app tokens in lower case."""
+    """Raise ValidationError unless the text is the lower-case name of a request header for app tokens."""
     require_spelling(canonical_header(text), text)
 
 
 def validate_time(text: str) -> None:
-    """Raise ValidationError unless it is a time of day like 09:30."""
+    """Raise ValidationError unless the text is a time of day like 09:30."""
     if not _TIME.fullmatch(text):
         raise _refused(_("%(text)s is not a time of day like 09:30"), text=repr(text[:16]))
 
 
 def minute_of(text: str | None) -> int | None:
-    """Return a time of day as minutes since midnight, None without one."""
+    """Return a time of day as minutes since midnight, or None without a time."""
     return None if text is None else int(text[:2]) * 60 + int(text[3:])
 
 
 def validate_time_zone(text: str) -> None:
-    """Raise ValidationError unless it is the name of an IANA time zone; name it if only the letter case differs."""
+    """Raise ValidationError unless the text names an IANA time zone; suggests the name if only letter case differs."""
     if text in time_zones():
         return
     spelling = next((name for name in time_zones() if name.lower() == text.lower()), None)
@@ -179,8 +179,8 @@ def validate_time_zone(text: str) -> None:
 
 @lru_cache(maxsize=1)
 def time_zones() -> frozenset[str]:
-    """Return the names of all IANA time zones, without ``localtime``, which is another zone on each system."""
-    return frozenset(available_timezones() - {"localtime"})  # reads every file of the database: a tenth of a second
+    """Return the names of all IANA time zones, without ``localtime``, which differs by system."""
+    return frozenset(available_timezones() - {"localtime"})  # reads every file of the database: takes 0.1 s
 
 
 def _validate_texts(value: Any, validate: Callable[[str], None]) -> None:

@@ -1,4 +1,4 @@
-"""Which registered domains the session cookie reaches: the configured or derived cookie domain."""
+"""Reach of the session cookie: its configured or derived domain, and which registered domains browsers send it to."""
 
 from collections.abc import Iterator, Sequence
 
@@ -26,7 +26,7 @@ _WITH_SIGN_IN = (Access.AUTHENTICATED, Access.TWO_FACTOR, Access.PHISHING_RESIST
 
 
 def scope_for(host: str, registered: Sequence[str] | None = None) -> CookieScope:
-    """Return the scope of the cookie that the guard page sets for the sites of this host.
+    """Return the scope of the session cookie that the guard page sets for the site at this host.
 
     ``registered`` are the names of the registered domains, by default read from the database.
     """
@@ -41,7 +41,7 @@ def scope_for(host: str, registered: Sequence[str] | None = None) -> CookieScope
 
 
 def cookie_domain(host: str) -> str | None:
-    """Return the ``Domain`` of a session cookie that is set under this host, None for a cookie of the host alone."""
+    """Return the ``Domain`` attribute of a session cookie that this host sets; None for a host-only cookie."""
     domain = scope_for(host).domain
     if domain == settings.GATEWALL_COOKIE_DOMAIN or domain is None:
         return domain
@@ -49,7 +49,7 @@ def cookie_domain(host: str) -> str | None:
 
 
 def unreached(name: str, registered: Sequence[str] | None = None) -> Unreached | None:
-    """Return why browsers would not send the cookie to a host or registered domain, None if they do."""
+    """Return why browsers would not send the session cookie to a host or registered domain; None if they send it."""
     if not public_urls() and not settings.GATEWALL_COOKIE_DOMAIN:
         return None  # the guard page is under each host, and so is its cookie
     scope = scope_for(name.removeprefix("*."), registered)
@@ -57,13 +57,13 @@ def unreached(name: str, registered: Sequence[str] | None = None) -> Unreached |
 
 
 def unreached_url(url: str) -> Unreached | None:
-    """Return why browsers would not send the cookie to the host of a URL, None if they do."""
+    """Return why browsers would not send the session cookie to the host of a URL; None if they send it."""
     authority = Authority.of_url(url)
     return unreached(authority.host.name) if authority else None
 
 
 def unreached_domains() -> Iterator[tuple[AuthorizedDomain, Unreached]]:
-    """Yield the domains that people registered, where visitors must sign in and browsers do not send the cookie."""
+    """Yield the domains that a person registered, that need a sign-in, and that browsers send no session cookie to."""
     domains = AuthorizedDomain.objects.exclude(created_by="").filter(access__in=_WITH_SIGN_IN)
     registered = _registered()
     for domain in domains.order_by("name"):
@@ -85,7 +85,7 @@ def warning_about(domain: AuthorizedDomain) -> Message | None:
 
 
 def in_words() -> Message:
-    """Return where visitors sign in and what browsers send the session cookie to, for operators."""
+    """Return a description for operators: where visitors sign in, and where browsers send the session cookie."""
     urls = public_urls()
     if not urls:
         if settings.GATEWALL_COOKIE_DOMAIN is None:
@@ -125,5 +125,5 @@ def _of_one_host(url: str, parent: str | None) -> Message:
 
 
 def _registered() -> list[str]:
-    """Return the names of the domains that somebody can enter: a denied one needs no cookie."""
+    """Return the names of the registered domains whose access is not denied: denied ones need no cookie."""
     return list(AuthorizedDomain.objects.exclude(access=Access.DENIED).values_list("name", flat=True))

@@ -1,4 +1,4 @@
-"""Choices of a country picker, by name in the reader's language, and the code of a name that was typed."""
+"""Choices of a country picker, ordered by name in the active language; look-up of a country code by name."""
 
 import unicodedata
 from collections.abc import Callable
@@ -13,13 +13,13 @@ Choices = list[tuple[str, str | Promise]]
 
 
 def country_choices() -> Choices:
-    """Return each code with its label, "Germany (DE)", ordered by the name in the active language."""
+    """Return each country code with its label ("Germany (DE)"), ordered by name in the active language."""
     named = sorted(((gettext(name), code) for code, name in COUNTRY_NAMES.items()), key=lambda each: _order(each[0]))
     return [(code, f"{name} ({code})") for name, code in named]
 
 
 def choices_after(label: str | Promise) -> Callable[[], Choices]:
-    """Return the choices after an empty one, computed for each request."""
+    """Return a function that computes the choices, after an empty one, for each request."""
     return lambda: [("", label), *country_choices()]
 
 
@@ -27,7 +27,7 @@ NO_COUNTRY = _("Choose a country")
 
 
 def code_named(text: str) -> str | None:
-    """Return the code of a country's name in English or the active language, in any letter case; else None."""
+    """Return the code of the country with this name, in English or the active language, in any letter case; or None."""
     wanted = _plain(text.strip())
     for code, name in COUNTRY_NAMES.items():
         if wanted in {_plain(name), _plain(gettext(name))}:
@@ -42,4 +42,4 @@ def _plain(name: str) -> str:
 
 
 def _order(name: str) -> bytes:
-    return _plain(name).encode("gb18030")  # orders the common Chinese characters by their sound
+    return _plain(name).encode("gb18030")  # orders the common Chinese characters by pronunciation

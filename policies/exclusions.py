@@ -1,4 +1,4 @@
-"""Exclusions of WAF rules as operators write them: their fields, and what is valid."""
+"""Exclusions of WAF rules as operators write them: fields and validation."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -19,12 +19,12 @@ from policies.validators import require_spelling, validate_domain_name, validate
 
 MAX_EXCLUSIONS = 50
 _MAX_BYTES = 4096
-"""For all exclusions of a rule: all rules together are one segment of bounded size."""
+"""Maximum size of all exclusions of a rule: all rules together are one segment of bounded size."""
 _EXPIRY = "expires_at"
 _PATHS = ("path_prefix", "path_exact", "path_glob")
 _PARTS = tuple([part.value for part in Part])
 TEXTS = ("domain", *_PATHS, *_PARTS)
-"""The fields of an exclusion that are texts; the only other one is its expiry."""
+"""The text fields of an exclusion; its only other field is its expiry."""
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _COOKIE_NAME = re.compile(r"[^\s=;,]+")
 _XML_PATH = re.compile(r"(?:/[^\s/@:<>=\[\]*]+)+(?:/@[^\s/@<>=\[\]*]+)?")
@@ -42,7 +42,7 @@ def written(exclusion: Exclusion) -> dict[str, str]:
 
 
 def validate_exclusions(value: Any) -> None:
-    """Raise ValidationError unless it is a list of exclusions."""
+    """Raise ValidationError unless the value is a list of valid exclusions."""
     if not isinstance(value, list) or len(value) > MAX_EXCLUSIONS:
         raise ValidationError(
             _("a list of at most %(number)s exclusions"), params={"number": MAX_EXCLUSIONS}, code="invalid"
@@ -64,7 +64,7 @@ def validate_exclusions(value: Any) -> None:
 
 
 def validate_exclusion(exclusion: Mapping[str, Any]) -> None:
-    """Raise ValidationError unless the values of these fields are valid, also together."""
+    """Raise ValidationError unless the fields of an exclusion are valid, individually and together."""
     for value in exclusion.values():
         _validate_text(value)
     for name, validate in _VALIDATORS.items():
@@ -86,7 +86,7 @@ def validate_exclusion(exclusion: Mapping[str, Any]) -> None:
 
 
 def exclusion_expiry(exclusion: Mapping[str, Any]) -> float | None:
-    """Return when an exclusion expires, in seconds since the epoch; None if never. Raises ValueError."""
+    """Return when an exclusion expires, in seconds since the epoch; None if it never does. Raises ValueError."""
     text = exclusion.get(_EXPIRY)
     if text is None:
         return None

@@ -1,4 +1,4 @@
-"""Filters of rows by network, registered domain and decision; filter sets stand beside the serializers."""
+"""Filters of rows by network, registered domain and decision; filter sets are defined next to the serializers."""
 
 import uuid
 from ipaddress import IPv4Network, IPv6Network
@@ -14,7 +14,7 @@ from policies.validators import canonical_domain, canonical_network
 _MAX_FOUND = 10_000
 """Maximum number of IPv6 networks listed in one statement."""
 _NAMED_BITS = 8
-"""For these prefix lengths every subnet is listed, so that an index is used; larger networks are searched."""
+"""If a network has at most this many host bits, all of its subnets are listed, so that the query uses an index."""
 _EVERYWHERE = "null"
 """The value of ``domain`` that selects rows for every host."""
 
@@ -34,7 +34,7 @@ class _NetworkFilter(ValueFilter):
         return qs.filter(Q(network__in=around) | within)
 
     def _within_v6(self, rows: QuerySet[Any], network: IPv6Network) -> Q:
-        """Return a condition for IPv6 entries within the network, by listing them: prefixes of texts do not suffice."""
+        """Return a condition that lists the IPv6 entries within the network: text prefixes alone are not exact."""
         whole = network.network_address.exploded.split(":")[: network.prefixlen // 16]
         texts = [f"{int(group, 16):x}:" for group in whole]
         leading = "".join(texts[: texts.index("0:") if "0:" in texts else len(texts)])
@@ -49,14 +49,14 @@ class _NetworkFilter(ValueFilter):
 
 
 def _all_within(network: IPv4Network | IPv6Network) -> list[str]:
-    """Return the texts of all smaller networks within the network: 510 for an IPv4 /24."""
+    """Return the texts of all smaller networks in the network: 510 for an IPv4 /24."""
     lengths = range(network.prefixlen + 1, network.max_prefixlen + 1)
     return [canonical_text(each) for length in lengths for each in network.subnets(new_prefix=length)]
 
 
 def _within_v4(network: IPv4Network) -> Q:
-    """Return a condition on the text prefix of the network's IPv4 addresses."""
-    octets = -(-network.prefixlen // 8)  # those the prefix fixes, the last one possibly in part
+    """Return a condition for IPv4 entries within the network, on the prefix of their text."""
+    octets = -(-network.prefixlen // 8)  # those that the prefix fixes, the last one possibly only in part
     if octets == 0:
         return ~Q(network__contains=":")
     condition = Q()
@@ -70,7 +70,7 @@ def _within_v4(network: IPv4Network) -> Q:
 
 
 def network_filter() -> ValueFilter:
-    """Return a filter by the entries that overlap an address or network."""
+    """Return a filter that selects the entries that overlap an address or network."""
     return _NetworkFilter("network", parse=canonical_network, openapi={"type": "string", "maxLength": 64})
 
 

@@ -13,7 +13,7 @@ from gatewall.engine.ports import CountryLookup
 from gatewall.kernel import geo_file
 
 _KNOWN_TO_ALL = tuple(map(IPv4Address, ("1.1.1.1", "8.8.8.8", "9.9.9.9", "193.0.6.139")))
-"""Addresses of large, old networks: a database of autonomous systems has them."""
+"""Addresses of large, old networks, which every database of autonomous systems has."""
 _lookup: list[Callable[[], CountryLookup]] = []
 
 
@@ -32,7 +32,7 @@ def configured() -> Path:
 
 
 def in_use() -> Path | None:
-    """Return the path of the configured geo database, or None."""
+    """Return the path of the geo database, or None if it does not exist."""
     path = configured()
     return path if path.exists() else None
 
@@ -41,7 +41,7 @@ def describe(path: Path | None) -> GeoDatabase | None:
     """Return the metadata of the database, None if it is missing or unreadable."""
     if path is None:
         return None
-    import geoip2.database  # noqa: PLC0415 - 8 MiB, for those that have such a database
+    import geoip2.database  # noqa: PLC0415 - takes 8 MiB, needed only with a database
 
     try:
         with geoip2.database.Reader(path, mode=geoip2.database.MODE_FILE) as reader:
@@ -62,5 +62,5 @@ def lookup() -> CountryLookup:
 
 
 def knows_autonomous_systems() -> bool:
-    """Return whether the database has autonomous systems; those of countries or cities usually have none."""
+    """Return whether a geo database has autonomous systems; databases of countries or cities usually have none."""
     return any(lookup().asn_of(address) is not None for address in _KNOWN_TO_ALL)

@@ -1,4 +1,4 @@
-"""How many grants, share links and device passes there may be, and for how long. No I/O but the clock."""
+"""Limits of the number and duration of grants, share links and device passes. No I/O but the clock."""
 
 from datetime import datetime, timedelta
 
@@ -15,7 +15,7 @@ MAX_DAYS = 30
 
 
 def require_valid_end(expires_at: datetime, *, most: timedelta = timedelta(days=MAX_DAYS)) -> None:
-    """Raise ValidationError unless what ends then has yet to end, and does so in time, by default within 30 days."""
+    """Raise ValidationError unless the end is in the future and at most ``most`` ahead, by default 30 days."""
     now = timezone.now()
     if expires_at <= now:
         raise ValidationError({"expires_at": ValidationError(_("a time in the future"), "invalid")})
