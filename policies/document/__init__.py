@@ -1,1 +1,1 @@
-"""The policy document: the whole policy as one YAML text, to keep in version control and to apply."""
+"""The policy document: the whole policy as one YAML file, to keep in version control and to apply."""

@@ -49,7 +49,7 @@ from policies.services import change_country, change_waf_rule
 _RESOURCES = {
     DOMAINS.name: resources.DOMAINS,
     GROUPS.name: resources.GROUPS,
-    COUNTRIES.name: replace(resources.COUNTRIES, update=change_country),  # no page or route changes one
+    COUNTRIES.name: replace(resources.COUNTRIES, update=change_country),  # no page and no API route changes a country
     WAF_RULES.name: resources.WAF_RULES,
     SUBSCRIPTIONS.name: resources.SUBSCRIPTIONS,
 }
@@ -59,16 +59,16 @@ _REMOVED: Mapping[str, tuple[type[Conflict], str]] = {
     "groups": (GroupRemoved, _("a group that was named does not exist any more")),
     "users": (UserRemoved, _("a user that was named does not exist any more")),
 }
-"""How to refuse rows that name a row that is gone."""
+"""The error for rows that name a deleted row, by kind."""
 
 
 @revisions.one_at_a_time
 def apply(
     document: Document, *, actor: str, caller: Caller | None = None, force: bool = False
 ) -> PolicyRevision | None:
-    """Make the policy what the document says, in one revision; return it, None if nothing changes.
+    """Change the policy to match the document, in one revision; return the revision, None if nothing changes.
 
-    Raises WouldLockYouOut, and what the services refuse; then nothing is changed.
+    Raises WouldLockYouOut and the refusals of the services; then nothing is changed.
     """
     with (
         guard_against_lockout(caller, force=force),
@@ -80,7 +80,7 @@ def apply(
 
 
 class _Application:
-    """The differences between a document and the policy, and their way into the rows."""
+    """Writer of the differences between a document and the policy, through the services."""
 
     def __init__(self, document: Document, actor: str, caller: Caller | None, *, force: bool) -> None:
         self._document, self._actor, self._caller, self._force = document, actor, caller, force
@@ -89,7 +89,7 @@ class _Application:
             self._differences.setdefault((each.section, each.action), []).append(each)
 
     def write(self) -> None:
-        """Write in the order of dependencies: domains, and groups in use, are created first and deleted last."""
+        """Write all differences in order of dependency: domains and used groups are created first, deleted last."""
         self._delete(WAF_RULES)
         self._delete_access_rules()
         self._delete_unused_groups()
@@ -108,7 +108,7 @@ class _Application:
         self._write_expectations()
         self._write_settings()
 
-    def _of(self, section: Section, *actions: Action) -> list[Difference]:
+    def _find(self, section: Section, *actions: Action) -> list[Difference]:
         return [each for action in actions for each in self._differences.get((section.name, action), [])]
 
     def _rows(self, section: Section, differences: list[Difference]) -> list[Any]:
@@ -119,7 +119,7 @@ class _Application:
         return [rows[each.key] for each in differences]
 
     def _values(self, section: Section, differences: list[Difference]) -> list[dict[str, Any]]:
-        """Return the arguments of the services: all fields of a created row, of another those that differ."""
+        """Return the arguments of the services: all fields of a created row, the differing fields of a changed row."""
         names = _named_rows(section, self._document) if differences else {}
         rows = self._document.tables.get(section.name, {})
         wanted = [rows[each.key] if each.action is Action.CREATED else each.after for each in differences]
@@ -129,11 +129,11 @@ class _Application:
         ]
 
     def _delete(self, section: Section) -> None:
-        for row in self._rows(section, self._of(section, Action.DELETED)):
+        for row in self._rows(section, self._find(section, Action.DELETED)):
             _RESOURCES[section.name].write(Write.DELETE, row, actor=self._actor, caller=None, force=True)
 
     def _delete_unused_groups(self) -> None:
-        """Delete the groups that no access rule names first, so that new ones fit within the maximum number."""
+        """Delete the groups that no access rule names, before new ones are created, which must fit in the maximum."""
         named = set(AccessRule.objects.values_list("groups__name", flat=True))
         gone = self._differences.pop((GROUPS.name, Action.DELETED), [])
         self._differences[GROUPS.name, Action.DELETED] = [each for each in gone if each.key[0] not in named]
@@ -142,14 +142,14 @@ class _Application:
 
     def _change_and_create(self, section: Section) -> None:
         write = partial(_RESOURCES[section.name].write, actor=self._actor, caller=None, force=self._force)
-        changed, created = self._of(section, Action.CHANGED), self._of(section, Action.CREATED)
+        changed, created = self._find(section, Action.CHANGED), self._find(section, Action.CREATED)
         for row, values in zip(self._rows(section, changed), self._values(section, changed), strict=True):
             write(Write.UPDATE, row, **values)
         for values in self._values(section, created):
             write(Write.CREATE, **values)
 
     def _write_builtin_rules(self) -> None:
-        changed = self._of(BUILTIN_WAF_RULES, Action.CHANGED)
+        changed = self._find(BUILTIN_WAF_RULES, Action.CHANGED)
         rows, values = self._rows(BUILTIN_WAF_RULES, changed), self._values(BUILTIN_WAF_RULES, changed)
         for row, each in zip(rows, values, strict=True):
             if "name" in each and len(changed) > 1:  # free it first: two rules may exchange their names
@@ -159,7 +159,7 @@ class _Application:
 
     def _write_entries(self, section: Section) -> None:
         gone, changed, created = (
-            self._of(section, action) for action in (Action.DELETED, Action.CHANGED, Action.CREATED)
+            self._find(section, action) for action in (Action.DELETED, Action.CHANGED, Action.CREATED)
         )
         if gone or changed or created:
             write_entries(
@@ -173,11 +173,11 @@ class _Application:
             )
 
     def _delete_access_rules(self) -> None:
-        if gone := self._rows(ACCESS_RULES, self._of(ACCESS_RULES, Action.DELETED)):
+        if gone := self._rows(ACCESS_RULES, self._find(ACCESS_RULES, Action.DELETED)):
             delete_access_rules(gone, actor=self._actor)
 
     def _write_access_rules(self) -> None:
-        changed, created = self._of(ACCESS_RULES, Action.CHANGED), self._of(ACCESS_RULES, Action.CREATED)
+        changed, created = self._find(ACCESS_RULES, Action.CHANGED), self._find(ACCESS_RULES, Action.CREATED)
         for row, values in zip(self._rows(ACCESS_RULES, changed), self._values(ACCESS_RULES, changed), strict=True):
             if values:
                 change_access_rule(row, actor=self._actor, **values)
@@ -188,8 +188,8 @@ class _Application:
             order_access_rules([ids[name] for (name,) in self._document.tables[ACCESS_RULES.name]], actor=self._actor)
 
     def _write_expectations(self) -> None:
-        gone, changed = self._of(EXPECT, Action.DELETED), self._of(EXPECT, Action.CHANGED)
-        created = self._of(EXPECT, Action.CREATED)
+        gone, changed = self._find(EXPECT, Action.DELETED), self._find(EXPECT, Action.CHANGED)
+        created = self._find(EXPECT, Action.CREATED)
         if gone or changed or created:
             rows = [*self._rows(EXPECT, changed), *[None] * len(created)]
             values = self._values(EXPECT, [*changed, *created])
@@ -197,7 +197,7 @@ class _Application:
             write_expectations(actor=self._actor, delete=delete, save=zip(rows, values, strict=True))
 
     def _write_settings(self) -> None:
-        """Write them last: registering the first domain sets one."""
+        """Write the settings; call this last, because registering the first domain changes a setting."""
         now = system_settings.current()
         wanted = self._document.settings or {}
         values = {name: value for name, value in wanted.items() if getattr(now, name) != value}
@@ -206,7 +206,7 @@ class _Application:
 
 
 def _refuse_removed(section: Section, wanted: list[Mapping[str, Any]], names: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raise DomainRemoved, GroupRemoved or UserRemoved if a row that is named was deleted since."""
+    """Raise DomainRemoved, GroupRemoved or UserRemoved if a named row was deleted since."""
     for field, kind in section.names.items():
         for row in wanted:
             named = row.get(field) or []

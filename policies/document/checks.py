@@ -1,6 +1,6 @@
-"""Check what the services of a row refuse and its serializer does not, so that a document is refused with a place.
+"""Checks of the services that the serializers lack, so that such errors have a place in the document, too.
 
-Each raises ValidationError by field.
+Each function raises ValidationError by field.
 """
 
 from collections.abc import Mapping
@@ -31,5 +31,5 @@ def check_waf_rule(row: Mapping[str, Any]) -> None:
 
 
 def check_subscription(row: Mapping[str, Any]) -> None:
-    """Check the URL of a list."""
+    """Check the URL of a list subscription."""
     validate_url(row["url"], allow_private=row["allow_private"])

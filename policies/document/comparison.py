@@ -14,10 +14,10 @@ from policies.document.sections import ACCESS_RULES, BUILTIN_WAF_RULES, SECTIONS
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What applying the document does to one object: its section, its key in words, and the fields that differ.
+    """A change that applying the document makes to one object: section, key, and differing fields.
 
-    A created object has all fields that are not the default in ``after``, a deleted one in ``before``. ``position`` is
-    among the fields of access rules.
+    For a created object, ``after`` has all fields that differ from the default; so has ``before`` for a deleted one.
+    ``position`` is one of the fields of access rules.
     """
 
     section: str
@@ -28,15 +28,15 @@ class Difference:
 
     @property
     def name(self) -> str:
-        """The key as one text."""
+        """Return the key as one text."""
         return " ".join(str(part) for part in self.key if part is not None)
 
 
 def changes(document: Document) -> list[Difference]:
     """Return what applying the document would create, change and delete, in the order of the document.
 
-    What follows from a change is not part of it, such as an access rule of a section that the document leaves out and
-    that names a deleted domain. An expired entry of the document is not created: a document that was applied does not
+    Indirect changes are not included: for example, of an access rule that names a deleted domain, if the document has
+    no section for access rules. Expired entries of the document are not created: so an applied document does not
     differ from the policy once its entries expire.
     """
     return list(differences(document, export(document.sections)))
@@ -67,7 +67,7 @@ def _differences_of(section: Section, now: Mapping[Any, Any], wanted: Mapping[An
 
 
 def _complete(section: Section, rows: Mapping[Any, Any], others: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """Return the rows; a built-in rule that is not listed is as it comes."""
+    """Return the rows; built-in rules that only ``others`` has are added with their shipped values."""
     if section is not BUILTIN_WAF_RULES:
         return rows
     missing = {key: {"key": key[0], **section.defaults(key)} for key in others if key not in rows}

@@ -1,4 +1,4 @@
-"""The policy document as values, and its canonical bytes. No I/O."""
+"""The policy document as Python values, and its canonical bytes. No I/O."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ Rows = Mapping[Any, Row]
 
 @dataclass(frozen=True, slots=True)
 class DocumentError:
-    """One fault of a document: where it is (line and column from 1, JSON Pointer) and what it is."""
+    """One error of a document: its place (line and column from 1, JSON Pointer) and a message."""
 
     line: int
     column: int
@@ -29,7 +29,7 @@ class DocumentError:
 
 
 class DocumentRefused(Invalid):
-    """The document has faults; ``errors`` has all of them, up to a bound, in the order of their lines."""
+    """The document has errors: ``errors`` has all of them, up to a limit, in the order of their lines."""
 
     code = "document-refused"
     field: ClassVar[str] = "document"
@@ -64,8 +64,8 @@ class DocumentRefused(Invalid):
 class Document:
     """A valid document: the settings, and the rows of each section that it has, with all of their fields.
 
-    A section that is left out whole is missing in ``tables`` (``settings``: None). ``unlisted_settings``: those that a
-    section of settings leaves out, so that they get their default.
+    A section that the document leaves out is missing in ``tables`` (``settings``: None). ``unlisted_settings``: those
+    that the section ``settings`` leaves out, so that they get their default.
     """
 
     settings: Mapping[str, Any] | None
@@ -74,16 +74,16 @@ class Document:
 
     @property
     def sections(self) -> frozenset[str]:
-        """The names of the sections that the document has."""
+        """Return the names of the sections that the document has."""
         return frozenset(self.tables) | ({SETTINGS} if self.settings is not None else set())
 
     @property
     def expectations(self) -> tuple[Row, ...]:
-        """The requests whose decisions the document expects."""
+        """Return the expectations of the document."""
         return tuple(self.tables.get(EXPECT.name, {}).values())
 
     def values(self) -> dict[str, Any]:
-        """Return the document as JSON-plain values in canonical order, without the fields that have their default."""
+        """Return the document as JSON-compatible values in canonical order, without fields that have their default."""
         found: dict[str, Any] = {"version": VERSION}
         if self.settings is not None:
             found[SETTINGS] = dict(self.settings)

@@ -1,4 +1,4 @@
-"""Expectations: requests in a document with the answer that they must get. Their form, and how they are stored."""
+"""Expectations (requests in a policy document with the answer that they must get): serializers and storage."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ from policies.models import Expectation
 MAX_EXPECTATIONS = 1_000
 MAX_HEADERS = 50
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}", re.ASCII)  # RFC 9110 section 5.6.2
-_TOLD = frozenset({"host", *(f"x-forwarded-{part}" for part in ("for", "host", "proto", "method", "uri"))})
+_HAS_OWN_FIELD = frozenset({"host", *(f"x-forwarded-{part}" for part in ("for", "host", "proto", "method", "uri"))})
 _MAX_URI = 8192
 
 
@@ -69,7 +69,7 @@ class _UriField(TextField):
 
 
 class _HeadersField(serializers.DictField):
-    """Header names, in lower case, with a value each."""
+    """Headers of a request: lower-case names, each with one value."""
 
     default_error_messages = {
         "name": _("{name} is not the name of a header"),
@@ -84,13 +84,13 @@ class _HeadersField(serializers.DictField):
         for name in found:
             if not _HEADER_NAME.fullmatch(name):
                 self.fail("name", name=repr(name[:32]))
-            if name.lower() in _TOLD:
+            if name.lower() in _HAS_OWN_FIELD:
                 self.fail("told")
         return {name.lower(): value for name, value in sorted(found.items())}
 
 
 class SubjectInput(StrictInput):
-    """Who asks: a user or the name of a license."""
+    """The subject of the request: a user, or a license, by name."""
 
     user = TextField(max_length=64, required=False)
     license = TextField(max_length=100, required=False)
@@ -109,7 +109,7 @@ class SubjectInput(StrictInput):
 
 
 class RequestInput(StrictInput):
-    """The request of an expectation; validates to all of its fields."""
+    """The request of an expectation; validates to values for all fields."""
 
     client = _AddressField(max_length=64)
     host = _HostField(max_length=255)
@@ -155,7 +155,7 @@ def shown_request(request: Mapping[str, Any]) -> dict[str, Any]:
 def write_expectations(
     *, actor: str, delete: Iterable[Expectation], save: Iterable[tuple[Expectation | None, Mapping[str, Any]]]
 ) -> None:
-    """Delete, change and create expectations in one revision; ``save`` has rows, None to create one, and values.
+    """Delete, change and create expectations in one revision; ``save``: rows (None creates one) with their values.
 
     Raises ValidationError, Duplicate.
     """

@@ -13,7 +13,7 @@ ALL = frozenset({SETTINGS, *(section.name for section in SECTIONS)})
 
 
 def export(sections: Iterable[str] = ALL) -> Document:
-    """Return the policy as it is in this transaction, with these sections.
+    """Return the policy in this transaction as a document with these sections.
 
     Expired entries of the lists, automatic bans and entries of subscriptions are not part of it.
     """
@@ -24,5 +24,5 @@ def export(sections: Iterable[str] = ALL) -> Document:
 
 
 def rows_of(section: Section) -> Rows:
-    """Return the rows of a section by their key; of built-in rules only those that were changed."""
+    """Return the rows of a section by their key; of built-in rules, only the changed ones."""
     return section.listed({section.key_of(row): row for row in map(section.row_of, section.queryset())})

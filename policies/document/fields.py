@@ -1,4 +1,4 @@
-"""Serializers of the rows of a document: those of the API, without look-ups of the rows that they name."""
+"""Serializers of the rows of a document, derived from those of the API; they do not look up named rows."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,8 +12,8 @@ from policies.access_rules.serializers import UsersField
 from policies.groups.serializers import GroupsField
 from policies.serializers import RegisteredDomainField, RegisteredDomainsField
 
-_NOT_WRITTEN = frozenset({"force", "position"})
-"""Fields of requests: what the document says is meant, and its order is that of the rules."""
+_REQUEST_ONLY = frozenset({"force", "position"})
+"""Fields of API requests that rows lack: ``force`` is given on applying, and the order of rows is the position."""
 
 
 class DomainNameField(TextField):
@@ -42,7 +42,7 @@ _BY_NAME: Mapping[type, Callable[[Any], Any]] = {
     GroupsField: lambda field: NamesField(TextField(max_length=64), at_most=field.max_length),
     UsersField: lambda _field: NamesField(TextField(max_length=64), at_most=MAX_MEMBERS),
 }
-"""Fields that look rows up, and what they are in a document."""
+"""Field classes that look up rows, and what replaces them in a document."""
 
 
 def row_serializer(
@@ -50,7 +50,7 @@ def row_serializer(
 ) -> StrictInput:
     """Return the serializer of a row, derived from that of the API.
 
-    ``more`` are fields that only a document has; those ``without`` it does not have, ``optional`` may be left out.
+    ``more``: fields that only a document has. ``without``: fields that it lacks. ``optional``: fields that it may omit.
     """
 
     class Row(base):  # type: ignore[misc, valid-type]  # the class is an argument
@@ -58,7 +58,7 @@ def row_serializer(
 
         def get_fields(self) -> dict[str, Any]:
             found = {**more, **super().get_fields()}
-            kept = {name: field for name, field in found.items() if name not in _NOT_WRITTEN and name not in without}
+            kept = {name: field for name, field in found.items() if name not in _REQUEST_ONLY and name not in without}
             for name in optional:
                 kept[name].required = False
             return {name: _BY_NAME.get(type(field), _same)(field) for name, field in kept.items()}

@@ -1,4 +1,4 @@
-"""How large a policy document may be, and in which section it becomes larger. Pure."""
+"""Size limits of a policy document, and the section that exceeds them. Pure."""
 
 import re
 
@@ -7,12 +7,12 @@ from gatewall.engine.messages import gettext_noop as _
 
 MAX_BYTES = 8 * 1024 * 1024
 MAX_VALUES = 1_000_000
-"""Maximum number of values and keys: each is kept with its place."""
+"""Maximum number of values and keys: each is kept in memory with its place."""
 _SECTION = re.compile(rb"^([a-z_]{1,40}):", re.MULTILINE)
 
 
 class Unreadable(Exception):
-    """The bytes are not a document: ``message``, and where (from 1); ``section`` if one of them is to blame."""
+    """The bytes are not a document; line and column count from 1; ``section``: the one that is too large, if any."""
 
     def __init__(self, message: str, line: int = 1, column: int = 1, section: str = "") -> None:
         super().__init__(message)
@@ -20,12 +20,12 @@ class Unreadable(Exception):
 
     @property
     def pointer(self) -> str:
-        """JSON Pointer to the section."""
+        """Return the JSON Pointer to the section, empty without one."""
         return self.section and f"/{self.section.replace('~', '~0').replace('/', '~1')}"
 
 
 def require_size(data: bytes) -> None:
-    """Raise Unreadable if a document has too many bytes, with the section of YAML in which it exceeds the limit."""
+    """Raise Unreadable if a document has too many bytes, with the YAML section in which it exceeds the limit."""
     if len(data) <= MAX_BYTES:
         return
     message = Message(

@@ -1,8 +1,8 @@
-"""Parse a policy document: YAML 1.2 or JSON as plain values, with the place of each value. No I/O.
+"""Parse a policy document (YAML 1.2 or JSON) to plain values, with the place of each value. No I/O.
 
-The parser of libyaml gives events; this module makes values of them and refuses what is not a document: aliases and
-anchors, tags, merge keys, duplicate keys, several documents, deep nesting. Plain scalars are read by the core schema of
-YAML 1.2, so ``NO`` is a text.
+The parser of libyaml yields events; this module converts them to values and refuses aliases and anchors, tags, merge
+keys, duplicate keys, several documents, and deep nesting. Plain scalars are read by the core schema of YAML 1.2, so
+``NO`` is a text.
 """
 
 import json
@@ -36,7 +36,7 @@ _NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 @dataclass(slots=True)
 class Place:
-    """Where a value is (from 1), and where the values in it and their keys are."""
+    """Line and column of a value (from 1), and the places of the values and keys in it."""
 
     line: int
     column: int
@@ -46,7 +46,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class NotANumber:
-    """A scalar of YAML that no field takes, such as 1.5: it is no text and no whole number."""
+    """A YAML scalar that no field accepts, such as 1.5: neither a text nor a whole number."""
 
     text: str
 
@@ -55,7 +55,7 @@ class NotANumber:
 
 
 def parse(data: bytes) -> tuple[Any, Place]:
-    """Return the values of a document, and where they are. Raises Unreadable."""
+    """Return the values of a document, and their places. Raises Unreadable."""
     require_size(data)
     try:
         text = data.decode("utf-8-sig")
@@ -81,12 +81,12 @@ def _code(character: Any) -> int:
 
 
 class _Reader:
-    """Make values of the events of one document."""
+    """Converter of the YAML events of one document to values."""
 
     def __init__(self, text: str) -> None:
         self._events: Iterator[Any] = yaml.parse(_without_surrogate_pairs(text), Loader=_LOADER)
         self._nodes = 0
-        self._section: tuple[str, Any] | None = None  # the name of the current one, and the event of its value
+        self._section: tuple[str, Any] | None = None  # name of the current section, and event of its value
 
     def document(self) -> tuple[Any, Place]:
         next(self._events)  # the stream
@@ -145,7 +145,7 @@ class _Reader:
         return found
 
     def _too_many(self, event: Any) -> Unreadable:
-        """Return the error of one value too many, placed at its section."""
+        """Return the error for too many values, placed at the current section."""
         words = _("the document has more than %(number)s values; long lists of networks belong to a list subscription")
         name, event = self._section or ("", event)
         refused = _unreadable(event, Message(words, number=f"{MAX_VALUES:,}"))
@@ -172,7 +172,7 @@ _SURROGATES = re.compile(r"\\\\|\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][
 
 
 def _without_surrogate_pairs(text: str) -> str:
-    """Return JSON with each escaped surrogate pair as one escape of YAML; other texts as they are."""
+    """Return JSON with each escaped surrogate pair as one YAML escape; other texts unchanged."""
     if not text.lstrip().startswith("{") or "\\u" not in text:
         return text
     return _SURROGATES.sub(_as_one, text)

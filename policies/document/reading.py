@@ -1,4 +1,4 @@
-"""Read a policy document: parse, validate and canonicalize it. All of its faults are reported at once."""
+"""Read a policy document: parse, validate and canonicalize it. All errors are reported at once."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -19,7 +19,7 @@ _VERSION = "version"
 
 
 def read(data: bytes) -> Document:
-    """Return the document that these bytes (YAML or JSON in UTF-8) are. Raises DocumentRefused."""
+    """Read a document from YAML or JSON in UTF-8. Raises DocumentRefused."""
     try:
         values, place = parse(data)
     except Unreadable as error:
@@ -28,7 +28,7 @@ def read(data: bytes) -> Document:
 
 
 class _Reading:
-    """Validate the values of a document, and collect its faults."""
+    """Validator of the values of a document, which collects all errors."""
 
     def __init__(self, values: Any, place: Place) -> None:
         self._values, self._place = values, place
@@ -139,7 +139,7 @@ class _Reading:
             self._errors.append(DocumentError(place.line, place.column, pointer, message))
 
     def _place_of(self, path: list[Any], *, key: bool) -> Place:
-        """Return where the value at this path is, or the nearest around it."""
+        """Return the place of the value at this path, or of the nearest value that contains it."""
         place = self._place
         for number, part in enumerate(path, 1):
             if key and number == len(path) and part in place.keys:
@@ -151,7 +151,7 @@ class _Reading:
 
 
 def _messages(details: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], str, bool]]:
-    """Yield the path, message and whether the key is wrong, of each error of a serializer."""
+    """Yield path and message of each error of a serializer, and whether the key is wrong."""
     if isinstance(details, Mapping) and set(details) == {"message", "code"} and isinstance(details["code"], str):
         yield path, str(details["message"]), details["code"] == "unknown-field"
     elif isinstance(details, Mapping):

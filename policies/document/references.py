@@ -1,4 +1,4 @@
-"""Check what the rows of a document name: domains, groups, users and names that are taken."""
+"""Check the references of a document: unknown domains, groups, users and built-in rules; duplicate rule names."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,16 +26,16 @@ _MODELS: Mapping[str, Any] = {"domains": AuthorizedDomain, "groups": Group}
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault of a row: its path in the document, and what it is."""
+    """An error of a row: its path in the document, and a message."""
 
     path: tuple[Any, ...]
     message: Message
 
 
 def faults_of(tables: Mapping[str, Placed], unsure: Collection[str] = ()) -> Iterator[Fault]:
-    """Yield what the rows name that does not exist. Sets the names of users to those stored, in their letter case.
+    """Yield the unknown references and duplicate names. Sets user names to the letter case in which they are stored.
 
-    ``unsure``: sections with other faults, whose rows may be missing here; what needs all of them is not judged.
+    ``unsure``: sections with other errors, whose rows may be missing here; checks that need all rows are skipped.
     """
     known: dict[str, Mapping[str, str]] = {kind: _defined(kind, tables) for kind in _MODELS}
     rules = tables.get(ACCESS_RULES.name, {}).values()
@@ -51,7 +51,7 @@ def faults_of(tables: Mapping[str, Placed], unsure: Collection[str] = ()) -> Ite
 
 def users_named(names: Iterable[str]) -> Iterator[Any]:
     """Yield the users with these names, in any letter case."""
-    users = get_user_model()._default_manager.annotate(lower=Lower("username"))  # noqa: SLF001 - public by its documentation
+    users = get_user_model()._default_manager.annotate(lower=Lower("username"))  # noqa: SLF001 - documented API
     left = iter(sorted({name.lower() for name in names}))
     while chunk := list(islice(left, _CHUNK)):
         yield from users.filter(lower__in=chunk)
@@ -63,7 +63,7 @@ def _users_of(rules: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _defined(kind: str, tables: Mapping[str, Placed]) -> Mapping[str, str]:
-    """Return the names of rows after the document is applied: its own, or those stored if it leaves the section out."""
+    """Return the names of rows after the document is applied: those in its section, or in the database without it."""
     if kind in tables:
         names = [row["name"] for row, _path in tables[kind].values()]
     else:
@@ -99,7 +99,7 @@ def _not_installed(tables: Mapping[str, Placed]) -> Iterator[Fault]:
 
 
 def _taken_names(tables: Mapping[str, Placed]) -> Iterator[Fault]:
-    """Yield the WAF rules that have the name of another one: own and built-in rules share their names."""
+    """Yield the WAF rules that have the name of another one: names are unique across custom and built-in rules."""
     taken: set[str] = set()
     for name, path in sorted(_names_of_rules(tables), key=lambda each: each[1] is not None):
         if name in taken and path is not None:
@@ -108,7 +108,7 @@ def _taken_names(tables: Mapping[str, Placed]) -> Iterator[Fault]:
 
 
 def _names_of_rules(tables: Mapping[str, Placed]) -> Iterator[tuple[str, tuple[Any, ...] | None]]:
-    """Yield the name of each WAF rule after the document is applied, and where the document has it."""
+    """Yield the name of each WAF rule after the document is applied, and its path in the document, if any."""
     own, builtin = tables.get(WAF_RULES.name), tables.get(BUILTIN_WAF_RULES.name)
     for key, name in WafRule.objects.values_list("builtin_key", "name"):
         if (key is None and own is None) or (key is not None and (builtin is None or key not in SHIPPED)):

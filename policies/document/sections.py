@@ -29,7 +29,7 @@ from policies.validators import MAX_CUSTOM_RULES
 
 SETTINGS = "settings"
 MAX_ROWS = 50_000
-"""Of a section: longer lists belong to a list subscription."""
+"""Maximum number of rows of a section: longer lists belong to a list subscription."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +38,8 @@ class Section:
 
     ``key``: fields that identify a row, and by which rows are sorted (``ordered``: their order counts instead).
     ``rows``: the rows that belong to the section; with ``expires`` only those that have not expired.
-    ``defaults``: of a row, if they are not those of the columns. ``domains``, ``groups``, ``users``: fields that name
-    such rows. ``check`` raises ValidationError, by field, for what the service refuses and the serializer does not.
+    ``defaults_of``: defaults of a row, if not those of the columns. ``names``: fields that name other rows, and their
+    kind. ``check`` raises ValidationError, by field, for what the service refuses and the serializer does not.
     """
 
     name: str
@@ -57,30 +57,30 @@ class Section:
 
     @cached_property
     def input(self) -> StrictInput:
-        """The serializer of a row."""
+        """Return the serializer of a row."""
         return self.serializer()
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
-        """The fields of a row in the order of the document: the key first, then as revisions record them."""
+        """Return the fields of a row in the order of the document: the key first, then as revisions record them."""
         recorded = [name for name in self.model.recorded.fields if name in self.input.fields]
         return (*self.key, *(name for name in recorded if name not in self.key))
 
     @cached_property
     def attributes(self) -> Mapping[str, str]:
-        """The attribute of the row for each field."""
+        """Return the attribute of the stored row for each field."""
         return {
             name: self.model.recorded.fields.get(name) or str(self.input.fields[name].source) for name in self.fields
         }
 
     @cached_property
     def column_defaults(self) -> Mapping[str, Any]:
-        """The defaults of the columns, of all fields but the key."""
+        """Return the defaults of the columns of all fields but the key."""
         columns = {name: self.model._meta.get_field(self.attributes[name]) for name in self.fields}  # noqa: SLF001 - documented API
         return {name: _default_of(column) for name, column in columns.items() if name not in self.key}
 
     def defaults(self, key: Any) -> Mapping[str, Any]:
-        """Return the values of the fields that a row with this key does not have in a document."""
+        """Return the defaults of the fields that a row with this key may omit in a document."""
         return self.column_defaults if self.defaults_of is None else self.defaults_of(key[0])
 
     def key_of(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -101,17 +101,17 @@ class Section:
         return {name: shown_request(value) if name == "request" else _sorted(value) for name, value in shown.items()}
 
     def listed(self, rows: Mapping[Any, Mapping[str, Any]]) -> Mapping[Any, Mapping[str, Any]]:
-        """Return the rows that a document lists: of built-in rules those that differ from how they come."""
+        """Return the rows that a document lists: of built-in rules, only those that differ from the shipped ones."""
         if self.defaults_of is None:
             return rows
         return {key: row for key, row in rows.items() if len(self.shown(row)) > len(self.key)}
 
     def has_expired(self, row: Mapping[str, Any], at: datetime) -> bool:
-        """Return whether a row of a document is an entry that expires, and has by this moment."""
+        """Return whether a row of a document is an entry that has expired at this moment."""
         return self.expires and row["expires_at"] is not None and datetime.fromisoformat(row["expires_at"]) <= at
 
     def queryset(self, *, expired: bool = False) -> QuerySet[Any]:
-        """Return the rows that belong to the section; with ``expired`` also those that have expired."""
+        """Return the stored rows of the section; with ``expired`` also those that have expired."""
         found: QuerySet[Any] = self.model.objects.filter(self.rows)
         if self.expires and not expired:
             found = found.exclude(expires_at__lte=timezone.now())
@@ -139,7 +139,7 @@ class Section:
         return {name: str(self.input.fields[name].source) for name in self.fields}
 
     def values_for(self, row: Mapping[str, Any], names: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the arguments of the services; ``names`` has the rows of each kind that a field names, by name."""
+        """Return the arguments of the services; ``names``: the rows that fields can name, by kind and name."""
         return {self.attributes[name]: self._value_for(name, value, names) for name, value in row.items()}
 
     def _value_for(self, name: str, value: Any, names: Mapping[str, Mapping[str, Any]]) -> Any:
@@ -158,7 +158,7 @@ def _default_of(column: Any) -> Any:
 
 
 def _sorted(value: Any) -> Any:
-    """Return the value with the keys of objects sorted: a database may keep them in any order."""
+    """Return the value with sorted keys of objects: a database may store them in any order."""
     if isinstance(value, Mapping):
         return {name: _sorted(value[name]) for name in sorted(value)}
     return [_sorted(each) for each in value] if isinstance(value, list) else value
@@ -174,7 +174,7 @@ _BUILTIN_FIXED = ("pattern", "operator")
 
 
 def _shipped(key: str) -> Mapping[str, Any]:
-    """Return the fields of a built-in rule as it comes."""
+    """Return the shipped fields of a built-in rule."""
     columns = BUILTIN_WAF_RULES.column_defaults
     return {**columns, "name": key, **{name: each for name, each in SHIPPED[key].items() if name in columns}}
 

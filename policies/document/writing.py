@@ -1,6 +1,6 @@
-"""Write JSON-plain values as YAML in one fixed layout. No I/O.
+"""Write JSON-compatible values as YAML in one fixed layout. No I/O.
 
-The layout is part of the format (equal values give equal bytes in every release), so no library's emitter decides it.
+The layout is part of the format (equal values give equal bytes in every release), so no YAML library writes it.
 """
 
 import json
@@ -13,7 +13,7 @@ _PLAIN = re.compile(r"[A-Za-z/*][A-Za-z0-9_./*@-]*( [A-Za-z0-9_./*@-]+)*|[0-9][0
 _STARTS = re.compile(r"\*")
 """A text that starts like an alias needs quotes."""
 _UNREADABLE = re.compile("[\\x7f-\\x9f\\u2028\\u2029\\ufeff\\ufffe\\uffff]")
-"""Characters that a text in JSON may have, and that readers of YAML refuse or take for the end of a line."""
+"""Characters that JSON texts may have, and that YAML readers refuse or treat as the end of a line."""
 _WORDS = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
 """Words that some version of YAML reads as another type, in any letter case."""
 
@@ -24,12 +24,12 @@ _INVISIBLE = re.compile(
 )
 """Characters that are written as escapes: controls, blanks, direction marks, and private use.
 
-Not ``str.isprintable``: what it answers depends on the version of Unicode in Python.
+Not ``str.isprintable``: its result depends on the version of Unicode in Python.
 """
 
 
 def json_of(values: Mapping[str, Any]) -> str:
-    """Return the JSON of a mapping on one line, in characters that readers of YAML take, too."""
+    """Return the JSON of a mapping on one line, only with characters that YAML readers also accept."""
     return _UNREADABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(values, ensure_ascii=False))
 
 
