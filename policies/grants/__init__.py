@@ -1,1 +1,1 @@
-"""Grants: temporary access for users and groups, besides their scope and access rules."""
+"""Temporary access: grants for users and groups, share links for guests, device passes for programs."""

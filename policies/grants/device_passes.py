@@ -1,4 +1,4 @@
-"""Create and delete device passes, and find programs that could have one."""
+"""Create and delete device passes, and find refused programs that could get one."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -33,11 +33,11 @@ _OTHERS_WITHIN = timedelta(days=7)
 _TRIED_WITHIN = timedelta(hours=1)
 _MAX_READ = 500
 _WITHOUT_CREDENTIAL = (Reason.CREDENTIAL_MISSING.value, Reason.CREDENTIAL_INVALID.value)
-_MACHINES_OF_NOBODY = (SubjectKind.LICENSE.value, SubjectKind.DEVICE.value)
+_NOT_PEOPLE = (SubjectKind.LICENSE.value, SubjectKind.DEVICE.value)
 
 
 class AddressShared(Conflict):
-    """Other people are behind the address, or may be: a pass would let them in as well."""
+    """Other people use the address, or may use it: a pass would let them in, too."""
 
     code = "address-shared"
 
@@ -52,7 +52,7 @@ class TooManyDevicePasses(Conflict):
 def create_device_pass(
     *, user: Any, domain: AuthorizedDomain, address: IPAddress, program: str, expires_at: datetime
 ) -> DevicePass:
-    """Let a program at the user's own address into a domain for at most 24 hours; an equal pass is replaced.
+    """Create a device pass for a program at the user's address, for at most 24 hours; an equal pass is replaced.
 
     Raises ValidationError, GrantOverruled, AddressShared, TooManyDevicePasses, DomainRemoved.
     """
@@ -83,7 +83,7 @@ def delete_device_pass(row: DevicePass, *, actor: str) -> None:
 
 
 def tried_at(address: IPAddress, at: datetime) -> Iterator[tuple[str, str]]:
-    """Yield the registered domains, with the programs that were refused there at this address in the last hour."""
+    """Yield domain and program of requests from this address that lacked a valid credential in the last hour."""
     refused = AccessLog.objects.filter(
         client_key=client_key(text_of(address)), at__gte=at - _TRIED_WITHIN, reason__in=_WITHOUT_CREDENTIAL
     )
@@ -108,14 +108,14 @@ def _refuse_overruled(user: Any, domain: AuthorizedDomain) -> None:
 
 
 def _refuse_shared(user: Any, address: IPAddress) -> None:
-    """Raise AddressShared behind carrier NAT, and where the log shows that others were let in from the address."""
+    """Raise AddressShared for carrier NAT, or if the log shows that other people were let in from the address."""
     if address in _CARRIER_NAT:
         raise AddressShared(
             _("%(address)s is shared by customers of a carrier: a pass would let them in as well"),
             address=text_of(address),
         )
     lately = AccessLog.objects.filter(client_key=client_key(text_of(address)), at__gte=timezone.now() - _OTHERS_WITHIN)
-    people = lately.filter(subject_kind__isnull=False).exclude(subject_kind__in=_MACHINES_OF_NOBODY)
+    people = lately.filter(subject_kind__isnull=False).exclude(subject_kind__in=_NOT_PEOPLE)
     own = Q(subject_kind=SubjectKind.USER.value, subject_id=user.pk) | Q(subject_name__iexact=user.username)
     if people.exclude(own).exists():
         raise AddressShared(

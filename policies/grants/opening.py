@@ -1,4 +1,4 @@
-"""Open a share link: a browser is bound to it, and the link has one use less."""
+"""Open a share link: bind a browser to the link, and count one use."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,14 +18,14 @@ _OVER = _("this link has ended, was taken back, was used by others already, or i
 
 
 class ShareLinkOver(Conflict):
-    """The link cannot be opened, or never existed: the response does not say."""
+    """The link cannot be opened, or does not exist: the response does not reveal which."""
 
     code = "share-link-over"
 
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """Who opens a link. ``host``: the host that they asked for; ``held``: digests of the links of this browser."""
+    """The visitor who opens a link. ``host``: requested host; ``held``: digests of the links bound to this browser."""
 
     host: str
     client_ip: str
@@ -34,9 +34,9 @@ class Guest:
 
 
 def find(token: str, guest: Guest, *, at: datetime) -> ShareLink:
-    """Return the link that this guest may open, without opening it: mail scanners look at links.
+    """Return the link that this guest may open, without counting a use: mail scanners request links, too.
 
-    Raises ShareLinkOver; an event says why.
+    Raises ShareLinkOver; an event records why.
     """
     digest = digest_of(token) if is_well_formed(token, SHARE_LINK_PREFIX) else ""
     link = selectors.share_links().filter(digest=digest).first()
@@ -52,18 +52,18 @@ def find(token: str, guest: Guest, *, at: datetime) -> ShareLink:
 def open_link(token: str, guest: Guest, *, at: datetime) -> ShareLink:
     """Bind the browser to the link, and return the link. Raises ShareLinkOver.
 
-    A browser that holds it already is bound once more without a use.
+    For a browser that is already bound to the link, no use is counted.
     """
     link = find(token, guest, at=at)
     if link.digest not in guest.held and not _bind(link, guest, at):
-        find(token, guest, at=at)  # says why: it was used, changed or deleted in the meantime
+        find(token, guest, at=at)  # records why: the link was used, changed or deleted meanwhile
         raise ShareLinkOver(_OVER)
     return link
 
 
 @revisions.one_at_a_time
 def _bind(link: ShareLink, guest: Guest, at: datetime) -> bool:
-    """Count a use; return False if there is none left, or the link is gone."""
+    """Count a use of the link; return False if no use is left, or the link expired or was deleted."""
     now = ShareLink.objects.filter(pk=link.pk, expires_at__gt=at).first()
     used = link.openings.count()
     if now is None or used >= now.max_uses:

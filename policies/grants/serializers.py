@@ -19,7 +19,7 @@ from policies.serializers import RegisteredDomainField
 from policies.validators import canonical_domain
 
 MAX_NAME = 64
-"""The length of the name of a user or group."""
+"""Maximum length of the name of a user or group."""
 
 
 class UserField(TextField):
@@ -29,7 +29,7 @@ class UserField(TextField):
 
     def to_internal_value(self, data: Any) -> Any:
         name = super().to_internal_value(data)[:MAX_NAME]
-        user = get_user_model()._default_manager.filter(username__iexact=name).first()  # noqa: SLF001 - public by its documentation
+        user = get_user_model()._default_manager.filter(username__iexact=name).first()  # noqa: SLF001 - documented API
         if user is None:
             self.fail("unknown", name=name)
         return user
@@ -91,7 +91,7 @@ class GrantFilters(ListFilters):
 
 
 class ShareLinkChange(StrictInput):
-    """A share link as sent, without the proof of who makes it."""
+    """A share link as sent, without the password or code of its author."""
 
     name = TextField(max_length=100)
     domain = RegisteredDomainField()
@@ -123,7 +123,7 @@ class ShareLinkOutput(ProgramOutput, HitsOutput, serializers.ModelSerializer[Sha
 
 
 class SharedLink(serializers.Serializer[Any]):
-    """The link to send, which is returned only to its creator."""
+    """The share link itself, which is returned only to its creator."""
 
     link = serializers.CharField()
 

@@ -1,4 +1,4 @@
-"""Create, change and delete grants, and what share links have in common with them."""
+"""Create, change and delete grants; checks that share links and device passes have in common with them."""
 
 from datetime import datetime
 from typing import Any
@@ -27,16 +27,16 @@ class TooManyGrants(Conflict):
 
 
 class GrantOverruled(Conflict):
-    """What stands above every grant refuses all requests for the domain."""
+    """The access of the domain, or of the user, rules out this grant, share link or device pass."""
 
     code = "grant-overruled"
 
 
 @revisions.one_at_a_time
 def create_grant(*, actor: str, domain: AuthorizedDomain, expires_at: datetime, **values: Any) -> Grant:
-    """Let a ``user`` or ``group`` into a domain until ``expires_at``, which no process has to do anything for.
+    """Create a grant that lets a ``user`` or ``group`` into a domain until ``expires_at``; no job has to end it.
 
-    Where the maximum number is reached, grants that have ended are deleted first.
+    If the maximum number is reached, expired grants are deleted first.
     Raises ValidationError, GrantOverruled, TooManyGrants, DomainRemoved, GroupRemoved, UserRemoved.
     """
     values |= {"domain": domain, "expires_at": expires_at}
@@ -79,7 +79,7 @@ def _require_one_holder(user: Any, group: Any) -> None:
 
 
 def refuse_denied(domain: AuthorizedDomain) -> None:
-    """Raise GrantOverruled if nobody may enter the domain as it is now, else nothing. Raises DomainRemoved."""
+    """Raise GrantOverruled if the stored access of the domain is ``denied``. Raises DomainRemoved."""
     [domain] = rows.still_registered([domain])
     if domain.access == Access.DENIED:
         raise GrantOverruled(
@@ -89,7 +89,7 @@ def refuse_denied(domain: AuthorizedDomain) -> None:
 
 
 def room_for_one(entries: QuerySet[Any], most: int) -> list[Change | None] | None:
-    """Delete ended rows where the maximum is reached; return the changes, None if there is no room."""
+    """Delete expired rows if the maximum is reached; return the changes, None if there is no room for another row."""
     return [] if entries.count() < most else rows.replace_expired(entries) or None
 
 

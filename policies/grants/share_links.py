@@ -1,4 +1,4 @@
-"""Create, change and delete share links. The token of one is returned only when it is created."""
+"""Create, change and delete share links. The token of a link is returned only when the link is created."""
 
 from datetime import datetime
 from typing import Any
@@ -30,7 +30,7 @@ def issue_share_link(
 ) -> tuple[ShareLink, MachineToken]:
     """Create a share link for guests of a domain; return it with its token.
 
-    Where the maximum number is reached, links that have ended are deleted first.
+    If the maximum number is reached, expired links are deleted first.
     Raises ValidationError, GrantOverruled, TooManyShareLinks, DomainRemoved.
     """
     token = new_token(SHARE_LINK_PREFIX)
@@ -62,7 +62,7 @@ def delete_share_link(link: ShareLink, *, actor: str) -> None:
 
 
 def url_of(token: MachineToken, origin: str) -> str:
-    """Return the link below the origin of the site. Logs leave the token out: ``token`` is a secret name."""
+    """Return the URL of a share link below the origin of the site. Logs mask the token: ``token`` is a secret name."""
     return f"{origin}{settings.ROOT_PATH}/share?{urlencode({'token': token.text})}"
 
 

@@ -1,4 +1,4 @@
-"""API: device passes of users."""
+"""API view of the device passes of users."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from policies.models import DevicePass
 
 
 class DevicePasses(UsedResource):
-    """Programs that a user lets into a domain from the own address, for at most 24 hours."""
+    """Programs that a user lets into a domain from the user's own address, for at most 24 hours."""
 
     nouns = ("a device pass", "the device passes of a user")
     area = SESSION_ONLY
@@ -47,7 +47,7 @@ class DevicePasses(UsedResource):
         device_passes.delete_device_pass(row, actor=self.actor)
 
     def _user(self) -> Any:
-        user = get_user_model()._default_manager.filter(pk=self.kwargs["user_id"]).first()  # noqa: SLF001 - public
+        user = get_user_model()._default_manager.filter(pk=self.kwargs["user_id"]).first()  # noqa: SLF001 - documented API
         if user is None:
             raise Http404
         return user
