@@ -1,1 +1,1 @@
-"""Groups of users: changing them and their scopes, and their members."""
+"""Groups of users: services, members and serializers."""

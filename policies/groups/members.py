@@ -1,4 +1,4 @@
-"""Members of groups: the changes of users whose groups are deleted, and groups that a user is put into.
+"""Members of groups: user changes caused by the deletion of groups, and checks of the groups of a user.
 
 Users are reached through the reverse relation, to avoid importing accounts.
 """
@@ -18,7 +18,7 @@ from policies.models import Group
 
 _CHUNK = 500
 MAX_GROUPS_OF_A_USER = 50
-"""``Remote-Groups`` lists all of them, and proxies buffer 4 KiB of response headers."""
+"""``Remote-Groups`` lists all groups of a user, and proxies buffer 4 KiB of response headers."""
 
 
 class GroupRemoved(Conflict):
@@ -28,7 +28,7 @@ class GroupRemoved(Conflict):
 
 
 def groups_of_a_user(groups: Iterable[Group]) -> list[Group]:
-    """Re-read the groups of a user under the lock. Raises ValidationError if they are too many, GroupRemoved."""
+    """Re-read the groups of a user under the lock. Raises ValidationError for too many, GroupRemoved."""
     found = still_existing(groups)
     if len(found) > MAX_GROUPS_OF_A_USER:
         words = gettext_lazy("a user is in at most %(number)s groups")
@@ -46,7 +46,7 @@ def still_existing(groups: Iterable[Group]) -> list[Group]:
 
 
 class Members:
-    """The members of these groups, and the groups that each of them is in, as they are now."""
+    """The members of these groups, with all groups of each member, when this object is created."""
 
     def __init__(self, groups: Iterable[int]) -> None:
         """``groups``: ids."""
@@ -56,11 +56,11 @@ class Members:
 
     @property
     def segments(self) -> set[str]:
-        """The segments that the members are published in."""
+        """Return the segments in which the members are published."""
         return {shard_of_user(id_) for id_ in self._names}
 
     def changes(self) -> Iterator[Change | None]:
-        """Yield the change of each member since."""
+        """Yield the change of each member since this object was created."""
         after = self._groups_now()
         for id_ in self._names:
             yield difference(self._described(id_, self._before), self._described(id_, after))

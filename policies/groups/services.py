@@ -1,4 +1,4 @@
-"""Change groups of users; who is in a group is changed with the user."""
+"""Create, change and delete groups of users; their members are changed with the users."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -14,7 +14,7 @@ from policies.models import AuthorizedDomain, Group
 from policies.rule_references import grants_removed_with
 
 MAX_GROUPS = 1000
-"""Every worker holds all of them in memory."""
+"""Maximum number of groups: every worker keeps all of them in memory."""
 
 
 class TooManyGroups(Conflict):
@@ -57,7 +57,7 @@ def change_group(
 
 @revisions.one_at_a_time
 def delete_group(group: Group, *, actor: str) -> None:
-    """Delete a group with its grants. Its members lose its scope, and stay. Raises GroupInUse, Gone."""
+    """Delete a group with its grants. Its members are kept, but lose its scope. Raises GroupInUse, Gone."""
     group = revisions.as_it_is_now(group)
     if rules := list(group.access_rules.values_list("name", flat=True)):
         words = _("access rules name the group: %(rules)s; change or delete them first")
