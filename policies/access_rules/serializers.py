@@ -85,7 +85,7 @@ class UsersField(serializers.ListField):
 
     def to_internal_value(self, data: Any) -> list[Any]:
         names = super().to_internal_value(data)
-        rows = get_user_model()._default_manager.annotate(lower=Lower("username"))  # noqa: SLF001 - public by its documentation
+        rows = get_user_model()._default_manager.annotate(lower=Lower("username"))  # noqa: SLF001 - documented API
         found = {user.lower: user for user in rows.filter(lower__in={name.lower() for name in names})}
         text = self.error_messages["unknown"]
         unknown = {

@@ -74,7 +74,7 @@ class UserNamesField(WordsField):
 
     def clean(self, value: Any) -> Any:
         names = super().clean(value)
-        users = get_user_model()._default_manager  # noqa: SLF001 - public by its documentation
+        users = get_user_model()._default_manager  # noqa: SLF001 - documented API
         found = [users.filter(username__iexact=name).first() for name in names]
         if missing := [name for name, user in zip(names, found, strict=True) if user is None]:
             words = _("there is no user %(name)s")

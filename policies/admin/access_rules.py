@@ -150,7 +150,7 @@ class AccessRuleAdmin(UsedRowsAdmin, PolicyAdmin):
         return {**super().get_changeform_initial_data(request), **lists, "paths": paths}
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
-        if db_field.name == "users" and get_user_model()._default_manager.count() > _MOST_TO_CHOOSE:  # noqa: SLF001 - public by its documentation
+        if db_field.name == "users" and get_user_model()._default_manager.count() > _MOST_TO_CHOOSE:  # noqa: SLF001 - documented API
             return UserNamesField(required=False, label=_("Users"), help_text=_("Their names, separated by commas."))
         return super().formfield_for_manytomany(db_field, request, **{**options, "widget": _checkboxes()})
 

@@ -45,7 +45,7 @@ class GrantForm(ServiceForm):
         name = self.cleaned_data["user"]
         if not name:
             return None
-        user = get_user_model()._default_manager.filter(username__iexact=name).first()  # noqa: SLF001 - public by its documentation
+        user = get_user_model()._default_manager.filter(username__iexact=name).first()  # noqa: SLF001 - documented API
         if user is None:
             raise ValidationError(_("there is no user %(name)s"), "invalid", {"name": name})
         return user
