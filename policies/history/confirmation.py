@@ -1,4 +1,4 @@
-"""Confirm or revert changes (commit-confirm): those that lock out their author, and those applied with a deadline."""
+"""Commit-confirm: revert unconfirmed changes that lock out their author, or that were applied with a deadline."""
 
 from datetime import datetime, timedelta
 from functools import partial
@@ -28,25 +28,25 @@ class NothingToConfirm(Conflict):
 
 
 class TooLargeToRevert(Conflict):
-    """The change has more objects than a revision records, so that it could not be reverted."""
+    """The change affects more objects than a revision records, so that it could not be reverted."""
 
     code = "too-large-to-revert"
 
 
 def await_confirmation(before: int, caller: Caller | None, *, seconds: int) -> None:
-    """Revert the revisions after ``before`` in so many seconds unless confirmed, because they lock out the caller.
+    """Schedule a revert of the revisions after ``before`` unless confirmed, because they lock out the caller.
 
-    Without effect if their changes are not fully recorded. Inside ``as_one_revision()``, this waits for its revision;
-    there is nothing to confirm if there is none.
+    Has no effect if their changes are not fully recorded. Inside ``as_one_revision()``, this waits for the end of that
+    block, and has no effect if the block creates no revision.
     """
     revisions.once_written(partial(_await_lock_out, before, caller, seconds))
 
 
 def ask_for_confirmation(before: int, caller: Caller | None, *, seconds: int) -> None:
-    """Revert the revisions after ``before`` in so many seconds unless confirmed, because their author asked for it.
+    """Schedule a revert of the revisions after ``before`` unless confirmed, because their author asked for it.
 
-    For a service that holds the policy lock. A lock-out that waits already keeps its cause, and the earlier deadline.
-    Inside ``as_one_revision()``, this waits for its revision. Raises TooLargeToRevert.
+    For a service that holds the policy lock. A pending confirmation of a lockout keeps its cause, and the earlier
+    deadline applies. Inside ``as_one_revision()``, this waits for the end of that block. Raises TooLargeToRevert.
     """
     revisions.once_written(partial(_await_asked, before, caller, seconds))
 
@@ -110,7 +110,7 @@ def confirm(number: int, *, actor: str) -> PendingConfirmation:
 
 @revisions.one_at_a_time
 def revert(number: int, *, actor: str) -> PendingConfirmation:
-    """Revert the change of this revision now; later changes stay. Raises Gone, NothingToConfirm, CannotRestore."""
+    """Revert the change of this revision now; later changes are kept. Raises Gone, NothingToConfirm, CannotRestore."""
     row = _pending_row(number)
     take_back(row.previous, row.revision, actor=actor)
     return _settle(row, PendingConfirmation.REVERTED, actor)

@@ -37,7 +37,7 @@ class WouldLockYouOut(Overridable):
 def guard_against_lockout(caller: Caller | None, *, force: bool) -> Iterator[None]:
     """Raise WouldLockYouOut if the changes in the block lock the caller out.
 
-    For a service that holds the head and creates its revision inside; None: no caller to protect (a command).
+    For a service that holds the head and creates its revision inside. A command has no caller, and nothing to protect.
     With ``force``, the changes are made and are reverted unless somebody confirms them (``confirmation.py``).
     Pending forced changes are ignored when judging whether the caller was locked out before.
     """
@@ -54,7 +54,7 @@ def guard_against_lockout(caller: Caller | None, *, force: bool) -> Iterator[Non
 
 
 def refuse_blocking_loopback(caller: Caller | None, network: str, *, force: bool) -> None:
-    """Raise WouldLockYouOut for a block of all of loopback, if the caller is unknown and it is not forced."""
+    """Raise WouldLockYouOut for a block of all of loopback, if there is no caller and the block is not forced."""
     if caller is not None or force:
         return
     parsed = parse_network(network)
@@ -67,7 +67,7 @@ def refuse_blocking_loopback(caller: Caller | None, network: str, *, force: bool
 
 @contextmanager
 def tell_blocking_loopback() -> Iterator[list[str]]:
-    """In the block, list the networks that ``refuse_blocking_loopback`` would refuse, for a dry run."""
+    """Collect the networks that ``refuse_blocking_loopback`` would refuse within the block, for a dry run."""
     reported: list[str] = []
     token = _reported.set(reported)
     try:
@@ -82,14 +82,14 @@ def stays_refused(caller: Caller) -> bool:
 
 
 def without_pending(ask: Callable[[], Answer]) -> Answer | None:
-    """Return the answer under the policy without the pending forced changes, None if there are none."""
+    """Return what ``ask`` returns under the policy without the pending forced changes; None if there are none."""
     waiting = PendingConfirmation.objects.filter(outcome="").order_by("-revision")[:_MAX_PENDING]
     rows = list(waiting.values_list("previous", "revision"))
     if not rows:
         return None
     with revisions.rolled_back():
         for previous, last in rows:
-            with suppress(Conflict):  # a change that cannot be reverted stays
+            with suppress(Conflict):  # a change that cannot be reverted is kept
                 take_back(previous, last, actor="")
         return ask()
 
@@ -100,7 +100,7 @@ def is_refused(caller: Caller) -> bool:
 
 
 def is_allowed(caller: Caller) -> bool:
-    """Return whether an allowlist entry holds for the caller at the requested host; it beats imported entries."""
+    """Return whether an allowlist entry applies to the caller at the requested host; it overrides imported blocks."""
     return _standing(caller).allowed is not None
 
 

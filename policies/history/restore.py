@@ -18,7 +18,7 @@ from policies.history.undo import Past
 def restore(number: int, *, actor: str, caller: Caller | None = None, force: bool = False) -> PolicyRevision:
     """Restore lists, WAF rules, countries, domains and settings as they were after this revision.
 
-    Users, credentials, licenses and automatic bans stay; no scope becomes wider.
+    Users, credentials, licenses and automatic bans are not changed; no scope becomes wider.
     Returns the new revision, or the last one if nothing changes.
     Raises Gone, CannotRestore, WouldLockYouOut.
     """
@@ -42,14 +42,14 @@ class Preview:
 
 
 def preview(number: int, *, caller: Caller | None = None) -> Preview:
-    """Return a dry run of a restore: made in a transaction and rolled back. Raises Gone, CannotRestore."""
+    """Return a dry run of a restore, made in a transaction that is rolled back. Raises Gone, CannotRestore."""
     with revisions.rolled_back():
         head = revisions.current().revision
         was_refused = caller is not None and stays_refused(caller)
         let_in = let_in_now(caller) if caller is not None else set()
         row = restore(number, actor="", caller=caller, force=True)
         is_new = row.number > head
-        PendingConfirmation.objects.filter(revision__gt=head).delete()  # otherwise ignored as pending by stays_refused
+        PendingConfirmation.objects.filter(revision__gt=head).delete()  # or stays_refused() ignores it
         locks_out = caller is not None and (
             (not was_refused and stays_refused(caller)) or refused_of(let_in, caller) is not None
         )

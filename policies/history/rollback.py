@@ -19,14 +19,14 @@ from policies.scopes import Scopes
 from policies.validators import MAX_CUSTOM_RULES
 
 _TABLES: dict[Any, type[Table]] = {AuthorizedDomain: Named, Group: Groups, AccessRule: AccessRules, Grant: Grants}
-"""The models whose rows other rows depend on; the others are of no special kind."""
+"""The models that need their own table class; all others use ``Table``."""
 
 
 @revisions.one_at_a_time
 def take_back(previous: int, last: int, *, actor: str) -> None:
-    """Undo the revisions after ``previous`` up to ``last``; later changes stay.
+    """Undo the revisions after ``previous`` up to ``last``; later changes are kept.
 
-    Creates no revision if nothing is unrestored to undo. Raises CannotRestore.
+    Creates no revision if nothing is left to undo. Raises CannotRestore.
     """
     try:
         with transaction.atomic():
@@ -81,7 +81,7 @@ def _refuse_too_many_rules() -> None:
 
 
 def _rename_builtin_rules(rules: Table) -> list[Change | None]:
-    """Rename built-in rules that hold the name of a restored rule; return the changes."""
+    """Rename built-in rules that have the name of a restored rule; return the changes."""
     custom_names = {rule.name for rule in rules.new.values() if not rule.builtin}
     taken = {rule.name for rule in rules.new.values()}
     for rule in rules.new.values():

@@ -1,6 +1,6 @@
 """Lockout guard of access rules: warn operators before a rule refuses their own requests at a registered host.
 
-The engine itself decides, with the rows of the transaction: one request for ``/`` of every registered host, from the
+The engine itself decides, with the rows of the transaction, one request for ``/`` of every registered host, from the
 caller's address and with the caller's session.
 """
 
@@ -32,16 +32,16 @@ from policies.models import AccessRule
 _VISIBLE = frozenset({"for", "host", "proto", "method", "uri"})
 _BELOW = "any-name-below."
 _LEFT_OUT = frozenset({Segment.ALLOWED_NETWORKS, Segment.WAF_RULES, Segment.SHARE_LINKS, Segment.DEVICE_PASSES})
-"""Not read: the lists are looked up by the address, the WAF is off, and the caller's session needs no link or pass."""
+"""Segments not read: lists are looked up by address, the WAF is off, and a session needs no share link or pass."""
 Decisions = Mapping[str, Decision]
 """Decisions by the name of the registered domain."""
 
 
 @contextmanager
 def guard_against_rules(caller: Caller | None, *, force: bool) -> Iterator[None]:
-    """Raise WouldLockYouOut if a rule newly refuses the caller where they are let in before the changes in the block.
+    """Raise WouldLockYouOut if, by the changes in the block, a rule refuses the caller where they were let in before.
 
-    For a service that holds the head and creates its revision inside; None: no caller to protect (a command).
+    For a service that holds the head and creates its revision inside. A command has no caller, and nothing to protect.
     With ``force``, the changes are made and are reverted unless somebody confirms them (``confirmation.py``).
     """
     if caller is None:
@@ -59,7 +59,7 @@ def guard_against_rules(caller: Caller | None, *, force: bool) -> Iterator[None]
 
 
 def refused_of(let_in: set[str], caller: Caller) -> tuple[str, int] | None:
-    """Return one of these domains where a rule refuses the caller now, and the rule's id; None if there is none."""
+    """Return one of the domains ``let_in`` where a rule refuses the caller now, and the rule's id; or None."""
     return next(((name, rule) for name, rule in _refused(caller).items() if name in let_in), None)
 
 
@@ -70,7 +70,7 @@ def let_in_now(caller: Caller) -> set[str]:
 
 
 def _refused(caller: Caller) -> dict[str, int]:
-    """Return the domains where a rule refuses the caller, with and without the pending forced changes, and its id."""
+    """Return where a rule refuses the caller, with and without the pending forced changes: rule ids by domain."""
     now, without = decisions(caller), without_pending(lambda: decisions(caller))
     return {
         name: each.verdict.decided_by.id
@@ -90,8 +90,8 @@ def _name_of(rule_id: int) -> str:
 
 
 def decisions(caller: Caller) -> Decisions:
-    """Return what the policy in this transaction answers the caller at ``/`` of every registered host."""
-    users = get_user_model()._default_manager  # noqa: SLF001 - public by its documentation
+    """Return the decisions of the policy in this transaction for the caller at ``/`` of every registered host."""
+    users = get_user_model()._default_manager  # noqa: SLF001 - documented API
     user = None if caller.user_id is None else users.filter(pk=caller.user_id).first()
     policy = _policy_for(caller, user)
     subject = session_subject(policy.users[user.pk], policy, caller.amr) if user else None
@@ -114,7 +114,7 @@ def _request(caller: Caller, domain: str, at: float) -> AccessRequest:
 
 
 def _policy_for(caller: Caller, user: Any) -> PolicySnapshot:
-    """Return the policy in this transaction, without what cannot differ for an ordinary request of the caller."""
+    """Return the policy in this transaction, without the parts that cannot affect an ordinary request of the caller."""
     sources = policy_source.SEGMENTS.items()
     rows: dict[str, Iterable[Any]] = {segment: source() for segment, source in sources if segment not in _LEFT_OUT}
     rows[Segment.SETTINGS] = [replace(system_settings.load(), waf_mode=EnforcementMode.OFF, request_rate_per_minute=0)]
@@ -139,7 +139,7 @@ def _state_of(user: Any) -> UserState:
 
 @dataclass(frozen=True, slots=True)
 class _Proved:
-    """A credential check that knows the caller."""
+    """Credential check that always returns the caller's subject."""
 
     subject: Subject | None
 
@@ -148,7 +148,7 @@ class _Proved:
 
 
 class UnlimitedRate:
-    """A request rate that nobody exceeds: the caller may wait, and is not locked out."""
+    """Request rate without a limit: a caller over the limit has to wait, but is not locked out."""
 
     def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float, rule_id: int | None = None) -> int:
         return 0

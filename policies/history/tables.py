@@ -21,8 +21,8 @@ from policies.validators import validate_pattern
 _BATCH = 200
 _MOMENTS = frozenset({"expires_at", "created_at"})
 _BUILTIN_FIXED = frozenset({"pattern", "operator"})
-_BEHIND_ALL = 10_000_000
-"""Positions of restored access rules until all of them are in order."""
+_TEMPORARY_POSITION = 10_000_000
+"""First of the temporary positions of restored access rules, until all rules are in order."""
 
 
 class Table:
@@ -68,7 +68,7 @@ class Table:
         return {name: value for name, value in fields.items() if name not in became or known.get(name) == became[name]}
 
     def _exists_already(self, row: Any) -> bool:
-        """Return whether an equal entry was created since; it stays."""
+        """Return whether an equal entry was created since; that entry is kept."""
         same = {name: getattr(row, name) for name in self.model.recorded.same_entry}
         return self._past.is_part and bool(same) and self._rows().filter(**same).exists()
 
@@ -141,7 +141,7 @@ class Named(Table):
 
     @property
     def removed(self) -> list[int]:
-        """The ids of the rows that the rollback deletes."""
+        """Return the ids of the rows that the rollback deletes."""
         return [id_ for id_ in self.old if id_ not in self.new]
 
     def remove(self) -> None:
@@ -164,10 +164,10 @@ class Named(Table):
 
 
 class Groups(Named):
-    """Groups: a kept group keeps its members, a removed one loses them, and a restored one has none."""
+    """Groups: a kept group keeps its members, a removed group loses them, and a restored group has none."""
 
     def remove(self) -> None:
-        """Delete the removed groups; disable the access rules that name no other."""
+        """Delete the removed groups; disable the access rules that name no other group."""
         self._members = Members(self.removed)
         for group in Group.objects.filter(pk__in=self.removed):
             remove_from_rules("groups", group)
@@ -183,14 +183,14 @@ class Groups(Named):
 
 
 class AccessRules(Table):
-    """Access rules: the order of all of them has no gaps, also with rules that are not restored."""
+    """Access rules: their order has no gaps afterwards, including rules that are not restored."""
 
     def __init__(self, model: type[Any], past: Past) -> None:
         super().__init__(model, past)
         self.before = {rule.pk: describe(rule) for rule in self._rows()}
 
     def remove(self) -> None:
-        """Delete the affected rules; disable those that name no domain besides the ones that go."""
+        """Delete the affected rules; disable those that name only domains that will be deleted."""
         super().remove()
         gone = [
             id_ for (kind, id_), fields in self._past.objects.items() if kind == Resource.DOMAINS and fields is None
@@ -199,10 +199,10 @@ class AccessRules(Table):
             remove_from_rules("domains", domain)
 
     def insert(self) -> None:
-        """Insert the rules at their places. Raises CannotRestore."""
+        """Insert the rules at their positions. Raises CannotRestore."""
         kept = dict(AccessRule.objects.values_list("pk", "position"))
         wanted = {id_: row.position for id_, row in self.new.items()}
-        for number, row in enumerate(self.new.values(), _BEHIND_ALL):
+        for number, row in enumerate(self.new.values(), _TEMPORARY_POSITION):
             row.position = number
         super().insert()
         places = kept | wanted
@@ -212,7 +212,7 @@ class AccessRules(Table):
         return set(AccessRule.segments)
 
     def changes(self) -> Iterator[Change]:
-        """Yield the change of each rule: others may have moved."""
+        """Yield the change of every rule, because rules that are not restored may have moved."""
         yield from _changes_of_all(self.before, self._rows())
 
 
@@ -242,7 +242,7 @@ class Grants(Table):
 
 
 def _changes_of_all(before: Mapping[int, Described], rows_now: Iterable[Any]) -> Iterator[Change]:
-    """Yield the change of each row of a small table, also of those that the rollback does not name."""
+    """Yield the change of each row of a small table, including rows that the rollback does not name."""
     after = {row.pk: describe(row) for row in rows_now}
     for id_ in sorted({*before, *after}):
         if changed := difference(before.get(id_), after.get(id_)):

@@ -16,7 +16,7 @@ _MAX_REVISIONS = 100_000
 
 
 class CannotRestore(Conflict):
-    """The changes since the revision are not recorded well enough to be undone."""
+    """The policy cannot be restored: its changes are not fully recorded, or the result would not be valid."""
 
     code = "cannot-restore"
 
@@ -24,16 +24,16 @@ class CannotRestore(Conflict):
 class Past:
     """The changed objects as they were at an earlier revision, by resource and id.
 
-    ``objects`` has None for one that did not exist, else the fields that differed. ``whole`` has the objects whose
-    fields are all known, because they were deleted since. Domains are referenced by id: names may have moved.
+    ``objects`` has None for an object that did not exist, else the fields that differed. ``whole`` has the objects
+    whose fields are all known, because they were deleted since. Domains are referenced by id: names may have changed.
     With ``last``, only the revisions up to it are undone, with automatic bans (``is_part``). ``became`` then has the
-    values they had set: a field with another value now was changed later, and is left alone.
+    values that these revisions set: a field with another value now was changed later, and is not undone.
     """
 
     resources = _RESTORED
 
     def __init__(self, head: int, number: int, last: int | None = None) -> None:
-        """Undo every revision from the head, or the last, down to the one after ``number``. Raises CannotRestore."""
+        """Undo each revision from the head, or ``last``, down to the one after ``number``. Raises CannotRestore."""
         self.is_part = last is not None
         self._last = head if last is None else last
         self.objects: dict[tuple[str, int], dict[str, Any] | None] = {}
@@ -48,7 +48,7 @@ class Past:
         between = PolicyRevision.objects.filter(number__gt=number, number__lte=head)
         if between.count() != head - number:
             raise CannotRestore(_("revision %(number)s is not recorded"), number=_missing(between, head))
-        # Revisions of users and tokens are not read, however many there are.
+        # Revisions of users and tokens, which may be many, are not read.
         touching = Q(changes__isnull=True)
         for resource in self.resources:
             touching |= Q(resources__contains=f" {resource} ")
@@ -62,7 +62,7 @@ class Past:
                 self._undo_revision(revision)
 
     def _undo_renames(self, revision: PolicyRevision) -> None:
-        """Undo only the renames of domains of a revision that stays."""
+        """Undo only the renames of domains in a revision that is not undone otherwise."""
         changes = revision.changes or []
         self._undo_domains([change for change in changes if change["resource"] == Resource.DOMAINS])
 
@@ -71,7 +71,7 @@ class Past:
             _refuse_unknown(revision)
             return
         changes = [change for change in revision.changes if change["resource"] in _RESTORED]
-        # Domains first: other objects name them as they were called then.
+        # Domains first: other objects refer to them by their names at that time.
         domains = [change for change in changes if change["resource"] == Resource.DOMAINS]
         if self.is_part:
             self._note_values_set(changes)
