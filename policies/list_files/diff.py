@@ -1,4 +1,4 @@
-"""Diff of two versions of a list, on disk: fits a million entries in bounded memory. Pure."""
+"""Diff of two versions of a list, on disk: handles a million entries in bounded memory. Pure."""
 
 import errno
 import sqlite3
@@ -21,9 +21,9 @@ _DIFFERS = "(present.expires IS NOT wanted.expires OR present.remark <> wanted.r
 
 
 class ListDiff:
-    """The new and the existing entries of a list, in a temporary SQLite file.
+    """The new and the existing entries of a list, in a temporary SQLite file; a context manager.
 
-    Raises OSError at the end of the block if the disk was full.
+    Raises OSError at the end of the block if SQLite failed, for example because the disk is full.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class ListDiff:
         return self._scratch.execute("INSERT OR IGNORE INTO wanted VALUES (?, ?, ?)", entry).rowcount == 1
 
     def load_existing(self, rows: Iterable[Row]) -> None:
-        """Load the rows of the existing list, replacing those loaded before."""
+        """Load the rows of the existing list, in place of rows loaded before."""
         self._scratch.execute("DELETE FROM present")
         self._scratch.executemany("INSERT INTO present VALUES (?, ?, ?, ?)", rows)
 

@@ -50,7 +50,7 @@ class ListRefused(Refused):
 
 
 class ListDoubtful(ListRefused):
-    """The list is probably wrong: ``ImportRules.force`` takes it all the same."""
+    """The list is probably wrong; with ``ImportRules.force`` it is accepted."""
 
 
 def source_named(name: str) -> str:
@@ -137,7 +137,7 @@ class _Lines:
 
 
 def read_list(file: BinaryIO, kind: Format = Format.AUTO) -> Iterator[Listed | BadLine]:
-    """Yield the entries and invalid lines of a list. Raises ListRefused if it cannot be read on."""
+    """Yield the entries and invalid lines of a list. Raises ListRefused if the rest cannot be read."""
     lines = _Lines(file)
     texts = iter(lines)
     first = next(texts, None)
