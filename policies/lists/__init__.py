@@ -1,1 +1,1 @@
-"""IP lists: reading, comparing, importing and subscribing to them."""
+"""IP lists: bulk changes, imports, previews of imports, and subscriptions."""

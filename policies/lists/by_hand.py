@@ -1,4 +1,4 @@
-"""Write many entries of the blocklist and the allowlist that were entered by hand, in one revision."""
+"""Write many manual entries of the blocklist or the allowlist in one revision."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -31,7 +31,7 @@ def write_entries(
     caller: Caller | None = None,
     force: bool = False,
 ) -> None:
-    """Delete, change and create entries of one list with validated values; expired ones in the way are replaced.
+    """Delete, change and create entries of one list with validated values; expired duplicates are replaced.
 
     Without a lockout guard. Raises NetworkTooLarge, WouldLockYouOut for all of loopback, unless forced.
     """
@@ -64,7 +64,7 @@ def _change(model: Any, entries: list[tuple[Any, Values]]) -> list[Change | None
 
 
 def _expired(model: Any, created: list[Any]) -> Iterator[Any]:
-    """Yield the expired entries that have the place of one to be created."""
+    """Yield the expired entries that are equal to an entry to be created."""
     same = model.recorded.same_entry
     places = {tuple(getattr(entry, name) for name in same) for entry in created}
     expired = model.objects.filter(expires_at__lte=timezone.now())

@@ -35,7 +35,7 @@ ACTOR = "import"
 _SHORTEST_PREFIX = {4: 8, 6: 19}
 _EXAMPLES = 10
 _BAD_IN = 100
-"""A list is refused if more than one line in this many is invalid."""
+"""A list is refused if more than one in this number of lines is invalid."""
 _BOGONS = Ranges(
     parse_network(text)
     for text in (
@@ -43,7 +43,7 @@ _BOGONS = Ranges(
         *("192.168.0.0/16", "224.0.0.0/3", "::/127", "fc00::/7", "fe80::/10", "ff00::/8"),
     )
 )
-"""Addresses no client has from outside: loopback, private, link-local, shared, reserved (bogons)."""
+"""Addresses that no client from the Internet has: loopback, private, link-local, shared, reserved (bogons)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +132,14 @@ def remove_entries(source: str) -> tuple[int, Iterable[Change | None]]:
 
 @dataclass(slots=True)
 class _Skipped:
-    """Entries left out by reason, and invalid lines with the messages of the first."""
+    """Number of omitted entries by reason, and of invalid lines, with the messages of the first ones."""
 
     dropped: Counter[str] = field(default_factory=Counter)
     bad: int = 0
     bad_lines: list[str] = field(default_factory=list)
 
     def note(self, bad: BadLine) -> None:
-        """Count an invalid line; refuses a list of nothing but such lines early."""
+        """Count an invalid line. Raises ListRefused early if there are more than any list may have."""
         self.bad += 1
         if len(self.bad_lines) < _EXAMPLES:
             self.bad_lines.append(bad.message)
@@ -185,7 +185,7 @@ def _read(file: BinaryIO, kind: Format, rules: ImportRules, diff: ListDiff) -> _
 
 
 def dropped_for(listed: Listed, rules: ImportRules, trusted: Ranges) -> str | None:
-    """Return why an entry is left out, None if it is not. Raises ListRefused if its network is too large."""
+    """Return why an entry is omitted, None if it is imported. Raises ListRefused if its network is too large."""
     network = listed.network
     if _BOGONS.cover(network):
         return _("loopback, private or reserved")
@@ -257,7 +257,7 @@ def _counted(source: str, outcome: Imported) -> Iterator[Change]:
 
 
 def _without_entries(source: str, action: Action, count: int) -> Iterator[Change]:
-    """Yield ``count`` changes without entries: large revisions only count them."""
+    """Yield ``count`` changes without their entries: large revisions record only numbers."""
     named = {} if action is Action.CHANGED else {"source": source}
     return repeat(Change(Resource.BLOCKLIST, 0, "", action, {}, named), count)
 

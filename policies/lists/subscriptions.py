@@ -1,6 +1,6 @@
-"""Subscriptions to published lists: changed by operators, and fetched when due by one host.
+"""Subscriptions to published lists: operators change them, and one host fetches each list when it is due.
 
-After a failed download the old entries stay.
+A failed download does not change the entries.
 """
 
 import logging
@@ -37,7 +37,7 @@ SECONDS = 120.0
 _LEASE = timedelta(minutes=30)
 _FIRST_RETRY = timedelta(minutes=5)
 _JITTER = 0.1
-_LOOKED_AT = 20
+_MAX_CLAIMS = 20
 _MAX_FAILURES = 100
 _random = SystemRandom()
 
@@ -52,7 +52,7 @@ def subscribe(*, actor: str, name: str, url: str, **values: Any) -> ListSubscrip
 
 @revisions.one_at_a_time
 def change_subscription(subscription: ListSubscription, *, actor: str, **values: Any) -> ListSubscription:
-    """Update a subscription; if anything changed it is due at once. Raises ValidationError, Gone."""
+    """Update a subscription; if anything changes, it is due at once. Raises ValidationError, Gone."""
     subscription = revisions.as_it_is_now(subscription)
     if values.get("name", subscription.name) != subscription.name:
         raise ValidationError({"name": "the name is that of the entries and stays"})
@@ -84,7 +84,7 @@ def _write(subscription: ListSubscription, actor: str, **values: Any) -> None:
 
 
 def validate_url(url: str, *, allow_private: bool) -> None:
-    """Raise ValidationError for the URL of a list that would not be fetched."""
+    """Raise ValidationError for a URL from which no list would be fetched."""
     try:
         require_acceptable(url, _reach(allow_private))
     except DownloadRefused as refused:
@@ -112,7 +112,7 @@ def _claim(at: datetime) -> ListSubscription | None:
     """Return a due subscription, leased to this host by moving its ``next_at``."""
     enabled = ListSubscription.objects.filter(enabled=True)
     due = [each for each in enabled.order_by("next_at", "id") if _is_due(each, at)]
-    for subscription in due[:_LOOKED_AT]:
+    for subscription in due[:_MAX_CLAIMS]:
         if _row_if_unchanged(subscription).update(next_at=at + _LEASE):
             subscription.next_at = at + _LEASE
             return subscription
@@ -120,7 +120,7 @@ def _claim(at: datetime) -> ListSubscription | None:
 
 
 def _is_due(subscription: ListSubscription, at: datetime) -> bool:
-    """Return whether it is due; also if ``next_at`` is too far ahead, because the clock was set back."""
+    """Return whether a subscription is due, also if ``next_at`` is too far ahead, because the clock was set back."""
     longest = _interval(subscription) * (1 + _JITTER) + _LEASE
     return not at < subscription.next_at <= at + longest
 
