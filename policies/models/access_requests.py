@@ -13,7 +13,7 @@ from policies.models.grants import Grant
 
 
 class RequestState(models.TextChoices):
-    """What became of an access request."""
+    """State of an access request."""
 
     PENDING = "pending"
     GRANTED = "granted"
@@ -23,13 +23,13 @@ class RequestState(models.TextChoices):
 
 
 WAITS = timedelta(days=7)
-"""A request that nobody decided for this long has expired; no process has to run for that."""
+"""An undecided request expires after this time; the state is computed, so that no job has to run."""
 
 
 class RequestForAccess(models.Model):
-    """What a refused user asked for: a domain, by the decision that refused them, with their reason.
+    """An access request of a refused user: the domain, the decision that refused them, and their reason.
 
-    Not part of the policy: only the grant that it may lead to is. ``host`` and ``path`` are those of the decision.
+    It is not part of the policy, but the grant that it may lead to is. ``host`` and ``path`` are those of the decision.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="access_requests")
@@ -56,12 +56,12 @@ class RequestForAccess(models.Model):
 
     @property
     def state(self) -> str:
-        """Return the state: a pending request that waited too long has expired."""
+        """Return the current state: a request that was pending for too long is expired."""
         is_over = self.decided == RequestState.PENDING and self.asked_at + WAITS <= timezone.now()
         return str(RequestState.EXPIRED if is_over else self.decided)
 
 
 def pending() -> "models.QuerySet[Any]":
-    """Return the requests that wait to be decided, the oldest first."""
+    """Return the pending access requests, the oldest first."""
     rows = RequestForAccess.objects.filter(decided=RequestState.PENDING, asked_at__gt=timezone.now() - WAITS)
     return rows.select_related("user", "domain").order_by("asked_at", "id")

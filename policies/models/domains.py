@@ -35,7 +35,7 @@ class AuthorizedDomain(Record):
         help_text="The request headers in which the site gets the user, e-mail address and groups of a visitor.",
     )
     waf_monitor_reported = models.DateTimeField(null=True, blank=True, editable=False)
-    """The end of monitoring that was last reported by an event; no part of the policy."""
+    """The end of monitoring that an event last reported; not part of the policy."""
 
     recorded = Recorded(
         Resource.DOMAINS, api_fields("name", "access", "remark", "waf_monitor_until", "identity_headers")

@@ -11,7 +11,7 @@ from gatewall.models import Record, choices
 class Expectation(Record):
     """A request and the effect, and optionally the reason, of its decision under the policy of the document.
 
-    Kept with the policy so that an export has it; a plan evaluates it. It changes no decision.
+    Stored with the policy so that exports include it; plans evaluate it. An expectation changes no decision.
     """
 
     name = models.CharField(max_length=100, unique=True)

@@ -13,16 +13,16 @@ from policies.models.groups import Group
 
 
 class Grant(Record):
-    """Access to a domain, or to a path of it, until ``expires_at``; besides scope and access rules.
+    """Access to a domain, or to a path of it, until ``expires_at``, in addition to scope and access rules.
 
-    The holder is a user, or a group: whoever is a member when they ask.
+    The holder is a user or a group; a grant for a group applies to the members at the time of a request.
     """
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True, related_name="grants"
     )
     group = models.ForeignKey(Group, on_delete=models.CASCADE, null=True, blank=True, related_name="grants")
-    # Cascade: without its domain, the grant would hold for every host.
+    # Cascade: without its domain, the grant would apply to every host.
     domain = models.ForeignKey(AuthorizedDomain, on_delete=models.CASCADE, related_name="grants")
     path_prefix = models.CharField(max_length=500, null=True, blank=True, validators=[conditions.validate_path_prefix])
     methods: "models.JSONField[list[str], list[str]]" = models.JSONField(

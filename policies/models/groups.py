@@ -12,7 +12,7 @@ from policies.models.domains import AuthorizedDomain
 
 
 class Group(Record):
-    """A named set of users, who may enter its domains in addition to their own. Who is in it is stored with users."""
+    """A named set of users, who may enter its domains in addition to their own. Members are stored with the users."""
 
     name = models.CharField(max_length=64, unique=True, validators=[validators.validate_group_name])
     description = models.CharField(max_length=500, blank=True)

@@ -15,7 +15,7 @@ AUTO_BAN = "auto-ban"
 
 
 class BlocklistEntry(Record):
-    """A network that is blocked. Only a ``manual`` entry beats an allowlist entry."""
+    """A blocked network. Only a ``manual`` entry overrides an allowlist entry."""
 
     network = models.CharField(max_length=43, validators=[validators.validate_network])
     remark = models.CharField(max_length=500, blank=True)
@@ -37,7 +37,7 @@ class BlocklistEntry(Record):
         ]
         indexes = [
             models.Index(fields=["source", "expires_at"], name="blocked_network_by_source"),
-            # A page of a million: what it is ordered by, and its source in the usual order.
+            # For pages of a list of a million entries: by the sort columns, and by source in the default order.
             models.Index(fields=["source", "id"], name="blocked_network_source_in_turn"),
             models.Index(fields=["created_at", "id"], name="blocked_network_by_creation"),
             models.Index(fields=["expires_at", "id"], name="blocked_network_by_expiry"),
@@ -48,7 +48,7 @@ class BlocklistEntry(Record):
 
     @property
     def segments(self) -> tuple[str, ...]:
-        """The segment the entry is published in."""
+        """Return the segment in which the entry is published."""
         return (blocked_networks_of(self.source),)
 
 
@@ -56,7 +56,7 @@ class AllowlistEntry(Record):
     """A network that needs no credential, on one domain or (null) on every host."""
 
     network = models.CharField(max_length=43, validators=[validators.validate_network])
-    # Cascade: without its domain, the entry would hold for every host.
+    # Cascade: without its domain, the entry would apply to every host.
     domain = models.ForeignKey(
         AuthorizedDomain, on_delete=models.CASCADE, null=True, blank=True, related_name="allowlist_entries"
     )

@@ -14,17 +14,17 @@ MAX_USES = 100
 
 
 def reading_methods() -> list[str]:
-    """Return the methods of a new share link: a guest reads."""
+    """Return the default methods of a share link: read-only."""
     return ["GET", "HEAD"]
 
 
 class ShareLink(Record):
-    """A link that lets guests into a domain, or a path of it, until ``expires_at``. Holds only the token's digest."""
+    """A link that lets guests into a domain, or a path of it, until ``expires_at``. Stores only the token's digest."""
 
     name = models.CharField(max_length=100)
     prefix = models.CharField(max_length=16, editable=False)
     digest = models.CharField(max_length=64, unique=True, editable=False)
-    # Cascade: without its domain, the link would be for every host.
+    # Cascade: without its domain, the link would apply to every host.
     domain = models.ForeignKey(AuthorizedDomain, on_delete=models.CASCADE, related_name="share_links")
     path_prefix = models.CharField(max_length=500, null=True, blank=True, validators=[conditions.validate_path_prefix])
     methods: "models.JSONField[list[str], list[str]]" = models.JSONField(
@@ -53,7 +53,7 @@ class ShareLink(Record):
 
 
 class ShareLinkOpening(models.Model):
-    """A browser that opened a share link, which it is bound to. ``number`` counts them from 1."""
+    """A browser that opened a share link and is bound to it. ``number`` counts the openings of a link from 1."""
 
     link = models.ForeignKey(ShareLink, on_delete=models.CASCADE, related_name="openings")
     number = models.PositiveSmallIntegerField()

@@ -14,7 +14,8 @@ from policies.list_files.parsing import Format
 class ListSubscription(Record):
     """A published block list that is fetched regularly; each download replaces the entries of the last one.
 
-    The fields from ``next_at`` on are the state of fetching, written by the fetching host without a revision.
+    The fields from ``next_at`` on are the state of the downloads; the host that downloads writes them without a
+    revision.
     """
 
     name = models.CharField(max_length=50, unique=True, validators=[validators.validate_list_name])
