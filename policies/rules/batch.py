@@ -23,7 +23,7 @@ def change_waf_rules(
 ) -> int:
     """Enable or disable the selected rules, or set their action; return how many changed.
 
-    All change in one revision or none does; None leaves a field as it is.
+    All rules change in one revision, or none does. None leaves a field unchanged.
     Raises MatchesEverything for a rule that would refuse every request, unless forced.
     """
     fields = {"enabled": enabled, "action": None if action is None else action.value}

@@ -38,7 +38,7 @@ def refuse_matching_everything(row: WafRule) -> None:
 
 
 def why_it_matches_everything(rule: EngineRule) -> str:
-    """Return why the pattern matches nearly every request, wherever the rule applies; empty if it does not."""
+    """Return why the pattern matches nearly every request, regardless of where the rule applies; else empty."""
     if compile_pattern(rule.pattern, rule.operator)(b""):
         return _("the pattern matches an empty text, and with it perhaps any")
     everywhere = RuleSet([replace(rule, domain=None, path_prefix=None, exclusions=(), builtin=False)])
@@ -49,7 +49,7 @@ def why_it_matches_everything(rule: EngineRule) -> str:
 
 
 def warnings_about(row: WafRule) -> list[str]:
-    """Return the warnings about a custom rule's pattern that needs a scan of its own, as texts."""
+    """Return the warnings about a custom rule whose pattern needs a separate scan, as texts."""
     why = "" if row.builtin else why_apart(engine_rule(row))
     if not why:
         return []
@@ -59,7 +59,7 @@ def warnings_about(row: WafRule) -> list[str]:
 def log_once(row: WafRule) -> None:
     """Log the warnings about a rule once its change is committed; call this only where its pattern is written.
 
-    A trial of a change is rolled back, and logs nothing.
+    A dry run is rolled back, and therefore logs nothing.
     """
     for warning in warnings_about(row):
         write = partial(logger.warning, "WAF rule %d (%s): %s", row.pk, row.name, warning)

@@ -21,7 +21,7 @@ _SUFFIX = "-builtin"
 def seed_waf_rules(*, actor: str) -> int:
     """Install or upgrade the built-in rules; return how many changed.
 
-    Sets only pattern and operator; all other fields may have been edited.
+    An upgrade sets only pattern and operator, because operators may have changed all other fields.
     """
     known = {rule.builtin_key: rule for rule in WafRule.objects.filter(builtin_key__isnull=False)}
     new = [rule for rule in BUILTIN_RULES if rule.key not in known]
@@ -34,7 +34,7 @@ def seed_waf_rules(*, actor: str) -> int:
 
 
 def free_name(base: str, taken: Collection[str] = ()) -> str:
-    """Return the name, with a suffix if another rule has it or it is in ``taken``."""
+    """Return the name, with a suffix if another rule or ``taken`` has it."""
     name, number = base, 1
     while name in taken or WafRule.objects.filter(name=name).exists():
         name = f"{base}{_SUFFIX}{'' if number == 1 else number}"
@@ -68,7 +68,7 @@ def _fixed(rule: BuiltinRule) -> dict[str, str]:
 
 
 def values_of(rule: BuiltinRule) -> dict[str, Any]:
-    """Return the fields of a built-in rule as it comes, which operators may change."""
+    """Return the shipped values of the fields of a built-in rule that operators may change."""
     return {
         "targets": [target.value for target in rule.targets],
         "transforms": [transform.value for transform in rule.transforms],

@@ -96,7 +96,7 @@ class WafRuleFilters(ListFilters):
 
 
 class WafRuleBatchInput(StrictInput):
-    """Changes for all rules of a category; omitted fields stay."""
+    """Changes for all WAF rules of a category; omitted fields are not changed."""
 
     category = serializers.ChoiceField(choices=[category.value for category in Category])
     builtin = FlagField(required=False)
