@@ -1,1 +1,1 @@
-"""IP lists, countries, WAF rules and registered domains: rows, services, API."""
+"""The policy: domains, groups, access rules, grants, IP lists, countries, WAF rules. Models, services, API, admin."""

@@ -31,12 +31,12 @@ from policies.models import WafRule as WafRuleRow
 
 
 def seconds(moment: datetime | None) -> float | None:
-    """Return a moment as seconds since the epoch."""
+    """Return a moment as seconds since the epoch, None without a moment."""
     return None if moment is None else moment.timestamp()
 
 
 def block_sources() -> list[str]:
-    """Return the sources of the blocklist. One index step per source, however many entries it has."""
+    """Return the sources of the blocklist; the query takes one index step per source, regardless of its entries."""
     with connection.cursor() as cursor:
         cursor.execute(_SOURCES)
         return sorted([source for (source,) in cursor.fetchall()])
@@ -47,9 +47,9 @@ _SOURCES = (
     "SELECT (SELECT min(source) FROM policies_blocklistentry WHERE source > step.source) FROM step "
     "WHERE step.source IS NOT NULL) SELECT source FROM step WHERE source IS NOT NULL"
 )
-"""For each publication: Django takes longer to write a statement for each source than the database to run this one."""
-_OF_ALLOWED = ("id", "network", "domain__name", "inspect", "expires_at")
-_ALLOWED = Prepared(lambda: selectors.allowed_networks().values_list(*_OF_ALLOWED))
+"""Runs at each publication: Django takes longer to build one statement per source than the database to run this."""
+_ALLOWED_COLUMNS = ("id", "network", "domain__name", "inspect", "expires_at")
+_ALLOWED = Prepared(lambda: selectors.allowed_networks().values_list(*_ALLOWED_COLUMNS))
 _DOMAINS = Prepared(
     lambda: AuthorizedDomain.objects.values_list("id", "name", "access", "waf_monitor_until", "identity_headers")
 )
@@ -75,7 +75,7 @@ _DEVICE_PASSES = Prepared(
     )
 )
 _parsed = lru_cache(maxsize=1024)(parse_network)
-"""Few networks of a list change at once, and parsing one takes half of the time of compiling it."""
+"""Cached, because few networks of a list change at once, and parsing takes half of the time of compiling an entry."""
 
 
 def blocked_networks(source: str) -> Iterator[BlockedNetwork]:
@@ -92,7 +92,7 @@ def lists_about(address: IPAddress) -> IPLists:
     """Return the lists with only the entries that contain this address, looked up by index."""
     networks = [canonical_text(network) for network in networks_of(address)]
     blocked = tuple(_blocked(BlocklistEntry.objects.filter(network__in=networks)))
-    allowed = _allowed(selectors.allowed_networks().filter(network__in=networks).values_list(*_OF_ALLOWED))
+    allowed = _allowed(selectors.allowed_networks().filter(network__in=networks).values_list(*_ALLOWED_COLUMNS))
     by_hand = [[entry for entry in blocked if entry.by_hand is whose] for whose in (True, False)]
     return IPLists([NetworkTable(entries) for entries in by_hand], NetworkTable(allowed))
 

@@ -134,7 +134,7 @@ DEVICE_PASSES = PolicyResource(
     help_page="how-to/let-a-device-in.md",
     subject=SubjectKind.DEVICE.value,
     delete=device_passes.delete_device_pass,
-    draft=StrictInput,  # no fields: users make their own, so that a draft can only delete one
+    draft=StrictInput,  # no fields: only users create device passes, so that a draft can only delete one
     note="",
 )
 SUBSCRIPTIONS = PolicyResource(
@@ -145,7 +145,7 @@ SUBSCRIPTIONS = PolicyResource(
     update=subscriptions.change_subscription,
     delete=subscriptions.unsubscribe,
 )
-# Written with the policy document alone.
+# Changed only through the policy document.
 EXPECTATIONS = PolicyResource(model=Expectation, title=_("expectation"), help_page="policy-document.md#expectations")
 RESOURCES = (
     *(WAF_RULES, BLOCKLIST, ALLOWLIST, COUNTRIES, DOMAINS, ACCESS_RULES, GRANTS, SHARE_LINKS, GROUPS),

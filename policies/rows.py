@@ -76,7 +76,7 @@ def delete(row: models.Model, *segments: str, actor: str) -> None:
 
 
 def replace_expired(entries: models.QuerySet[Any]) -> list[Change | None]:
-    """Delete the expired ones of the entries; return the changes."""
+    """Delete the entries that have expired; return the changes."""
     expired = list(entries.filter(expires_at__lte=timezone.now()))
     gone = [deletion(entry) for entry in expired]
     entries.filter(pk__in=[entry.pk for entry in expired]).delete()

@@ -7,8 +7,8 @@ from django.db.models import F
 from gatewall.kernel.changes import Action, Change
 from policies.models import AccessRule
 
-_AWAY = 1_000_000
-"""Added to positions in between, so that no two rows ever have the same one."""
+_TEMPORARY_OFFSET = 1_000_000
+"""Temporary offset, so that no two rows have the same position while rows are moved."""
 
 
 def order_now() -> list[int]:
@@ -21,7 +21,7 @@ def arrange(ids: Iterable[int]) -> list[Change]:
     wanted = {id_: position for position, id_ in enumerate(ids, 1)}
     moved = [rule for rule in AccessRule.objects.order_by("position") if rule.position != wanted[rule.pk]]
     before = {rule.pk: rule.position for rule in moved}
-    AccessRule.objects.filter(pk__in=before).update(position=F("position") + _AWAY)
+    AccessRule.objects.filter(pk__in=before).update(position=F("position") + _TEMPORARY_OFFSET)
     for rule in moved:
         rule.position = wanted[rule.pk]
     AccessRule.objects.bulk_update(moved, ["position"], batch_size=200)

@@ -1,4 +1,4 @@
-"""Access rules and grants that name a row that is to be deleted; no rule becomes wider."""
+"""References of access rules and grants to a row that is to be deleted; no rule becomes wider."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,8 +11,8 @@ from policies.models import AccessRule, DevicePass, Grant
 def remove_from_rules(condition: str, row: Any) -> list[Change]:
     """Remove a domain, group or user (``condition`` is its field) from all rules; return the changes.
 
-    A rule that names no other is disabled: without the condition, it would hold for everything. For a service that
-    holds the policy lock, before it deletes the row.
+    A rule that names no other row there is disabled: without the condition, it would match every request. For a service
+    that holds the policy lock, before it deletes the row.
     """
     return [_without(rule, condition, row) for rule in AccessRule.objects.filter(**{condition: row})]
 
@@ -29,12 +29,12 @@ def _without(rule: AccessRule, condition: str, row: Any) -> Change:
 
 
 def segments_of(changes: Iterable[Change | None]) -> tuple[str, ...]:
-    """Return the segments that these changes of rules touch."""
+    """Return the segments that these changes of access rules affect."""
     return AccessRule.segments if any(changes) else ()
 
 
 def grants_removed_with(**holder: Any) -> tuple[tuple[str, ...], list[Change | None]]:
-    """Return segments and changes of the grants and device passes that go with the user or group, for its service.
+    """Return segments and changes of the grants and device passes that are deleted with a user or group.
 
     ``holder``: ``user`` or ``group``.
     """

@@ -16,16 +16,16 @@ def scoped_by(*models: Any) -> None:
 
 
 class Scopes:
-    """The users, groups, app tokens and licenses whose scope names one of the domains, as they are now."""
+    """The scopes (of users, groups, app tokens and licenses) that contained one of the domains on creation."""
 
     def __init__(self, domains: Iterable[AuthorizedDomain], *, besides: Iterable[tuple[str, int]] = ()) -> None:
-        """``besides``: resources and ids of rows whose scopes are written otherwise."""
+        """``besides``: resources and ids of rows to leave out, because the caller writes their scopes."""
         ids, others = [domain.pk for domain in domains], set(besides)
         scopes = {(scope.resource, scope.id): scope for scope in _describe_scopes(ids)}
         self._before = {key: scope for key, scope in scopes.items() if key not in others}
 
     def cut(self) -> None:
-        """Set each scope to those of its domain names that are registered now; no scope becomes wider."""
+        """Reduce each scope to those of its domain names that are still registered; no scope becomes wider."""
         names = {name for scope in self._before.values() for name in scope.fields["authorized_domains"]}
         registered = dict(AuthorizedDomain.objects.filter(name__in=names).values_list("name", "pk"))
         for row in self._rows_now():
@@ -33,7 +33,7 @@ class Scopes:
             row.authorized_domains.set(registered[name] for name in names_before if name in registered)
 
     def changes(self) -> Iterable[Change | None]:
-        """Yield the change of each scope since."""
+        """Yield the change of each scope since this object was created."""
         for row in self._rows_now():
             yield difference(self._before[row.recorded.resource, row.pk], describe(row))
 

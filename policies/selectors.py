@@ -23,7 +23,7 @@ from policies.models import (
 
 
 def number_of_bans(at: datetime) -> int:
-    """Return the number of automatic bans in force. The cost does not depend on imported lists."""
+    """Return the number of automatic bans that have not expired. The cost does not depend on imported lists."""
     live = Q(expires_at__isnull=True) | Q(expires_at__gt=at)
     return BlocklistEntry.objects.filter(live, source=AUTO_BAN).count()
 
@@ -38,9 +38,9 @@ OTHERS_PASS = _("domains are registered, but authorized_domains_mode any refuses
 
 
 def domains_warning() -> str:
-    """Return why mode and registered domains contradict each other, empty if they do not.
+    """Return a warning if ``authorized_domains_mode`` contradicts the registered domains, else an empty text.
 
-    Domains of the installation do not count.
+    The installation's own domains do not count.
     """
     has_own = has_site()
     is_registered = system_settings.current().authorized_domains_mode == DomainsMode.REGISTERED
@@ -78,10 +78,10 @@ def share_links() -> QuerySet[ShareLink]:
 
 
 def share_links_with(*, id: int) -> QuerySet[ShareLink]:  # noqa: A002 - the field's name
-    """Return the share link of this id, as a query set."""
+    """Return the query set of the share link with this id."""
     return ShareLink.objects.filter(pk=id)
 
 
 def has_site() -> bool:
-    """Return whether a person registered a domain, in addition to the installation's own."""
+    """Return whether a person registered a domain: the installation's own domains do not count."""
     return AuthorizedDomain.objects.exclude(created_by="").exists()

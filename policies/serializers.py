@@ -19,7 +19,7 @@ from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, Ge
 
 _RECORD = ("id", "created_at", "created_by")
 FETCHED = ("next_at", "tried_at", "succeeded_at", "failure", "entries")
-"""Fields of a subscription that fetching changes."""
+"""Fields of a list subscription that downloads change."""
 _MAX_DOMAINS = 1000
 
 
@@ -49,7 +49,7 @@ class RegisteredDomainsField(serializers.ListField):
 
 
 class ScopeInput(StrictInput):
-    """The domains a user or license is valid for, as sent."""
+    """The scope of a user or license, as sent."""
 
     all_domains = FlagField(required=False)
     authorized_domains = RegisteredDomainsField(required=False)
@@ -215,7 +215,7 @@ class ListSubscriptionOutput(serializers.ModelSerializer[ListSubscription]):
 
 
 class ListSubscriptionFilters(ListFilters):
-    """Filters of the lists that are fetched."""
+    """Filters of the list subscriptions."""
 
     name = text("name", max_length=50)
     url = text("url", max_length=1000)

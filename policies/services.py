@@ -1,6 +1,6 @@
 """Change the policy: each change is one transaction that advances the revision.
 
-``actor`` is recorded in the revision. ``caller`` is the person's address and host, if any: a change that would lock
+``actor`` is recorded in the revision. ``caller``: address and host of the person, if any; a change that would lock
 them out is refused unless forced.
 """
 
@@ -52,7 +52,7 @@ class TooManyWafRules(Conflict):
 
 
 def refuse_too_large(network: str, *, force: bool) -> None:
-    """Raise NetworkTooLarge for a network that nobody blocks on purpose, unless forced."""
+    """Raise NetworkTooLarge for a network that is implausibly large, unless forced."""
     parsed = parse_network(network)
     if not force and parsed.prefixlen < _SHORTEST_PREFIX[parsed.version]:
         raise NetworkTooLarge(
@@ -176,8 +176,8 @@ def register_domain(
 ) -> AuthorizedDomain:
     """Register a domain.
 
-    The first one registered by a person sets ``authorized_domains_mode`` to ``registered``; the domains of the
-    installation (``seed``) do not. An allowlist entry for ``*.host`` does not hold for such a host.
+    The first domain that a person registers sets ``authorized_domains_mode`` to ``registered``; those of the
+    installation (``seed``) do not. Allowlist entries for ``*.name`` do not apply to a host registered below it.
     Raises ValidationError, WouldLockYouOut, Duplicate.
     """
     is_first = not seed and not selectors.has_site()
@@ -204,8 +204,8 @@ def change_domain(
 def remove_domain(domain: AuthorizedDomain, *, actor: str, caller: Caller | None = None, force: bool = False) -> None:
     """Delete a registered domain, with its entries, grants, share links and custom WAF rules. No scope becomes wider.
 
-    A built-in rule limited to it is disabled: it must not start to refuse requests on other hosts. So is an access
-    rule that names no other domain: it must not hold for every host.
+    A built-in rule limited to it is disabled, so as not to refuse requests on other hosts. An access rule that names no
+    other domain is disabled, so as not to apply to every host.
     Raises WouldLockYouOut, Gone.
     """
     domain = revisions.as_it_is_now(domain)
@@ -264,7 +264,7 @@ def create_waf_rule(*, actor: str, force: bool = False, **values: Any) -> WafRul
 
 @revisions.one_at_a_time
 def change_waf_rule(rule: WafRule, *, actor: str, force: bool = False, **values: Any) -> WafRule:
-    """Update a WAF rule; whether it matches everything is checked only if what it refuses changes.
+    """Update a WAF rule; check whether it matches everything only if the change affects what it refuses.
 
     Raises ValidationError, MatchesEverything, Duplicate, BuiltinRule, DomainRemoved, Gone.
     """

@@ -1,4 +1,4 @@
-"""URLs of the policy resources; blocklist and allowlist keep the specified path names."""
+"""URLs of the policy resources; blocklist and allowlist are ``ip-black-list`` and ``ip-white-list`` in paths."""
 
 from django.urls import path
 from rest_framework.routers import SimpleRouter

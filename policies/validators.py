@@ -1,4 +1,4 @@
-"""Validators of policy fields; they call the engine's parsers, so that accepted input is valid there."""
+"""Validators of policy fields, which call the engine's parsers, so that accepted input is valid for the engine."""
 
 import re
 from datetime import datetime, timedelta
@@ -25,7 +25,7 @@ _LIST_URL = re.compile(r"https?://[^\s@?#\\\x00-\x20\x7f-\U0010ffff]+")
 _GROUP_NAME = re.compile(r"[a-z0-9._-]{1,64}")
 _ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")
 MAX_CUSTOM_RULES = 5_000
-"""Bounds what each publication and worker compiles (docs/waf.md)."""
+"""Limits how many rules each publication and worker compiles (docs/waf.md)."""
 MAX_TRANSFORMS = 10
 MAX_MONITORING_DAYS = 90
 
@@ -57,7 +57,7 @@ def monitoring_end(until: datetime | None) -> datetime | None:
 def canonical_country(text: str) -> str:
     """Return a country code in upper case. Raises ValidationError, code ``unknown-country``."""
     code = text.strip().upper()
-    if text.isascii() and code in COUNTRY_NAMES:  # the capital of a long s is S
+    if text.isascii() and code in COUNTRY_NAMES:  # not ASCII: upper() turns the long s into S
         return code
     named = code_named(text)
     if named is not None:
@@ -74,7 +74,7 @@ def canonical_country(text: str) -> str:
 
 
 def require_spelling(spelling: str, text: str) -> None:
-    """Raise ValidationError, code ``not-canonical``, that names the canonical spelling unless the text has it."""
+    """Raise ValidationError (``not-canonical``, with the canonical spelling) unless the text is spelled so."""
     if spelling != text:
         raise ValidationError(_("write %(spelling)s"), params={"spelling": repr(spelling)}, code="not-canonical")
 
@@ -90,12 +90,12 @@ def validate_domain_name(text: str) -> None:
 
 
 def validate_country_code(text: str) -> None:
-    """Raise ValidationError unless it is a country code in upper case."""
+    """Raise ValidationError unless the text is a country code in upper case."""
     require_spelling(canonical_country(text), text)
 
 
 def validate_group_name(text: str) -> None:
-    """Raise ValidationError unless it can be listed in ``Remote-Groups`` and is not the name of the admins there."""
+    """Raise ValidationError unless ``Remote-Groups`` can list the name, and does not use it for admins."""
     if not _GROUP_NAME.fullmatch(text):
         raise ValidationError(_("a name has 1 to 64 of a-z, 0-9, dot, underscore and hyphen"), code="invalid")
     if text == ADMINS:
@@ -160,7 +160,7 @@ def validate_list_name(text: str) -> None:
 
 
 def validate_list_url(text: str) -> None:
-    """Raise ValidationError for a URL with query or user: it may hold a secret and is stored in revisions."""
+    """Raise ValidationError for a URL with query or user, which may be secret: revisions store the URL."""
     if not _LIST_URL.fullmatch(text) or Authority.of_url(text) is None:
         raise ValidationError(
             _("write a URL like https://lists.example/drop.txt, without query and user"), code="invalid"
@@ -168,7 +168,7 @@ def validate_list_url(text: str) -> None:
 
 
 def validate_identity_headers(value: Any) -> None:
-    """Raise ValidationError unless it is a list of distinct known identity headers."""
+    """Raise ValidationError unless the value is a list of distinct known identity headers."""
     if not isinstance(value, list) or any(name not in KNOWN_HEADERS for name in value) or len(set(value)) < len(value):
         words = _("must be a list of distinct names out of %(names)s")
         raise ValidationError(words, params={"names": ", ".join(KNOWN_HEADERS)})

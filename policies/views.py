@@ -41,7 +41,7 @@ _SEVERITY_RANKS = [When(severity=each.value, then=Value(rank)) for rank, each in
 
 
 class _PolicyView(Resource):
-    """API view of a policy resource: its descriptor has the rows, and the services that write them."""
+    """API view of a policy resource: its descriptor provides the rows, and the services that write them."""
 
     area = POLICY
     resource: ClassVar[PolicyResource]
@@ -64,7 +64,7 @@ class _PolicyView(Resource):
 
 
 class Blocklist(_PolicyView, UsedResource):
-    """Networks that are blocked."""
+    """Blocked networks."""
 
     nouns = ("a blocklist entry", "the blocklist")
     resource, use_kind = resources.BLOCKLIST, resources.BLOCKLIST.logged_as
@@ -122,7 +122,7 @@ class AuthorizedDomains(_PolicyView):
 def _refused_hosts(at: datetime) -> str | None:
     """Return a warning that names the unregistered hosts of the last hour, None if there are none.
 
-    The most frequent come first, rare ones may be missing. The hosts of the guard page are no sites.
+    The most frequent hosts come first, and rare ones may be missing. The hosts of the guard page are not included.
     """
     domains, own = DomainTable(policy_source.domains()), {host_of(url) for url in public_urls()}
     seen = statistics.summaries(Window.until(at, timedelta(hours=1)), ["host"])["host"]
@@ -134,7 +134,7 @@ def _refused_hosts(at: datetime) -> str | None:
 
 
 class GeoBlockRules(_PolicyView, UsedResource):
-    """Countries that are blocked."""
+    """Blocked countries."""
 
     nouns = ("a blocked country", "blocked countries")
     resource, use_kind = resources.COUNTRIES, resources.COUNTRIES.logged_as
@@ -174,12 +174,12 @@ class WafRules(_PolicyView, UsedResource):
 
 
 def _warned(shown: dict[str, Any], *warnings: str | None) -> dict[str, Any]:
-    said = [each for each in warnings if each]
-    return {**shown, "warnings": said} if said else shown
+    texts = [each for each in warnings if each]
+    return {**shown, "warnings": texts} if texts else shown
 
 
 class Groups(_PolicyView):
-    """Groups of users; a member may enter what the group may."""
+    """Groups of users; the members may enter the domains of the group."""
 
     nouns = ("a group", "groups")
     resource = resources.GROUPS
@@ -210,7 +210,7 @@ class AccessRules(_PolicyView, UsedResource):
 
 
 class Grants(_PolicyView, UsedResource):
-    """Temporary access for users and groups, besides their scope and access rules."""
+    """Temporary access for users and groups, in addition to scope and access rules."""
 
     nouns = ("a grant", "grants")
     resource, use_kind = resources.GRANTS, resources.GRANTS.logged_as
@@ -221,7 +221,7 @@ class Grants(_PolicyView, UsedResource):
 
 
 class ShareLinks(_PolicyView, UsedResource):
-    """Links that give guests temporary access to a domain, in the browser that opens them first. Shown once."""
+    """Links that give guests temporary access to a domain, in the first browsers that open them. Shown once."""
 
     nouns = ("a share link", "share links")
     resource, use_kind = resources.SHARE_LINKS, resources.SHARE_LINKS.logged_as
