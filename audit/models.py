@@ -9,7 +9,7 @@ from audit.querying import lookups  # noqa: F401 - registers the lookup of the c
 class AccessLog(models.Model):
     """One answer of the gate. On PostgreSQL the table is partitioned by day.
 
-    ``client_key`` sorts like the address (``4`` and 8 hex digits, ``6`` and 32), so that a network is a range of it.
+    ``client_key`` sorts like the address (``4`` and 8 hex digits, ``6`` and 32), so that a network is a range of keys.
     """
 
     decision_id = models.UUIDField(primary_key=True)

@@ -45,7 +45,7 @@ EVENT_FILTERS: Mapping[str, Filter] = {
     "reason": one_of(tuple(Reason), _reason, empty=none("detail__reason")),
     "decision_id": like(_UUID, _("a UUID"), lambda value: Q(decision_id=uuid.UUID(value)), empty=none("decision_id")),
 }
-"""The filter of each parameter; ``reason`` is that of ``request.blocked``."""
+"""The filter of each parameter; ``reason`` is the decision reason in ``request.blocked`` events."""
 
 EVENT_PARAMETERS: Mapping[str, Mapping[str, Any]] = parameters_of(EVENT_FILTERS)
 _IN_ORDER = ("user_id", "client_ip", "kind")

@@ -153,7 +153,7 @@ def _count_up(event_counts: dict[str, EventCount]) -> None:
 
 
 def _limit_rows(new: dict[str, EventCount]) -> dict[str, EventCount]:
-    """Return the new rows; those over the limit of their minute are merged into one row without a client."""
+    """Return the new rows; rows over the limit of their minute are merged into one row without a client."""
     room: dict[tuple[EventKind, int], int] = {}
     counted: dict[str, EventCount] = {}
     for rollup, event_count in new.items():

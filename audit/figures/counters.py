@@ -1,4 +1,4 @@
-"""Monotonic counters for monitoring, other than those of the access log (``audit.counting.counts``)."""
+"""Monotonic counters for monitoring, except the counts of the access log (``audit.counting.counts``)."""
 
 import logging
 from collections.abc import Mapping

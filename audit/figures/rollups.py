@@ -15,7 +15,7 @@ _MINUTES_AT_ONCE = 100
 """Limits statements and memory for a batch of many minutes, e.g. after an outage."""
 _USES_AT_ONCE = 1_000
 _LOCK = 0x67_77_6C_6F_67  # "gwlog"
-# Django takes longer to write these statements than the database to run them.
+# Plain SQL: Django takes longer to build these statements than the database to run them.
 _SPANS = (
     "WITH wanted (number, kind, width, start) AS (VALUES {wanted}) "
     "SELECT wanted.number, span.counts, span.error FROM wanted JOIN audit_spancount span "
@@ -36,7 +36,7 @@ _ADD_USE = (
 
 
 def add_counts(counts: Counts) -> None:
-    """Add these counts to those of the database."""
+    """Add these counts to the counts in the database."""
     if counts.minutes or counts.uses:
         _lock_until_commit()
     for spans in counts.portions(_MINUTES_AT_ONCE):

@@ -45,7 +45,7 @@ def _glob(text: str) -> str:
 class ListHolds(Func):
     """``ListHolds("rules", "attack", part="name")``: an item of the list, or this part of an item, equals the value.
 
-    ``key``: the list's key, if the column holds an object. False for NULL.
+    ``key``: the list's key, if the column contains an object. False for NULL.
     """
 
     def __init__(self, column: str, value: str, *, key: str = "", part: str = "") -> None:

@@ -1,9 +1,9 @@
 """Mask secrets (``***``) in request targets, headers and host names. Pure; linear time.
 
-A secret is recognized by its name, also in JSON (``secret_names``), by its format (``secret_tokens``: our tokens, those
-of well-known services, JSON Web Tokens) or by its position (``user:password@``), as sent and percent-decoded up to
-three times. Ambiguous text is masked: a false positive can be looked up in the site's own log, a false negative leaks a
-password.
+A secret is recognized by its name, also in JSON (``secret_names``), by its format (``secret_tokens``: our own tokens,
+tokens of well-known services, JSON Web Tokens) or by its position (``user:password@``), as sent and percent-decoded up
+to three times. Ambiguous text is masked: a false positive can be looked up in the site's own log, a false negative
+leaks a password.
 """
 
 from codecs import escape_decode
@@ -192,7 +192,7 @@ def _is_secret_short_name(name: str) -> bool:
 
 
 def _decoded(text: str) -> str:
-    if len(text) >= _LONG_TEXT and (text.isascii() or _is_wire(text)):
+    if len(text) >= _LONG_TEXT and (text.isascii() or _is_latin1(text)):
         return _long_decoded(text)
     for _ in range(_DECODING_ROUNDS):
         if "%" not in text and "+" not in text:
@@ -204,7 +204,7 @@ def _decoded(text: str) -> str:
     return text
 
 
-def _is_wire(text: str) -> bool:
+def _is_latin1(text: str) -> bool:
     """Return whether every character stands for one byte (Latin-1)."""
     return max(text) <= "\xff"
 

@@ -12,43 +12,43 @@ MAX_PLACES = 24
 """Maximum number of places of prefixes that are checked in a text; from the next one on, the text counts as a token."""
 _SHORTEST = 8  # characters after the prefix of our own tokens
 _ALPHANUMERIC = ascii_letters + digits
-_OF_HEADER = _ALPHANUMERIC + "_-"  # of JSON Web Tokens
-_WITH_DOTS = _OF_HEADER + "."
+_BASE64URL = _ALPHANUMERIC + "_-"  # of JSON Web Tokens
+_WITH_DOTS = _BASE64URL + "."
 _CAPITALS = ascii_uppercase + digits
 _OWN_PREFIXES = ("gwa_", "gwg_", "gwi_", "gwl_", "gwp_", "gws_")
 _WITH_UNDERSCORE = {
     **dict.fromkeys(("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), (_ALPHANUMERIC, 16)),  # GitHub
-    "github_pat_": (_OF_HEADER, 16),
+    "github_pat_": (_BASE64URL, 16),
     **dict.fromkeys(("sk_live_", "sk_test_", "rk_live_", "rk_test_"), (_ALPHANUMERIC, 12)),  # Stripe
     "whsec_": (_ALPHANUMERIC + "+/=", 16),
     "npm_": (_ALPHANUMERIC, 30),
     "hf_": (_ALPHANUMERIC, 30),  # Hugging Face
     **dict.fromkeys(("shpat_", "shpca_", "shppa_", "shpss_"), (_ALPHANUMERIC, 24)),  # Shopify
     **dict.fromkeys(("dop_v1_", "doo_v1_", "dor_v1_"), (_ALPHANUMERIC, 24)),  # DigitalOcean
-    "dckr_pat_": (_OF_HEADER, 16),  # Docker
-    "glsa_": (_OF_HEADER, 24),  # Grafana
+    "dckr_pat_": (_BASE64URL, 16),  # Docker
+    "glsa_": (_BASE64URL, 24),  # Grafana
     "glc_": (_ALPHANUMERIC + "+/=", 30),
     "lin_api_": (_ALPHANUMERIC, 24),  # Linear
-    "figd_": (_OF_HEADER, 24),  # Figma
+    "figd_": (_BASE64URL, 24),  # Figma
     "pat_": (_ALPHANUMERIC, 32),
 }
 _WITH_HYPHEN = {
     **dict.fromkeys(("glpat-", "gldt-", "glrt-", "glft-", "glcbt-", "glptt-", "glsoat-", "glimt-"), (_WITH_DOTS, 16)),
     **dict.fromkeys(
-        ("xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe-", "xoxc-", "xoxd-", "xapp-"), (_OF_HEADER, 12)
+        ("xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe-", "xoxc-", "xoxd-", "xapp-"), (_BASE64URL, 12)
     ),
-    **dict.fromkeys(("sk-ant-", "sk-proj-"), (_OF_HEADER, 16)),
+    **dict.fromkeys(("sk-ant-", "sk-proj-"), (_BASE64URL, 16)),
     "sk-": (_ALPHANUMERIC, 32),  # OpenAI
-    "pypi-": (_OF_HEADER, 40),
-    "xkeysib-": (_OF_HEADER, 24),  # Brevo
+    "pypi-": (_BASE64URL, 40),
+    "xkeysib-": (_BASE64URL, 24),  # Brevo
 }
 _OTHER_PREFIXES = {
     **dict.fromkeys(("AKIA", "ASIA"), (_CAPITALS, 16)),  # AWS
-    "AIza": (_OF_HEADER, 30),  # Google
-    "ya29.": (_OF_HEADER, 16),
+    "AIza": (_BASE64URL, 30),  # Google
+    "ya29.": (_BASE64URL, 16),
     "SG.": (_WITH_DOTS, 40),  # SendGrid
-    **dict.fromkeys(("hvs.", "hvb."), (_OF_HEADER, 20)),  # Vault
-    "ATATT": (_OF_HEADER + "=", 30),  # Atlassian
+    **dict.fromkeys(("hvs.", "hvb."), (_BASE64URL, 20)),  # Vault
+    "ATATT": (_BASE64URL + "=", 30),  # Atlassian
 }
 # Every prefix contains one of these; each look-up takes 30 ns on the hot path.
 _UNDERSCORE_PARTS = ("gh", "pat_", "_live_", "_test_", "hsec_", "npm_", "hf_", "shp", "_v1_", "gl", "api_", "figd_")
@@ -127,9 +127,9 @@ def _places(text: str, look: str) -> list[int]:
 
 def _end_of_jwt(text: str, start: int) -> int:
     """Return the end of the JSON Web Token that begins at ``start``, or ``start`` if there is none."""
-    if start and text[start - 1] in _OF_HEADER:
+    if start and text[start - 1] in _BASE64URL:
         return start
-    dot = _run(text, start, _OF_HEADER)
+    dot = _run(text, start, _BASE64URL)
     if dot - start <= _SHORTEST or not text.startswith(".", dot):
         return start
     return _run(text, dot, _WITH_DOTS)

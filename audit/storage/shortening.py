@@ -27,7 +27,7 @@ EPISODE = timedelta(days=1)
 """One event covers all removals, until none happens for this long."""
 _AT_ONCE = 1_000
 _PORTIONS = 2
-_EVERY_SECONDS = 60.0
+_CHECK_SECONDS = 60.0
 _TARGET_RATIO = 0.95
 _MAX_DISK_RATIO = 1.5
 _REFUSED = tuple(reason.value for reason in Reason if reason.effect is not Effect.ALLOW)
@@ -144,7 +144,7 @@ class Budget:
         if self._is_over and not done.days:  # after dropping a day, measure again first
             self._shrink(done, at, size, max_bytes)
         if not (done.folded or done.deleted or done.days):
-            self._due_at = self._clock() + _EVERY_SECONDS
+            self._due_at = self._clock() + _CHECK_SECONDS
             self._meter.forget()
         return done
 
