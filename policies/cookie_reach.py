@@ -99,7 +99,7 @@ def in_words() -> Message:
         )
     scope = scope_for(host_of(urls[0]))
     if scope.domain is None:
-        return _of_one_host(urls[0], registrable_domain(scope.guard))
+        return _words_for_one_host(urls[0], registrable_domain(scope.guard))
     return Message(
         _(
             "Visitors sign in at %(url)s. Browsers send the session cookie to %(domain)s and every host below it "
@@ -111,7 +111,7 @@ def in_words() -> Message:
     )
 
 
-def _of_one_host(url: str, parent: str | None) -> Message:
+def _words_for_one_host(url: str, parent: str | None) -> Message:
     if parent is None:
         return Message(_("Visitors sign in at %(url)s. Browsers send the session cookie to no other host."), url=url)
     return Message(

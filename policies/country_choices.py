@@ -14,7 +14,7 @@ Choices = list[tuple[str, str | Promise]]
 
 def country_choices() -> Choices:
     """Return each country code with its label ("Germany (DE)"), ordered by name in the active language."""
-    named = sorted(((gettext(name), code) for code, name in COUNTRY_NAMES.items()), key=lambda each: _order(each[0]))
+    named = sorted(((gettext(name), code) for code, name in COUNTRY_NAMES.items()), key=lambda each: _sort_key(each[0]))
     return [(code, f"{name} ({code})") for name, code in named]
 
 
@@ -41,5 +41,5 @@ def _plain(name: str) -> str:
     return "".join(character for character in decomposed if not unicodedata.combining(character))
 
 
-def _order(name: str) -> bytes:
+def _sort_key(name: str) -> bytes:
     return _plain(name).encode("gb18030")  # orders the common Chinese characters by pronunciation

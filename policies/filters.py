@@ -13,7 +13,7 @@ from policies.validators import canonical_domain, canonical_network
 
 _MAX_FOUND = 10_000
 """Maximum number of IPv6 networks listed in one statement."""
-_NAMED_BITS = 8
+_MAX_LISTED_BITS = 8
 """If a network has at most this many host bits, all of its subnets are listed, so that the query uses an index."""
 _EVERYWHERE = "null"
 """The value of ``domain`` that selects rows for every host."""
@@ -28,7 +28,7 @@ class _NetworkFilter(ValueFilter):
             return qs
         network = parse_network(value)
         around = [canonical_text(network.supernet(new_prefix=length)) for length in range(network.prefixlen + 1)]
-        if network.max_prefixlen - network.prefixlen <= _NAMED_BITS:
+        if network.max_prefixlen - network.prefixlen <= _MAX_LISTED_BITS:
             return qs.filter(network__in=[*around, *_all_within(network)])
         within = _within_v4(network) if isinstance(network, IPv4Network) else self._within_v6(qs, network)
         return qs.filter(Q(network__in=around) | within)

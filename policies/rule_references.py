@@ -14,10 +14,10 @@ def remove_from_rules(condition: str, row: Any) -> list[Change]:
     A rule that names no other row there is disabled: without the condition, it would match every request. For a service
     that holds the policy lock, before it deletes the row.
     """
-    return [_without(rule, condition, row) for rule in AccessRule.objects.filter(**{condition: row})]
+    return [_remove_from_rule(rule, condition, row) for rule in AccessRule.objects.filter(**{condition: row})]
 
 
-def _without(rule: AccessRule, condition: str, row: Any) -> Change:
+def _remove_from_rule(rule: AccessRule, condition: str, row: Any) -> Change:
     before, named = describe(rule), getattr(rule, condition)
     named.remove(row)
     if rule.enabled and not named.exists():

@@ -16,7 +16,7 @@ def scoped_by(*models: Any) -> None:
 
 
 class Scopes:
-    """The scopes (of users, groups, app tokens and licenses) that contained one of the domains on creation."""
+    """The scopes of users, groups, app tokens and licenses that contained one of the domains before a change."""
 
     def __init__(self, domains: Iterable[AuthorizedDomain], *, besides: Iterable[tuple[str, int]] = ()) -> None:
         """``besides``: resources and ids of rows to leave out, because the caller writes their scopes."""

@@ -127,7 +127,7 @@ def allow_network(
 
     Raises ValidationError, Duplicate, DomainRemoved.
     """
-    replaced = rows.replace_expired(AllowlistEntry.objects.filter(_of(domain), network=network))
+    replaced = rows.replace_expired(AllowlistEntry.objects.filter(_at_domain(domain), network=network))
     entry = AllowlistEntry(created_by=actor)
     values = {"network": network, "domain": domain, "inspect": inspect, "remark": remark, "expires_at": expires_at}
     rows.save(entry, Segment.ALLOWED_NETWORKS, actor=actor, replaced=replaced, **values)
@@ -145,7 +145,7 @@ def change_allowed_network(
     entry = revisions.as_it_is_now(entry)
     network, domain = values.get("network", entry.network), values.get("domain", entry.domain)
     with guard_against_lockout(caller, force=force):
-        others = AllowlistEntry.objects.filter(_of(domain), network=network).exclude(pk=entry.pk)
+        others = AllowlistEntry.objects.filter(_at_domain(domain), network=network).exclude(pk=entry.pk)
         replaced = rows.replace_expired(others)
         rows.save(entry, Segment.ALLOWED_NETWORKS, actor=actor, replaced=replaced, **values)
     return entry
@@ -158,7 +158,7 @@ def disallow_network(entry: AllowlistEntry, *, actor: str, caller: Caller | None
         rows.delete(entry, Segment.ALLOWED_NETWORKS, actor=actor)
 
 
-def _of(domain: AuthorizedDomain | None) -> Q:
+def _at_domain(domain: AuthorizedDomain | None) -> Q:
     return Q(domain=domain) if domain else Q(domain__isnull=True)
 
 

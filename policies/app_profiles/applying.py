@@ -65,7 +65,7 @@ def apply_profile(
 def remove_profile(
     profile: AppProfile, domain: AuthorizedDomain, *, actor: str, caller: Caller | None = None
 ) -> tuple[list[str], list[str]]:
-    """Delete the access rules and WAF exclusions that a profile made for a domain, in one revision.
+    """Delete the access rules and WAF exclusions that a profile created for a domain, in one revision.
 
     Return the names of the deleted and the changed rules. A renamed rule is kept. Raises ProfileNotApplied,
     WouldLockYouOut.

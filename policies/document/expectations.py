@@ -38,7 +38,7 @@ class _AddressField(TextField):
 
 
 class _HostField(TextField):
-    """A host, with a port or without one."""
+    """A host, optionally with a port."""
 
     default_error_messages = {"host": _("a host is needed, like app.example")}
 

@@ -15,7 +15,7 @@ ALL = frozenset({SETTINGS, *(section.name for section in SECTIONS)})
 def export(sections: Iterable[str] = ALL) -> Document:
     """Return the policy in this transaction as a document with these sections.
 
-    Expired entries of the lists, automatic bans and entries of subscriptions are not part of it.
+    Expired entries of the lists, automatic bans and entries of subscriptions are not included.
     """
     wanted = frozenset(sections)
     with transaction.atomic():

@@ -24,7 +24,7 @@ class DomainNameField(TextField):
 
 
 class NamesField(serializers.ListField):
-    """Distinct names of rows, validated to a sorted list; the maximum number is checked before any of them."""
+    """Distinct names of rows, validated to a sorted list; the maximum number is checked before the names."""
 
     def __init__(self, child: Any, *, at_most: int) -> None:
         super().__init__(child=child, max_length=at_most, required=False)
@@ -61,11 +61,11 @@ def row_serializer(
             kept = {name: field for name, field in found.items() if name not in _REQUEST_ONLY and name not in without}
             for name in optional:
                 kept[name].required = False
-            return {name: _BY_NAME.get(type(field), _same)(field) for name, field in kept.items()}
+            return {name: _BY_NAME.get(type(field), _unchanged)(field) for name, field in kept.items()}
 
     serializer: StrictInput = Row()
     return serializer
 
 
-def _same(field: Any) -> Any:
+def _unchanged(field: Any) -> Any:
     return field

@@ -31,7 +31,7 @@ _WORDS = {
 }
 
 
-_NOTHING: Mapping[Any, Any] = MappingProxyType({})
+_EMPTY: Mapping[Any, Any] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -40,8 +40,8 @@ class Place:
 
     line: int
     column: int
-    inner: Mapping[Any, "Place"] = field(default_factory=lambda: _NOTHING)
-    keys: Mapping[str, "Place"] = field(default_factory=lambda: _NOTHING)
+    inner: Mapping[Any, "Place"] = field(default_factory=lambda: _EMPTY)
+    keys: Mapping[str, "Place"] = field(default_factory=lambda: _EMPTY)
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ def _users_of(rules: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _defined(kind: str, tables: Mapping[str, Placed]) -> Mapping[str, str]:
-    """Return the names of rows after the document is applied: those in its section, or in the database without it."""
+    """Return the names of rows after the document is applied: its own or, if it lacks the section, the stored ones."""
     if kind in tables:
         names = [row["name"] for row, _path in tables[kind].values()]
     else:

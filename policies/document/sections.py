@@ -129,7 +129,7 @@ class Section:
         }
 
     def row_from(self, validated: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields of a row that the serializer validated, with the defaults of those left out."""
+        """Return the fields of a row that the serializer validated, with the defaults of omitted fields."""
         given = {name: plain(validated[source]) for name, source in self._sources.items() if source in validated}
         key = tuple(given.get(name) for name in self.key)
         return {name: given.get(name, self.defaults(key).get(name)) for name in self.fields}

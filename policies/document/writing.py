@@ -10,7 +10,7 @@ from typing import Any
 
 _PLAIN = re.compile(r"[A-Za-z/*][A-Za-z0-9_./*@-]*( [A-Za-z0-9_./*@-]+)*|[0-9][0-9a-f.:]*(/[0-9]+)", re.ASCII)
 """Texts that need no quotes: words, names, paths, and networks with a prefix."""
-_STARTS = re.compile(r"\*")
+_STARTS_LIKE_ALIAS = re.compile(r"\*")
 """A text that starts like an alias needs quotes."""
 _UNREADABLE = re.compile("[\\x7f-\\x9f\\u2028\\u2029\\ufeff\\ufffe\\uffff]")
 """Characters that JSON texts may have, and that YAML readers refuse or treat as the end of a line."""
@@ -68,7 +68,7 @@ def _flow(value: Any) -> str:
 
 
 def _text(text: str) -> str:
-    if _PLAIN.fullmatch(text) and not _STARTS.match(text) and text.lower() not in _WORDS:
+    if _PLAIN.fullmatch(text) and not _STARTS_LIKE_ALIAS.match(text) and text.lower() not in _WORDS:
         return text
     if "\\" in text and not _INVISIBLE.search(text):  # a pattern: easier to read without doubled backslashes
         return "'" + text.replace("'", "''") + "'"

@@ -28,9 +28,9 @@ from policies.grants.services import GrantOverruled, refuse_denied, room_for_one
 from policies.models import AuthorizedDomain, DevicePass, Group
 
 _CARRIER_NAT = parse_network("100.64.0.0/10")
-"""Shared address space (RFC 6598): many customers of a carrier are behind one such address."""
-_OTHERS_WITHIN = timedelta(days=7)
-_TRIED_WITHIN = timedelta(hours=1)
+"""Shared address space (RFC 6598): many customers of a carrier share one address."""
+_SHARED_WITHIN = timedelta(days=7)
+_REFUSED_WITHIN = timedelta(hours=1)
 _MAX_READ = 500
 _WITHOUT_CREDENTIAL = (Reason.CREDENTIAL_MISSING.value, Reason.CREDENTIAL_INVALID.value)
 _NOT_PEOPLE = (SubjectKind.LICENSE.value, SubjectKind.DEVICE.value)
@@ -85,7 +85,7 @@ def delete_device_pass(row: DevicePass, *, actor: str) -> None:
 def tried_at(address: IPAddress, at: datetime) -> Iterator[tuple[str, str]]:
     """Yield domain and program of requests from this address that lacked a valid credential in the last hour."""
     refused = AccessLog.objects.filter(
-        client_key=client_key(text_of(address)), at__gte=at - _TRIED_WITHIN, reason__in=_WITHOUT_CREDENTIAL
+        client_key=client_key(text_of(address)), at__gte=at - _REFUSED_WITHIN, reason__in=_WITHOUT_CREDENTIAL
     )
     domains, seen = DomainTable(policy_source.domains()), set()
     for host, agent in refused.order_by("-at").values_list("host", "user_agent")[:_MAX_READ]:
@@ -114,7 +114,7 @@ def _refuse_shared(user: Any, address: IPAddress) -> None:
             _("%(address)s is shared by customers of a carrier: a pass would let them in as well"),
             address=text_of(address),
         )
-    lately = AccessLog.objects.filter(client_key=client_key(text_of(address)), at__gte=timezone.now() - _OTHERS_WITHIN)
+    lately = AccessLog.objects.filter(client_key=client_key(text_of(address)), at__gte=timezone.now() - _SHARED_WITHIN)
     people = lately.filter(subject_kind__isnull=False).exclude(subject_kind__in=_NOT_PEOPLE)
     own = Q(subject_kind=SubjectKind.USER.value, subject_id=user.pk) | Q(subject_name__iexact=user.username)
     if people.exclude(own).exists():

@@ -14,7 +14,7 @@ from gatewall.policy import revisions
 from policies import policy_source, selectors
 from policies.models import ShareLink
 
-_OVER = _("this link has ended, was taken back, was used by others already, or is for another address")
+_CANNOT_OPEN = _("this link has ended, was taken back, was used by others already, or is for another address")
 
 
 class ShareLinkOver(Conflict):
@@ -41,11 +41,11 @@ def find(token: str, guest: Guest, *, at: datetime) -> ShareLink:
     digest = digest_of(token) if is_well_formed(token, SHARE_LINK_PREFIX) else ""
     link = selectors.share_links().filter(digest=digest).first()
     if link is None:
-        raise ShareLinkOver(_OVER)
+        raise ShareLinkOver(_CANNOT_OPEN)
     if why := _refusal(link, guest, at):
         detail = {"link": link.pk, "name": link.name, "why": why}
         count_event(Event(EventKind.SHARE_LINK_REFUSED, at, guest.client_ip, detail=detail), f"{link.pk} {why}")
-        raise ShareLinkOver(_OVER)
+        raise ShareLinkOver(_CANNOT_OPEN)
     return link
 
 
@@ -57,7 +57,7 @@ def open_link(token: str, guest: Guest, *, at: datetime) -> ShareLink:
     link = find(token, guest, at=at)
     if link.digest not in guest.held and not _bind(link, guest, at):
         find(token, guest, at=at)  # records why: the link was used, changed or deleted meanwhile
-        raise ShareLinkOver(_OVER)
+        raise ShareLinkOver(_CANNOT_OPEN)
     return link
 
 

@@ -138,7 +138,7 @@ class ShareLinkFilters(ListFilters):
 
 
 class DevicePassInput(FreshInput):
-    """Input of a device pass; the address is that of the caller."""
+    """Input of a device pass; the address is the caller's."""
 
     domain = RegisteredDomainField()
     program = TextField(max_length=60)

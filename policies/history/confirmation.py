@@ -17,7 +17,7 @@ from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.policy import revisions
 from policies.history.rollback import take_back
 
-_AGAIN_AFTER = timedelta(minutes=1)
+_RETRY_AFTER = timedelta(minutes=1)
 _BATCH = 100
 
 
@@ -121,7 +121,7 @@ def revert_overdue(at: datetime) -> int:
 
     If a change cannot be reverted, the reason is stored on its row and the revert is retried a minute later.
     """
-    is_time = Q(tried_at__isnull=True) | Q(tried_at__lte=at - _AGAIN_AFTER) | Q(tried_at__gt=at)
+    is_time = Q(tried_at__isnull=True) | Q(tried_at__lte=at - _RETRY_AFTER) | Q(tried_at__gt=at)
     due = pending().filter(is_time, deadline__lte=at).order_by("-revision").values_list("revision", flat=True)
     done = 0
     for number in list(due[:_BATCH]):

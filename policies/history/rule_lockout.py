@@ -30,7 +30,7 @@ from policies.history.lockout import WouldLockYouOut, without_pending
 from policies.models import AccessRule
 
 _VISIBLE = frozenset({"for", "host", "proto", "method", "uri"})
-_BELOW = "any-name-below."
+_EXAMPLE_LABEL = "any-name-below."
 _LEFT_OUT = frozenset({Segment.ALLOWED_NETWORKS, Segment.WAF_RULES, Segment.SHARE_LINKS, Segment.DEVICE_PASSES})
 """Segments not read: lists are looked up by address, the WAF is off, and a session needs no share link or pass."""
 Decisions = Mapping[str, Decision]
@@ -95,13 +95,13 @@ def decisions(caller: Caller) -> Decisions:
     user = None if caller.user_id is None else users.filter(pk=caller.user_id).first()
     policy = _policy_for(caller, user)
     subject = session_subject(policy.users[user.pk], policy, caller.amr) if user else None
-    ports = Ports(countries=geo.lookup(), credentials=_Proved(subject), rates=UnlimitedRate())
+    ports = Ports(countries=geo.lookup(), credentials=_KnownCredential(subject), rates=UnlimitedRate())
     at = timezone.now().timestamp()
     return {domain.name: evaluate(_request(caller, domain.name, at), policy, ports) for domain in policy.domains.all()}
 
 
 def _request(caller: Caller, domain: str, at: float) -> AccessRequest:
-    name = _BELOW + domain.removeprefix("*.") if domain.startswith("*.") else domain
+    name = _EXAMPLE_LABEL + domain.removeprefix("*.") if domain.startswith("*.") else domain
     return AccessRequest(
         at=at,
         client=caller.address,
@@ -138,7 +138,7 @@ def _state_of(user: Any) -> UserState:
 
 
 @dataclass(frozen=True, slots=True)
-class _Proved:
+class _KnownCredential:
     """Credential check that always returns the caller's subject."""
 
     subject: Subject | None

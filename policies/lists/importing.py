@@ -34,7 +34,7 @@ ACTOR = "import"
 """Actor of entries and revisions of an unattended import."""
 _SHORTEST_PREFIX = {4: 8, 6: 19}
 _EXAMPLES = 10
-_BAD_IN = 100
+_LINES_PER_BAD_LINE = 100
 """A list is refused if more than one in this number of lines is invalid."""
 _BOGONS = Ranges(
     parse_network(text)
@@ -143,17 +143,17 @@ class _Skipped:
         self.bad += 1
         if len(self.bad_lines) < _EXAMPLES:
             self.bad_lines.append(bad.message)
-        if self.bad > MAX_ENTRIES // _BAD_IN:
+        if self.bad > MAX_ENTRIES // _LINES_PER_BAD_LINE:
             self.refuse_above(0)
 
     def refuse_above(self, entries: int) -> None:
         """Raise ListRefused if there are too many invalid lines for this many entries."""
-        if self.bad * _BAD_IN > self.bad + entries:
+        if self.bad * _LINES_PER_BAD_LINE > self.bad + entries:
             raise ListRefused(
                 _("%(why)s (%(number)s of the lines, more than one in %(share)s)"),
                 why=self.bad_lines[0],
                 number=f"{self.bad:,}",
-                share=_BAD_IN,
+                share=_LINES_PER_BAD_LINE,
             )
 
 

@@ -29,7 +29,7 @@ WAITS = timedelta(days=7)
 class RequestForAccess(models.Model):
     """An access request of a refused user: the domain, the decision that refused them, and their reason.
 
-    It is not part of the policy, but the grant that it may lead to is. ``host`` and ``path`` are those of the decision.
+    Access requests are not part of the policy, but resulting grants are. ``host`` and ``path``: of the decision.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="access_requests")

@@ -42,7 +42,7 @@ def why_it_matches_everything(rule: EngineRule) -> str:
     if compile_pattern(rule.pattern, rule.operator)(b""):
         return _("the pattern matches an empty text, and with it perhaps any")
     everywhere = RuleSet([replace(rule, domain=None, path_prefix=None, exclusions=(), builtin=False)])
-    requests = [request for request in _ORDINARY if _has_value(request, rule)]
+    requests = [request for request in _ORDINARY_REQUESTS if _has_value(request, rule)]
     if requests and all(everywhere.inspect(request, None) for request in requests):
         return _("the pattern matches every one of a number of ordinary requests")
     return ""
@@ -90,7 +90,7 @@ def _ordinary(request: tuple[str, str, bytes | None], headers: tuple[str, str, s
 
 _CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36"
 # As different as possible, so that only an extremely broad pattern matches all of them.
-_ORDINARY = tuple(
+_ORDINARY_REQUESTS = tuple(
     _ordinary(request, headers)
     for request, headers in (
         (("GET /index.html", "www.example.com", None), (_CHROME, "https://www.example.com/", "theme=dark")),
