@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 MAX_CHANGES = 1000
-"""A revision of more objects keeps only their counts."""
+"""A revision that changes more objects keeps only their counts."""
 
 
 class Resource(StrEnum):
@@ -57,8 +57,8 @@ class Recorded:
     """How a revision records the rows of a model; each policy model has one as ``recorded``.
 
     ``fields`` maps API fields to attributes. Rows with equal ``same_entry`` columns are the same entry: undoing a
-    deletion keeps a newer one. ``relations`` are those of the fields that name other rows: they are recorded by id too,
-    as ``<field>_ids``, because a restore needs the rows and names may have moved.
+    deletion keeps a newer entry. ``relations`` lists the fields that name other rows: their ids are recorded too, as
+    ``<field>_ids``, because a restore needs the rows, and a name may belong to another row by then.
     """
 
     resource: Resource
@@ -68,7 +68,7 @@ class Recorded:
 
 
 def ids_of(relation: str) -> str:
-    """Return the recorded field with the ids of a relation."""
+    """Return the name of the recorded field with the ids of a relation."""
     return f"{relation}_ids"
 
 
@@ -97,7 +97,7 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a revision did to one object. A changed one has only the fields that differ, others have all."""
+    """What a revision did to one object. A changed object has only the fields that differ, any other has all."""
 
     resource: str
     id: int
@@ -126,9 +126,10 @@ def describe(row: Any) -> Described:
 def difference(
     before: Described | None, after: Described | None, *, noted: Mapping[str, str] | None = None
 ) -> Change | None:
-    """Return the change of an object, or None if nothing changed. None as ``before`` or ``after``: it did not exist.
+    """Return the change of an object, or None if nothing changed.
 
-    ``noted`` marks changes of fields that are never shown: ``{"password": "changed"}``.
+    None as ``before`` or ``after``: the object did not exist. ``noted`` marks changes of fields
+    that are never shown: ``{"password": "changed"}``.
     """
     if before is None:
         if after is None:
@@ -144,9 +145,9 @@ def difference(
 
 
 def merged(changes: Iterable[Change | None]) -> list[Change]:
-    """Return one change for each object, from its state before the first of its changes to that after the last.
+    """Return one change for each object, from its state before its first change to its state after its last.
 
-    An object that ends as it began is left out. The order is that of the first changes.
+    An object that ends as it began is left out. Objects are in the order of their first changes.
     """
     found: dict[tuple[str, int], Change | None] = {}
     for change in changes:
@@ -199,7 +200,7 @@ def source_of(change: Change) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value of a row as revisions record it."""
+    """Return a row's value in JSON-plain form, as revisions record it."""
     if isinstance(value, datetime):  # to the microsecond, so that a restore is exact
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     if isinstance(value, StrEnum):

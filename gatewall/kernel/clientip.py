@@ -21,7 +21,7 @@ _REMEMBERED = 1024
 
 
 class ForwardedForMalformed(Refused):
-    """A hop that had to be read is no address, or the chain is too long."""
+    """A hop that had to be read is not an IP address, or the chain is too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Caller:
     """Address, host and session of a client that changes policy, for the lockout check.
 
     ``allowlist_applies`` as in the decision: False for a proxy that forwards no client address. ``amr``: how the
-    session was opened (RFC 8176); ``user_id`` is None for a caller that is nobody's session.
+    session was opened (RFC 8176); ``user_id`` is None for a caller without a user's session.
     """
 
     address: IPAddress
@@ -94,7 +94,7 @@ def peer_address(peer: str) -> IPAddress:
 
 
 def peer_or_unknown(peer: str) -> IPAddress:
-    """Return the address of the TCP peer, or 0.0.0.0, which is in no list, if it is no address."""
+    """Return the address of the TCP peer, or 0.0.0.0, which is in no list, if the peer is not an address."""
     try:
         return peer_address(peer)
     except ForwardedForMalformed:
@@ -104,7 +104,7 @@ def peer_or_unknown(peer: str) -> IPAddress:
 def client_address(peer: str, forwarded_for: str | None, trusted: TrustedProxies) -> IPAddress:
     """Return the client's address from the peer and ``X-Forwarded-For`` (lines joined by comma or line feed).
 
-    Raises ForwardedForMalformed if the peer or a hop that must be read is no address, or the chain has more than 32
+    Raises ForwardedForMalformed if the peer or a hop that must be read is not an address, or the chain has more than 32
     hops or 4,096 bytes.
     """
     if forwarded_for is None or not trusted.trusts_peer(peer):

@@ -1,6 +1,6 @@
 """Read the networks that a container is connected to, for proxies without a fixed address.
 
-``docker compose`` gives a proxy an address when it starts, so ``GATEWALL_TRUSTED_PROXIES`` may name networks by a word.
+``docker compose`` gives a proxy an address when it starts, so ``GATEWALL_TRUSTED_PROXIES`` accepts network keywords.
 Source: ``/proc/net`` of Linux (``proc_net(5)``).
 """
 
@@ -18,7 +18,7 @@ _NOT_LINK_LOCAL = "00"
 
 
 def gateways(proc: Path = _PROC_NET) -> list[str]:
-    """Return the addresses of the container's gateways: the peers of ports that are published on its machine."""
+    """Return the addresses of the container's gateways, from which connections to published ports come."""
     return [str(each) for each in _gateways(proc)]
 
 
@@ -32,11 +32,11 @@ def networks(proc: Path = _PROC_NET) -> list[str]:
 
 
 WORDS: Mapping[str, Callable[[], list[str]]] = {"container-networks": networks, "container-gateway": gateways}
-"""What ``GATEWALL_TRUSTED_PROXIES`` may name besides addresses; read when the process starts."""
+"""Keywords that ``GATEWALL_TRUSTED_PROXIES`` accepts besides addresses; resolved when the process starts."""
 
 
 def expanded(names: Iterable[str]) -> Iterator[str]:
-    """Yield the addresses and networks, those of a word in its place. Raises ValueError for a word without any."""
+    """Yield addresses and networks, each keyword replaced by its own. Raises ValueError for a keyword without any."""
     for name in names:
         found = WORDS[name]() if name in WORDS else [name]
         if not found:

@@ -1,4 +1,4 @@
-"""Which hosts a browser sends the session cookie to: cookie domains and public suffixes (RFC 6265). Pure, offline.
+"""Session cookie domain: the hosts that browsers send the cookie to, by public suffix (RFC 6265). Pure, offline.
 
 Host names are canonical (``gatewall.engine.hosts``). A registered domain is a host, or ``*.host``.
 """
@@ -17,7 +17,7 @@ from gatewall.engine.messages import gettext_noop as _
 
 @cache
 def _suffixes() -> PublicSuffixList:
-    return PublicSuffixList()  # a tenth of a second, once a process: the list comes with the package
+    return PublicSuffixList()  # takes 0.1 s, so once per process; the list is part of the package
 
 
 @lru_cache(maxsize=1024)
@@ -46,7 +46,7 @@ def is_within(host: str, domain: str) -> bool:
 def host_of(url: str) -> str:
     """Return the host of a public URL."""
     authority = Authority.of_url(url)
-    assert authority is not None, url  # noqa: S101 - the configuration was read
+    assert authority is not None, url  # noqa: S101 - validated with the configuration
     return authority.host.name
 
 
@@ -79,10 +79,10 @@ def derived_domain(guard: str, names: Iterable[str]) -> str | None:
 
 
 def relying_party_id(guard: str, configured: str | None) -> str | None:
-    """Return the RP id of passkeys (WebAuthn level 2, section 5.1.2) for the host of a guard page, None without any.
+    """Return the RP id of passkeys (WebAuthn level 2, section 5.1.2) for the host of a guard page, or None.
 
-    The configured cookie domain, or the registrable parent of the host. Not the derived cookie domain, which changes
-    with the registered domains: a passkey is bound to its RP id for good.
+    It is the configured cookie domain, or the host's registrable parent. The derived cookie domain is not used: it
+    changes with the registered domains, and a passkey is bound to its RP id for good.
     """
     if configured is not None and is_within(guard, configured):
         return configured
@@ -91,7 +91,7 @@ def relying_party_id(guard: str, configured: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class CookieScope:
-    """The host that sets the session cookie, and the cookie's ``Domain``; without one it is for that host alone."""
+    """The host that sets the session cookie, and the cookie's ``Domain``; None limits the cookie to that host."""
 
     guard: str
     domain: str | None = None

@@ -1,4 +1,4 @@
-"""Deadline of an exchange over the network: connect within it, and shut its connections down when it is over. Pure."""
+"""Deadline of a network exchange: connect within it, and shut down its connections when it expires. Pure."""
 
 import socket
 import time
@@ -8,14 +8,14 @@ from threading import Timer
 
 
 class Deadline:
-    """Shuts down the connections of an exchange on timeout: a slow server may dribble for ever."""
+    """Shuts down the connections of an exchange on timeout: a slow server may send single bytes forever."""
 
     def __init__(self, seconds: float) -> None:
         self._ends = time.monotonic() + seconds
         self._watched: list[tuple[Timer, socket.socket]] = []
 
     def watch(self, connection: socket.socket) -> None:
-        """Shut down this connection on timeout; ``dup`` shares it below TLS."""
+        """Shut down this connection on timeout, through a duplicate that remains valid when TLS wraps the socket."""
         same = connection.dup()
         timer = Timer(max(0.0, self.left), _shut, [same])
         timer.daemon = True

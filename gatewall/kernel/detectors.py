@@ -1,17 +1,18 @@
 """Attack detectors: signals in, verdicts out. Pure; bounded memory.
 
-| Signal | What |
+| Signal | Details |
 |---|---|
-| a failed sign-in | of which account |
-| a request that was refused by WAF rules | at which path, by which rules |
-| a request that was malformed | at which path |
-| a request for a host that is not authorized | which host |
+| failed sign-in | the account |
+| request refused by WAF rules | the path and the rules |
+| malformed request | the path |
+| request for a host that is not authorized | the host |
 
-Missing credentials are no signal: a page with forty images and no session would cause forty. Nor are refusals of an
-already blocked client. Refused requests count by *different* targets and rules: a false positive refuses the same page
-again and again, or all its images. Rules that always match together (a cookie trips them) count as one kind.
+Missing credentials are not a signal: a page with forty images, opened without a session, would cause forty. Refusals of
+an already blocked client are not signals either. Refused requests count by *different* targets and rules: a false
+positive refuses the same page repeatedly, or all its images. Rules that always match together (on a cookie) count as
+one kind.
 
-IPv6 clients are counted by /64, one subscriber. A verdict discards the signals it rests on.
+IPv6 clients are counted by /64, one subscriber. A verdict discards the signals it is based on.
 """
 
 from collections import OrderedDict, deque
@@ -27,9 +28,9 @@ MAX_NETWORKS = 10_000
 """Networks with state; the least recently seen are evicted."""
 MAX_ACCOUNTS = 20_000
 FEW_ACCOUNTS = 3
-"""More than a user mistypes; enough for a verdict during a distributed attack."""
-_KINDS_OF_PROBE = 2
-_PLACES_OF_RULES = 3
+"""More accounts than one user mistypes; enough for a verdict during a distributed attack."""
+_MIN_KINDS = 2
+_MIN_TARGETS = 3
 _REPORT_SECONDS = 30.0
 """How often an ongoing attack is reported, so that its incident does not end."""
 
@@ -49,7 +50,7 @@ class Detector(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Thresholds within the window; the settings of the same names."""
+    """Detection thresholds within the time window: the settings of the same names."""
 
     window_seconds: float = 600
     brute_force_failures: int = 20
@@ -70,7 +71,7 @@ class FailedSignIn:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A refused request: its target, the WAF ``rules``, and ``kinds``: all rules, the host or the fault as one."""
+    """A refused request: target, blocking WAF ``rules``, and ``kinds``: one for all rules, the host or the fault."""
 
     at: float
     client: IPAddress
@@ -93,7 +94,7 @@ class Verdict:
 
 @dataclass(slots=True)
 class _Seen:
-    """Signals of one network: when each was seen last. Every collection is bounded by its limit."""
+    """Signals of one network, each with the time it was last seen. Every collection is bounded by its limit."""
 
     failures: deque[float] = field(default_factory=deque)
     accounts: OrderedDict[str, float] = field(default_factory=OrderedDict)
@@ -131,13 +132,13 @@ class Detectors:
         seen, since = self._seen(network), signal.at - self.limits.window_seconds
         _record(seen.targets, hash(signal.target), signal.at, since, self.limits.probing_targets)
         for kind in sorted(signal.kinds):
-            _record(seen.kinds, kind, signal.at, since, _KINDS_OF_PROBE)
+            _record(seen.kinds, kind, signal.at, since, _MIN_KINDS)
         for rule in sorted(signal.rules):
             _record(seen.rules, rule, signal.at, since, self.limits.probing_rules)
         figures = {"targets": len(seen.targets), "rules": len(seen.rules)}
-        if len(seen.kinds) < _KINDS_OF_PROBE:
+        if len(seen.kinds) < _MIN_KINDS:
             return []
-        if len(seen.rules) >= self.limits.probing_rules and len(seen.targets) >= _PLACES_OF_RULES:
+        if len(seen.rules) >= self.limits.probing_rules and len(seen.targets) >= _MIN_TARGETS:
             return [self._verdict(Detector.RULE_PROBING, network, signal, seen.rules.values(), figures)]
         if len(seen.targets) >= self.limits.probing_targets:
             return [self._verdict(Detector.PATH_PROBING, network, signal, seen.targets.values(), figures)]
@@ -152,7 +153,7 @@ class Detectors:
         return []
 
     def _overall(self, signal: FailedSignIn, since: float) -> list[Verdict]:
-        """Return the verdict of a distributed attack; when it begins, also those of its known participants."""
+        """Return the verdict on a distributed attack; when it begins, also verdicts on its known participants."""
         _record(self._accounts, signal.account, signal.at, since, MAX_ACCOUNTS)
         number, enough = len(self._accounts), self.limits.stuffing_accounts_overall
         was_attacked = self._is_attacked
@@ -197,7 +198,7 @@ class Detectors:
 
 
 def network_of(client: IPAddress) -> IPNetwork:
-    """Return the network that one attacker holds: an IPv4 address, or the /64 of an IPv6 address."""
+    """Return the network that one attacker controls: an IPv4 address, or the /64 of an IPv6 address."""
     prefix = client.max_prefixlen if client.version == 4 else 64
     return ip_network((client, prefix), strict=False)
 

@@ -37,7 +37,7 @@ class DownloadFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Which URLs may be fetched: http at all, http from this machine, private addresses."""
+    """URLs that may be fetched: http from anywhere, http from this machine, private addresses."""
 
     http: bool
     http_from_here: bool
@@ -176,7 +176,7 @@ def _connect(reach: Reach, deadline: Deadline, place: tuple[str, int], *more: An
 def addresses_of(host: str, port: int, *, private: bool) -> list[str]:
     """Resolve a host to addresses, to connect to without another lookup (DNS rebinding).
 
-    Raises DownloadRefused if one is not public and ``private`` is False, OSError.
+    Raises DownloadRefused if an address is not public and ``private`` is False, OSError.
     """
     try:
         found = [str(place[0]) for *_, place in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
@@ -203,7 +203,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         try:
             _acceptable(newurl, self._reach, encrypted=req.type == "https")
         finally:
-            fp.close()  # urllib would read all of its body, however long
+            fp.close()  # urllib would read the whole body, of any length
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 

@@ -38,7 +38,7 @@ _SECRETS = (
 _WITHOUT_PREFIX = frozenset({"root_path", "database", "cache_url", "geoip_database", "geoip_asn_database"})
 _WITHOUT_VARIABLE = frozenset({"other_public_urls"})  # from GATEWALL_PUBLIC_URL
 OF_COMMANDS = frozenset({"GATEWALL_API_TOKEN"})
-"""Read by commands that work over the API, so they may be set beside an installation."""
+"""Variables of commands that use the API; they may also be set where Gatewall is installed."""
 _INJECTED_BY_KUBERNETES = ("GATEWALL_SERVICE_", "GATEWALL_PORT_")
 _PATH_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./")
 
@@ -101,7 +101,7 @@ _NAMES.add("GATEWALL_ROLE")  # read by deploy/docker/entrypoint
 def read(environ: Mapping[str, str], base: Path) -> Config:
     """Return the configuration; relative paths are below ``base``.
 
-    With ``GATEWALL_MANIFEST_KEY`` it is that of a data plane, without ``secret_key`` and ``data_keys``.
+    With ``GATEWALL_MANIFEST_KEY``, it is the configuration of a data plane, without ``secret_key`` and ``data_keys``.
     Raises ConfigError for the first unknown variable or bad value.
     """
     _refuse_unknown(environ)
@@ -145,7 +145,7 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
 
 
 def read_all_secrets(environ: Mapping[str, str], base: Path) -> Config:
-    """Return the configuration of a process that has all secrets; ConfigError too where it is of a data plane."""
+    """Return the configuration of a process with all secrets. Raises ConfigError, also for one of a data plane."""
     config = read(environ, base)
     if config.is_of_data_plane:
         raise ConfigError(
@@ -182,7 +182,7 @@ def _refuse_shared_secrets(config: Config) -> None:
 
 
 def secret_file(name: str, environ: Mapping[str, str], home: Path) -> Path | None:
-    """Return the file of a secret, or None if the environment variable holds it."""
+    """Return the file of a secret, or None if the environment variable contains it."""
     return _reader(environ, home).file(name)
 
 

@@ -26,7 +26,7 @@ _PORTS = {MailSecurity.NONE: 25, MailSecurity.STARTTLS: 587, MailSecurity.TLS: 4
 
 @dataclass(frozen=True, slots=True)
 class MailServer:
-    """A mail server (SMTP submission) and the account there; ``user`` is empty if it asks for none."""
+    """A mail server (SMTP submission) and the account there; ``user`` is empty if the server requires none."""
 
     security: MailSecurity
     host: str

@@ -13,7 +13,7 @@ _URL, _DOMAIN = "GATEWALL_PUBLIC_URL", "GATEWALL_COOKIE_DOMAIN"
 
 
 def public_urls(text: str) -> tuple[str, ...]:
-    """Return the addresses of the guard page: scheme and host, one per parent domain; the first is home.
+    """Return the addresses of the guard page: scheme and host, one per parent domain; the first is the default.
 
     Raises ConfigError.
     """

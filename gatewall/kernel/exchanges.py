@@ -1,6 +1,6 @@
 """One HTTP exchange with a URL an operator configured: SSRF-safe, bounded in time and size. Pure.
 
-It uses no proxy and follows no redirect. The address that was checked is the one that is connected to.
+It uses no proxy and follows no redirect. It connects to the address that it has checked.
 """
 
 import http.client
@@ -104,7 +104,7 @@ def _read(response: http.client.HTTPResponse, at_most: int) -> bytes:
 
 def _refuse_late(deadline: Deadline) -> None:
     if deadline.left <= 0:
-        raise TimeoutError  # http.client takes truncated headers for complete ones
+        raise TimeoutError  # http.client accepts truncated headers as complete
 
 
 def _why(error: Exception) -> str:

@@ -13,7 +13,7 @@ _FORGOTTEN_SECONDS = 60.0
 def replace_file(path: Path, data: bytes, *, synced: bool) -> None:
     """Replace a file atomically; mode 0600. With ``synced``, data and name are on disk on return.
 
-    Raises OSError; the old file stays then. A killed process leaves ``.NAME.PID``.
+    Raises OSError and keeps the old file. A killed process leaves ``.NAME.PID``.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)

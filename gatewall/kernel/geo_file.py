@@ -1,4 +1,4 @@
-"""Path of the geo database. Pure: standard library only."""
+"""Default path of the geo database, and a check of its format. Pure: standard library only."""
 
 from pathlib import Path
 

@@ -1,8 +1,8 @@
 """Convert country ranges as text (Debian's tor-geoipdb) to a MaxMind DB. Pure.
 
-A line is ``first,last,CC``: two addresses (IPv4 as numbers or dotted), inclusive, and a country code. Codes that are
-not two letters (``??``) are skipped, and comments (``#``) but for the build date, vendor and license that IPFire writes
-there. Ranges must not overlap.
+A line is ``first,last,CC``: two addresses (IPv4 as numbers or dotted), inclusive, and a country code. Ranges whose
+code is not two letters (``??``) are skipped. Of the comments (``#``), only those of IPFire with build date, vendor and
+license are used. Ranges must not overlap.
 """
 
 import re
@@ -18,7 +18,7 @@ from gatewall.engine.addresses import IPAddress, parse_address
 
 KIND = "Gatewall-Country-Ranges"
 MAX_NODES = 32_000_000
-"""Eight bytes each in memory; Tor's own files need some two million."""
+"""A node takes eight bytes of memory; Tor's files need some two million nodes."""
 _MAX_LINE = 200
 _LINE = re.compile(rb"([0-9A-Fa-f.:]{1,45}),([0-9A-Fa-f.:]{1,45}),(..)\s*", re.ASCII)
 _HEADER = re.compile(rb"# *(Generated|Vendor|License): *([!-~][ -~]{0,80})\s*", re.ASCII)

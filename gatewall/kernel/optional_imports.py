@@ -1,4 +1,4 @@
-"""Leave packages out that a library imports only because they are installed. Pure."""
+"""Hide installed packages from a library that imports them only because they are installed. Pure."""
 
 import sys
 from collections.abc import Iterator
@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def left_out(*names: str) -> Iterator[None]:
-    """Let imports within the block fail for these packages, unless they are imported already."""
+    """Make imports of these packages fail within the block, unless they are already imported."""
     absent = [name for name in names if name not in sys.modules]
     for name in absent:
-        sys.modules[name] = None  # type: ignore[assignment] # what the import system takes for a missing package
+        sys.modules[name] = None  # type: ignore[assignment] # marks a missing package for the import system
     try:
         yield
     finally:

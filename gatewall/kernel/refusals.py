@@ -10,7 +10,7 @@ from gatewall.engine.messages import Message
 
 
 class Refusal(Exception):
-    """An expected refusal. ``message`` says why; ``code`` is kebab-case, documented, and never reused."""
+    """An expected refusal. ``message`` explains it; ``code`` is kebab-case, documented, and never reused."""
 
     code: ClassVar[str]
 
@@ -19,12 +19,12 @@ class Refusal(Exception):
         super().__init__(self.message)
 
     def put_in(self, template: str, **params: object) -> None:
-        """Put the message into a longer one, as its ``why``: for a service that calls others."""
+        """Wrap the message in a longer one, as its ``why``: for a service that calls other services."""
         self.message = Message(template, **params, why=self.message)
         self.args = (self.message,)
 
     def members(self) -> dict[str, Any]:
-        """Return further members of the problem."""
+        """Return additional members of the API's problem document."""
         return {}
 
 
@@ -33,14 +33,14 @@ class Conflict(Refusal):
 
 
 class Overridable(Conflict):
-    """A conflict that ``force`` overrides; pages offer that once the service has refused."""
+    """A conflict that ``force`` overrides; pages offer the override after the refusal."""
 
     def __str__(self) -> str:
         return f"{self.message}; send force: true if you mean it"
 
 
 class Invalid(Refusal):
-    """A value is invalid; ``field`` says which."""
+    """The value of ``field`` is invalid."""
 
     field: ClassVar[str]
 

@@ -1,7 +1,7 @@
-"""Name domains in gathered changes as they are called at the ends of a revision. Pure.
+"""Adjust domain names in the changes of a revision that renames a domain. Pure.
 
-A change names the domain of a row as it was called at that moment. If the same revision renames it, the states before
-and after the revision know it by another name.
+A change records the name that a row's domain had at that moment. If the same revision renames the domain, the state
+before the revision needs the old name, and the state after it the new one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,9 +12,9 @@ from gatewall.kernel.changes import Action, Change, Resource
 
 
 def with_settled_names(changes: Iterable[Change | None]) -> list[Change]:
-    """Return changes in order, with the domain in ``before`` as it was called before all of them, in ``after`` after.
+    """Return the changes in order, with old domain names in ``before`` and new ones in ``after``.
 
-    Changes of the domains themselves stay as they are.
+    Changes of the domains themselves are returned unchanged.
     """
     listed = [each for each in changes if each is not None]
     if not any(map(_is_rename, listed)):

@@ -1,7 +1,7 @@
-"""How large request bodies of the control plane may be, and how its server and its application agree on large ones."""
+"""Size limits of request bodies in the control plane, and the environ flag of a body that was not read yet."""
 
 MAX_BODY = 1024 * 1024
 MAX_LARGE_BODY = 16 * 1024 * 1024
-"""Of a request that may hold a policy document: one of 8 MiB has up to twice as many bytes as a string of JSON."""
+"""Limit for a policy document in a request: a document of 8 MiB may take twice as many bytes as a JSON string."""
 BODY_WAITS = "gatewall.body_waits"
-"""True in the environ if the body was not read yet: 100 as the answer asks for it, every other one refuses it."""
+"""True in the environ if the body was not read yet: status 100 requests it, every other status refuses it."""

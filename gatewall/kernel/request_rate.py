@@ -1,8 +1,8 @@
 """Count requests per subject and minute, shared by all processes of a host. Pure.
 
 Every process maps one file of fixed size. A subject hashes to a bucket of a few slots, with eviction of the longest
-idle one. Updates are not locked: two simultaneous requests may count once, and a lock would be a queue in front of
-everything.
+idle one. Updates are not locked: two simultaneous requests may count once, but a lock would make all requests
+wait for each other.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ class RequestRateTable:
             os.close(descriptor)
 
     def count(self, subject: bytes, limit_per_minute: int, at: float) -> int:
-        """Count a request; return 0 within the limit, else the seconds until it is met again."""
+        """Count a request; return 0 within the limit, else the seconds until the limit is met again."""
         key = _key(subject)
         minute, second = divmod(at, _WINDOW)
         offset, current, previous = _find(self._table, key, int(minute))
@@ -45,14 +45,14 @@ class RequestRateTable:
         return _seconds_over(limit_per_minute, current, previous, second)
 
     def look(self, subject: bytes, limit_per_minute: int, at: float) -> int:
-        """Return what the last request of this subject would have got; count nothing."""
+        """Return the result of ``count`` for the last request of this subject, without counting another."""
         minute, second = divmod(at, _WINDOW)
         _, current, previous = _find(self._table, _key(subject), int(minute))
         return _seconds_over(limit_per_minute, max(current, 1), previous, second)
 
 
 class SharedRequestRate(RequestRateTable):
-    """The engine's rate port: counts clients, IPv6 by /64, and apart those under an access rule."""
+    """The engine's rate port: counts requests per client (IPv6: per /64), and separately per access rule."""
 
     def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float, rule_id: int | None = None) -> int:
         return self.count(network_of(client, rule_id), limit_per_minute, at)
@@ -82,7 +82,7 @@ class ReadOnlyRequestRate:
         self._path = path
 
     def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float, rule_id: int | None = None) -> int:
-        """Return what the client's next request would get now; count nothing."""
+        """Return the result for the client's next request if it came now; count nothing."""
         minute, second = divmod(at, _WINDOW)
         table = self._path.read_bytes() if self._path.exists() else b""
         _, current, previous = _find(table.ljust(_SIZE, b"\0"), _key(network_of(client, rule_id)), int(minute))
@@ -109,7 +109,7 @@ def _key(subject: bytes) -> int:
 
 
 def _seconds_over(limit: int, current: int, previous: int, second: float) -> int:
-    # The minute before counts by its share of the sliding window.
+    # The previous minute counts in proportion to its share of the sliding window.
     if current + previous * (1 - second / _WINDOW) <= limit:
         return 0
     return _seconds_until_met(limit, current, previous, second)

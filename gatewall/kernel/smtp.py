@@ -1,7 +1,7 @@
 """Send one mail to the mail server of the installation (SMTP submission): one attempt, bounded time. Pure.
 
-Certificates are verified. Encryption that the URL asks for is required: a server without STARTTLS gets nothing.
-Failures contain status codes only, as servers quote the mail in their responses, and there may be a link in it.
+Certificates are verified. Encryption that the URL requests is required: a server without STARTTLS gets nothing.
+Failures contain status codes only, because servers quote the mail in their responses, and a mail may contain a link.
 """
 
 import re
@@ -33,7 +33,7 @@ class Sent:
 
 
 class _Refused(Exception):
-    """The server responded with another status than expected."""
+    """The server responded with an unexpected status."""
 
     def __init__(self, step: str, code: int, text: bytes) -> None:
         enhanced = _ENHANCED.match(text)
@@ -43,7 +43,7 @@ class _Refused(Exception):
 
 
 class _Connection(smtplib.SMTP):
-    """A connection within a deadline, over TLS from the beginning if the URL says so."""
+    """A connection within a deadline, over TLS from the beginning for ``smtps``."""
 
     def __init__(self, server: MailServer, deadline: Deadline) -> None:
         self._server, self._deadline = server, deadline
@@ -65,7 +65,7 @@ def send(server: MailServer, message: EmailMessage, *, sender: str, recipient: s
     deadline = Deadline(seconds)
     try:
         content = message.as_bytes(policy=SMTP)
-    except ValueError:  # what a header may not contain
+    except ValueError:  # a character that is not allowed in headers
         return Sent("the mail has a header that cannot be sent", is_final=True)
     try:
         connection = _open(server, deadline)
@@ -96,10 +96,10 @@ def _open(server: MailServer, deadline: Deadline) -> _Connection:
 
 
 def _transfer(connection: _Connection, content: bytes, sender: str, recipient: str) -> Sent:
-    """Hand the mail over. The server is not asked to QUIT well: it has the mail after its response to DATA."""
+    """Transfer the mail. QUIT is not sent: the server has accepted the mail once it responds to DATA."""
     try:
         _expect(connection.mail(sender), "MAIL FROM")
-    except _Refused as refusal:  # of the sender, so of every mail
+    except _Refused as refusal:  # the sender is refused, so every mail would be
         return Sent(str(refusal), is_of_server=True)
     except (OSError, smtplib.SMTPException, ValueError) as error:
         return Sent(_why(error), is_of_server=True)

@@ -9,13 +9,13 @@ from gatewall.kernel.clientip import ForwardedForMalformed, TrustedProxies, clie
 
 @dataclass(frozen=True, slots=True)
 class TrustedCallers:
-    """``GATEWALL_TRUSTED_PROXIES``, and ``GATEWALL_METRICS_TOKEN`` if set."""
+    """Callers in ``GATEWALL_TRUSTED_PROXIES``, or with the ``GATEWALL_METRICS_TOKEN`` if one is set."""
 
     networks: TrustedProxies
     token: str | None = field(repr=False)
 
     def includes(self, peer: str, forwarded_for: str | None, authorization: str) -> bool:
-        """True if the client, behind any trusted proxies, is in a trusted network, or for ``Bearer`` with the token.
+        """True if the client, behind any trusted proxies, is in a trusted network, or sends the token as ``Bearer``.
 
         Header values are latin-1 text. A client with a malformed chain is in no network.
         """
