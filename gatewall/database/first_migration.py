@@ -1,4 +1,4 @@
-"""Base of the migrations that make the tables of the first release: the models are rendered once a migration."""
+"""Base class of the initial migrations: Django's models are rendered once per migration."""
 
 from typing import Any
 
@@ -7,10 +7,10 @@ from django.db.migrations.state import ProjectState
 
 
 class FirstMigration(Migration):
-    """A migration of CreateModel operations alone, which costs a third of the CPU time of Django's.
+    """A migration with CreateModel operations only, in a third of the CPU time of Django's.
 
-    After each operation Django renders all models anew that are related to the new one: nearly all, through the user.
-    The table of a model does not depend on later ones, so that the state after the last operation does for all.
+    After each operation, Django renders all models related to the new one again: nearly all, through the user.
+    The table of a model does not depend on later models, so the state after the last operation serves for all.
     """
 
     def apply(
@@ -19,7 +19,7 @@ class FirstMigration(Migration):
         schema_editor: Any,
         collect_sql: bool = False,  # noqa: FBT001, FBT002 - Django's
     ) -> ProjectState:
-        """Make the tables, and return the state after all operations."""
+        """Create the tables, and return the state after all operations."""
         if collect_sql:
             return super().apply(project_state, schema_editor, collect_sql)
         after = project_state.clone()

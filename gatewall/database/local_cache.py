@@ -19,7 +19,7 @@ class LocalCache(LocMemCache):
     _set: Callable[[str, Any, Any], None]
     _delete: Callable[[str], bool]
 
-    # Nobody needs these, and LocMemCache would pickle.
+    # Not supported: nothing uses them, and those of LocMemCache pickle.
     add = BaseCache.add
     incr = BaseCache.incr
 

@@ -18,7 +18,7 @@ _may_lock: ContextVar[bool] = ContextVar("index_builds_may_lock", default=False)
 
 @contextmanager
 def locking_index_builds() -> Iterator[None]:
-    """Within the block, AddIndexOnline locks its table, in the caller's transaction: for tables nobody uses yet."""
+    """Within the block, AddIndexOnline locks its table, in the caller's transaction: for tables not in use yet."""
     token = _may_lock.set(True)
     try:
         yield
@@ -29,7 +29,7 @@ def locking_index_builds() -> Iterator[None]:
 class AddIndexOnline(AddIndex):
     """AddIndex that does not lock the table on PostgreSQL; needs ``atomic = False``.
 
-    Resumes after an interruption. Raises NotSupportedError inside a transaction, but for ``locking_index_builds``.
+    Resumes after an interruption. Raises NotSupportedError inside a transaction, except in ``locking_index_builds``.
     """
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:

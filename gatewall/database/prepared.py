@@ -1,4 +1,4 @@
-"""Queries whose statement Django writes once for each connection: to write a short one takes longer than to run it."""
+"""Prepared queries: Django compiles the SQL once per connection, as compiling can take longer than running it."""
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator
@@ -12,8 +12,8 @@ _ATTRIBUTE = "gatewall_prepared"
 Row = TypeVar("Row")
 
 
-class _Written(NamedTuple):
-    """A statement, the parameters that never change, and what converts the rows of the database."""
+class _Compiled(NamedTuple):
+    """A compiled statement, its fixed parameters, and the converter of its rows."""
 
     sql: str
     fixed: tuple[Any, ...]
@@ -21,42 +21,42 @@ class _Written(NamedTuple):
 
 
 class Prepared(Generic[Row]):
-    """A query that ``make`` returns for some values, which are the parameters of its statement, in order.
+    """A query whose SQL is compiled once; ``make`` builds it from values, the parameters of its statement in order.
 
-    The values are numbers, texts or UUIDs. The statement is written for the first ones and run with all others, so
-    ``make`` must build the same query for all. It uses no ``prefetch_related``, annotations or ``only``.
+    The values are numbers, strings or UUIDs. The statement is compiled for the first values and run with all others, so
+    ``make`` must build the same query for all values, without ``prefetch_related``, annotations or ``only``.
     """
 
     def __init__(self, make: Callable[..., QuerySet[Any, Row]]) -> None:
         self._make = make
 
     def first(self, *values: Any) -> Row | None:
-        """Return the row, or None; for a query that finds no more than one. Raises django.db.Error."""
+        """Return the row, or None; for a query that matches at most one. Raises django.db.Error."""
         return next(self(*values), None)
 
     def __call__(self, *values: Any) -> Iterator[Row]:
         """Run the query and return an iterator over its rows, all of which are in memory. Raises django.db.Error."""
         connection = connections[DEFAULT_DB_ALIAS]
         parameters = [_adapted(each, connection) for each in values]
-        known: dict[Prepared[Any], _Written] = vars(connection).setdefault(_ATTRIBUTE, {})
-        written = known.get(self)
-        if written is None:
-            written = _write(self._make(*values), parameters)
-            if len(set(parameters)) == len(parameters):  # of equal values, the order is not known
-                known[self] = written
+        known: dict[Prepared[Any], _Compiled] = vars(connection).setdefault(_ATTRIBUTE, {})
+        compiled = known.get(self)
+        if compiled is None:
+            compiled = _compile(self._make(*values), parameters)
+            if len(set(parameters)) == len(parameters):  # equal values do not show the order of the parameters
+                known[self] = compiled
         with connection.cursor() as cursor:
-            cursor.execute(written.sql, parameters or written.fixed)
+            cursor.execute(compiled.sql, parameters or compiled.fixed)
             rows = cursor.fetchall()
-        return written.read(rows)
+        return compiled.read(rows)
 
 
 def _adapted(value: Any, connection: Any) -> Any:
-    """Return a value as the database takes it."""
+    """Return a value in the form that the database driver takes."""
     return value.hex if isinstance(value, uuid.UUID) and not connection.features.has_native_uuid_field else value
 
 
-def _write(queryset: QuerySet[Any, Any], parameters: list[Any]) -> _Written:
-    """Return the statement of a query. Raises TypeError if its parameters are not these."""
+def _compile(queryset: QuerySet[Any, Any], parameters: list[Any]) -> _Compiled:
+    """Return the statement of a query. Raises TypeError if its parameters differ from these."""
     compiler: Any = queryset.query.get_compiler(using=DEFAULT_DB_ALIAS)
     sql, fixed = compiler.as_sql()
     if parameters and list(fixed) != parameters:
@@ -67,11 +67,11 @@ def _write(queryset: QuerySet[Any, Any], parameters: list[Any]) -> _Written:
         return map(tuple, compiler.apply_converters(rows, converters) if converters else rows)
 
     read = _instances(compiler, converted) if queryset.query.default_cols else converted
-    return _Written(sql, () if parameters else tuple(fixed), read)  # the first values are no default for later calls
+    return _Compiled(sql, () if parameters else tuple(fixed), read)  # the first values are not defaults for later calls
 
 
 def _instances(compiler: Any, converted: Callable[[Iterable[Any]], Iterator[Any]]) -> Callable[..., Iterator[Any]]:
-    """Return what makes an object of each row, as ``django.db.models.query.ModelIterable`` does."""
+    """Return a function that makes model instances of rows, as ``django.db.models.query.ModelIterable`` does."""
     select, info = compiler.select, compiler.klass_info
     begin, end = info["select_fields"][0], info["select_fields"][-1] + 1
     names = [each.target.attname for each, *_ in select[begin:end]]

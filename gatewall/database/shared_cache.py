@@ -40,7 +40,7 @@ class PlainSerializer:
 
 
 class _Deadline(local):
-    """Deadline of this thread's cache command on the monotonic clock; None without one."""
+    """Deadline of this thread's cache command on the monotonic clock; None outside a command."""
 
     ends_at: float | None = None
     latest_at: float = 0.0
@@ -100,7 +100,7 @@ class _BoundedSocket:
 
 
 class _Bounded(AbstractConnection):
-    """redis-py connection over such a socket; malformed responses raise RedisError."""
+    """redis-py connection over a ``_BoundedSocket``; malformed responses raise RedisError."""
 
     def _connect(self) -> Any:
         return _BoundedSocket(super()._connect())  # type: ignore[safe-super, no-untyped-call]  # a mixin
@@ -144,7 +144,7 @@ class SharedCache(RedisCache):
     """Per command: enough for the largest cached segment."""
     _PATIENCE_SECONDS = 0.25
     _retry_at: ClassVar[dict[str, float]] = {}
-    """By server: Django creates a cache object per thread."""
+    """Per server: Django creates a cache object per thread."""
 
     _options: dict[str, Any]  # set by Django, whose stubs leave it out
 

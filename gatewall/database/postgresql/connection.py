@@ -22,8 +22,8 @@ _MIN_PROBE_SECONDS = 2.0
 _NOT_FOR_PROBES = {"cursor_factory", "context", "prepare_threshold", "target_session_attrs"}
 _pulses: dict[tuple[str, str, str], Pulse] = {}
 
-# The driver reads times in no other style. libpq sends this when it connects, so it precedes the style of the server,
-# the database and the role, costs no statement, and a pooler keeps it for each client.
+# psycopg parses times in this style only. libpq sends it on connecting, so it overrides the style of the server, the
+# database and the role, costs no statement, and a pooler keeps it per client.
 os.environ["PGDATESTYLE"] = "ISO"
 
 
@@ -33,7 +33,7 @@ class WatchedConnection(psycopg.Connection[Any]):
     pulse: Pulse | None = None
 
     def wait(self, gen: PQGen[Result], interval: float = _LOOK_SECONDS, timeout: float | None = None) -> Result:
-        """Wait as psycopg does, while the server is alive; all of psycopg's waiting goes through here."""
+        """Wait as psycopg does, as long as the server is alive; psycopg calls this for every wait."""
         return super().wait(self._watched(gen, self.pulse) if self.pulse else gen, interval, timeout)
 
     def _watched(self, gen: PQGen[Result], pulse: Pulse) -> Generator[Wait, Ready | int, Result]:
@@ -73,7 +73,7 @@ class _Probe(psycopg.Connection[Any]):
 
 
 def connect(params: Mapping[str, Any], patience: float) -> WatchedConnection:
-    """Connect to the first server of the parameters that responds; skip one known to be silent."""
+    """Connect to the first server of the parameters that responds; skip a server known to be silent."""
     problem: psycopg.Error | None = None
     for attempt in conninfo_attempts(dict(params)):
         pulse = _pulse_of(attempt, patience)

@@ -17,7 +17,7 @@ _WRITES = re.compile(
     r"|PRAGMA\s+wal_checkpoint\s*\(\s*(?:FULL|RESTART|TRUNCATE))",
     re.IGNORECASE,
 )
-"""Statements that take the write lock. Django writes no others, and never reads first in a writing transaction."""
+"""Statements that take the write lock. Django sends no others, and never reads first in a writing transaction."""
 
 
 class QueuedConnection(sqlite3.Connection):
@@ -28,7 +28,7 @@ class QueuedConnection(sqlite3.Connection):
     """Timeout in seconds."""
     observer: WriteObserver | None = None
     counts = False
-    """Whether the current transaction is one that the observer counts."""
+    """Whether the observer counts the current transaction as a change."""
 
     def before(self, statement: str) -> None:
         """Queue if the statement takes the write lock. Raises OperationalError on timeout, as SQLite does."""
@@ -73,7 +73,7 @@ class QueuedConnection(sqlite3.Connection):
 
 
 class QueuedCursor(base.SQLiteCursorWrapper):
-    """Django's cursor, over such a connection."""
+    """Django's cursor, over a ``QueuedConnection``."""
 
     connection: QueuedConnection
 
@@ -101,7 +101,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Return Django's parameters for queued connections; a new database gets incremental auto-vacuum."""
         params: dict[str, Any] = super().get_connection_params()
         if not self.is_in_memory_db() and _is_new(Path(self.settings_dict["NAME"])):
-            # Must be the first statement. An existing database would ignore it, and it would wait for the write lock.
+            # Must be the first statement. For an existing database it has no effect, and would wait for the write lock.
             self.init_commands.insert(0, "PRAGMA auto_vacuum=INCREMENTAL")
         return {**params, "factory": QueuedConnection}
 

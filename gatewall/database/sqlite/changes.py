@@ -1,4 +1,4 @@
-"""Whether the database has changed since the last look, without reading a row."""
+"""Detect whether the database has changed since the last check, without reading rows."""
 
 import sqlite3
 import time
@@ -10,14 +10,14 @@ from typing import Any
 from django.db import Error, connection
 
 LONGEST_SECONDS = 20.0
-"""After so long every look says that the database may have changed: a bound for what no counter shows."""
+"""Interval after which ``look()`` returns True in any case: a bound for changes that the counter does not show."""
 
 
 class DatabaseChanges:
-    """Looks at SQLite's counter of commits (``PRAGMA data_version``), on a connection that never writes.
+    """Change detection by SQLite's commit counter (``PRAGMA data_version``), on a connection that never writes.
 
-    The transactions of any thread within ``uncounted()`` do not count. One thread looks. Databases other than SQLite
-    may always have changed.
+    The transactions of any thread within ``uncounted()`` do not count. Only one thread may call ``look()``, which
+    returns True for other databases than SQLite.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -26,7 +26,7 @@ class DatabaseChanges:
         self._counter: _Counter | None = None
         self._seen: int | None = None
         self._has_changed = True
-        self._said_at = float("-inf")
+        self._reported_at = float("-inf")
         self._changed_at = float("-inf")
 
     def look(self) -> bool:
@@ -37,15 +37,15 @@ class DatabaseChanges:
             has_changed, self._has_changed = self._has_changed or self._seen is None, False
         now = self._clock()
         if has_changed:
-            self._changed_at = self._said_at = now
+            self._changed_at = self._reported_at = now
             return True
-        if now - self._said_at >= LONGEST_SECONDS:
-            self._said_at = now
+        if now - self._reported_at >= LONGEST_SECONDS:
+            self._reported_at = now
             return True
         return False
 
     def quiet_seconds(self) -> float:
-        """Return how long no look has seen a change; 0 where this cannot be told."""
+        """Return the seconds since ``look()`` last saw a change; 0 without a readable counter."""
         return self._clock() - self._changed_at if self._seen is not None else 0.0
 
     def close(self) -> None:
@@ -68,12 +68,12 @@ class DatabaseChanges:
             ours.observer = None
 
     def before_writing(self) -> None:
-        """Note what others have committed. The caller holds the queue of writers until ``after_writing()``."""
+        """Record the commits of others. The caller holds the queue of writers until ``after_writing()``."""
         with self._lock:
             self._count_others()
 
     def after_writing(self, *, counts: bool) -> None:
-        """Leave out what the caller has committed since ``before_writing()``, unless it counts."""
+        """Ignore the commits of the caller since ``before_writing()``, unless it ``counts``."""
         with self._lock:
             before = self._seen
             self._seen = self._version()
@@ -92,13 +92,13 @@ class DatabaseChanges:
             return None
 
     def _follow_connection(self) -> None:
-        """Count on a new connection if this thread has connected anew: the file may be another one."""
+        """Open a new counter if this thread has reconnected: the database file may be another one."""
         if not _has_counter():
             self._close()
             return
         with suppress(Error):
             connection.ensure_connection()
-        if self._counter is None or self._counter.beside is not connection.connection:
+        if self._counter is None or self._counter.thread_connection is not connection.connection:
             self._close()
             self._counter = _opened(connection.connection)
 
@@ -109,10 +109,10 @@ class DatabaseChanges:
 
 
 class _Counter:
-    """A connection that reads the counter; ``beside``: the thread's connection when it was made."""
+    """A connection that reads the commit counter; ``thread_connection`` is Django's at the time it was opened."""
 
-    def __init__(self, beside: Any, path: str) -> None:
-        self.beside = beside
+    def __init__(self, thread_connection: Any, path: str) -> None:
+        self.thread_connection = thread_connection
         self._connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
 
     def read(self) -> int:
@@ -123,11 +123,11 @@ class _Counter:
         self._connection.close()
 
 
-def _opened(beside: Any) -> _Counter | None:
-    if beside is None:
+def _opened(thread_connection: Any) -> _Counter | None:
+    if thread_connection is None:
         return None
     try:
-        return _Counter(beside, str(connection.settings_dict["NAME"]))
+        return _Counter(thread_connection, str(connection.settings_dict["NAME"]))
     except sqlite3.Error:
         return None
 
@@ -137,7 +137,7 @@ def _has_counter() -> bool:
 
 
 def count_this_change() -> None:
-    """Have the transaction of this thread count as a change, although it is committed within ``uncounted()``."""
+    """Count the transaction of this thread as a change, although it is committed within ``uncounted()``."""
     ours = connection.connection
     if getattr(ours, "observer", None) is not None:
         ours.counts = True

@@ -8,7 +8,7 @@ import time
 from django.db import connection, transaction
 
 LONGEST_WAL_BYTES = 8 * 1024 * 1024
-"""Larger logs are truncated, while writers wait briefly: under load they would never leave a gap for it."""
+"""Larger logs are truncated, while writers wait briefly: under load there would be no pause between writers."""
 _AGAIN_SECONDS = 5.0
 """Retry interval when a reader of an old state prevents the truncation."""
 _READERS_MILLISECONDS = 50

@@ -21,11 +21,11 @@ _TO_THE_END = 0
 _LOOK_SECONDS = 0.001
 _LONGEST_LOOK_SECONDS = 0.01
 _STALLED_SECONDS = 0.2
-"""A free lock not taken for so long may be taken out of turn. The first in the queue tries every millisecond."""
+"""After this time, a free lock may be taken out of turn. The first in the queue tries every millisecond."""
 
 
 class WriteObserver(Protocol):
-    """Told when a connection has the lock, and before it gives it up. No other writer commits in between."""
+    """Callbacks after a connection has taken the lock and before it releases it. Nobody else commits in between."""
 
     def before_writing(self) -> None: ...
 
