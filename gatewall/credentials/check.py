@@ -73,7 +73,7 @@ class PolicyCredentials:
         guests: VerifiedTokens[GuestClaims],
         on_future: Callable[[float, float], None] = lambda _at, _begins_at: None,
     ) -> None:
-        """``on_future`` is called with this time and the begin of a session token that begins later."""
+        """``on_future`` is called with the time and the start of a session token that is not valid yet."""
         self._sessions = sessions
         self._guests = guests
         self._on_future = on_future
@@ -93,7 +93,7 @@ class PolicyCredentials:
                 return self._guest(credential.secret, policy, at)
 
     def _session(self, credential: Credential, policy: PolicySnapshot, at: float) -> Subject | None:
-        # Under one policy, only time changes what a token proves.
+        # Under the same policy, only the time can change the result for a token.
         for identity, known, subject in credential.known:
             if identity is policy.identity and known.in_force(at):
                 return subject
@@ -130,7 +130,7 @@ def license_subject(state: LicenseState, at: float) -> Subject | None:
 
 
 def guest_subject(link: ShareLinkState, at: float) -> Subject | None:
-    """Return the guest of a share link, who may use its domain, path and methods; None if it is expired."""
+    """Return the guest of a share link, limited to its domain, path and methods; None if the link is expired."""
     if not is_live(link.expires_at, at):
         return None
     domains, paths = frozenset({link.domain}), () if link.path_prefix is None else (link.path_prefix,)

@@ -20,19 +20,19 @@ from gatewall.engine.values import value
 
 GUEST_TYPE = "guest"
 LIFETIME_SECONDS = 30 * 86_400
-"""As long as a share link may live: its own end is in the policy, and may be put off."""
+"""The longest lifetime of a share link: the expiry of each link is in the policy, and may be extended."""
 
 
 @value
 class GuestClaims:
-    """Claims of a guest's cookie with a good signature and shape. ``digest``: that of the link's token."""
+    """Claims of a guest's cookie with a good signature and shape. ``digest`` is that of the link's token."""
 
     digest: str
     begins_at: int
     expires_at: int
 
     def in_force(self, at: float) -> bool:
-        """True if the token is valid at this time, with a minute of clock skew for its begin."""
+        """True if the token is valid at this time, with a minute of clock skew for its start."""
         return self.begins_at <= at + CLOCK_SKEW_SECONDS and at < self.expires_at
 
 

@@ -1,7 +1,7 @@
 """Sign identity tokens (JWT) with asymmetric keys, and publish the public keys (JWKS, RFC 7517). No clock, no I/O.
 
-The private keys are derived from the session keys: they are on both planes already, rotate with them, and need no
-file of their own. Nobody can compute a session key from a public key or from a derived private key.
+The private keys are derived from the session keys, which both planes have: they rotate with the session keys and need
+no file of their own. Nobody can compute a session key from a public key or from a derived private key.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ _P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 
 
 class IdentityKeys:
-    """The signing keys and the key set of a process; the first session key signs."""
+    """The signing keys and the key set of a process; the keys derived from the first session key sign."""
 
     def __init__(self, ring: KeyRing) -> None:
         pairs = [pair for key in ring.keys for pair in (_ed25519(key.secret), _p256(key.secret))]

@@ -32,12 +32,13 @@ KEY_FILES: dict[str, Callable[[], str]] = {
 }
 """File name under ``GATEWALL_HOME/secrets``, and the generator of its content."""
 MANIFEST_KEY = "manifest-key"
-"""Key for a separate data plane, derived from ``secret-key``, which it does not get."""
+"""Key for a separate data plane, derived from ``secret-key``, which the data plane does not get."""
 
 
 def make_missing(folder: Path) -> list[str]:
     """Create the missing key files in a folder of mode 0700; return their names."""
-    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # the state folder: mkdir gives parents no mode
+    # The state folder is made apart, because mkdir applies the mode to the last folder only.
+    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder.mkdir(exist_ok=True, mode=0o700)
     folder.chmod(0o700)
     made = [name for name, make in KEY_FILES.items() if _write_once(folder / name, make)]
@@ -51,7 +52,7 @@ def _derived(secret_key: Path) -> str:
 
 
 def _write_once(path: Path, make: Callable[[], str]) -> bool:
-    """Write a new file, or leave an existing one alone; ``link()`` decides races."""
+    """Write a file unless it exists, atomically by ``link()``; return whether it was written."""
     if path.exists():
         return False
     # mkstemp gives a unique name and mode 0600: in a container every run has the same process id.
@@ -71,7 +72,7 @@ def _write_once(path: Path, make: Callable[[], str]) -> bool:
 
 
 def keep_private(home: Path) -> None:
-    """Restrict the modes of an existing state folder and its database. Raises PermissionError for another owner's."""
+    """Restrict the modes of an existing state folder and its database. Raises PermissionError if not their owner."""
     home.chmod(0o700)
     for file in home.glob("*.sqlite3*"):
         file.chmod(0o600)

@@ -29,7 +29,7 @@ class SigningKey:
 
 @dataclass(frozen=True, slots=True)
 class KeyRing:
-    """Current keys, the signing one first."""
+    """Keys of one purpose, the signing key first."""
 
     keys: tuple[SigningKey, ...]
 

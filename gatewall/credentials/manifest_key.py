@@ -17,6 +17,6 @@ def manifest_key(secret: str) -> bytes:
 
 
 def from_text(text: str) -> bytes | None:
-    """Decode the base64url of ``GATEWALL_MANIFEST_KEY``; None if it is no key."""
+    """Decode the base64url of ``GATEWALL_MANIFEST_KEY``; None if it is not a key."""
     key = base64url.decode(text)
     return key if key is not None and len(key) == hashlib.sha256().digest_size else None

@@ -16,7 +16,7 @@ class RotationRunning(Exception):
 
 @contextmanager
 def held(paths: Iterable[Path]) -> Iterator[None]:
-    """Lock these files against other rotations. Raises RotationRunning at once, OSError."""
+    """Lock these files against other rotations, without waiting. Raises RotationRunning, OSError."""
     with ExitStack() as stack:
         # Lock the folder, so that no lock file of another owner stays behind.
         for folder in sorted({path.resolve().parent for path in paths}):

@@ -1,7 +1,7 @@
 """Key rotation: the next key starts to sign, a new one becomes next, old ones still verify. Pure.
 
-A ring is ``[in use, next, retired...]``. A process with the ring from before the last rotation knows the key in use:
-it was the next one there.
+A ring is ``[in use, next, retired...]``. A process that still has the previous ring knows the key in
+use: it was the next key there.
 """
 
 import secrets
@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from gatewall.credentials.keyring import KeyRing, SigningKey
 
 RESTART_GRACE = timedelta(days=1)
-"""How long after a rotation processes may run on with the old ring."""
+"""How long processes may use the old ring after a rotation."""
 _KEY_BYTES = 32
 _KID_TIME = "%Y%m%dT%H%M%SZ"
 

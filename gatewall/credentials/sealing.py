@@ -1,7 +1,7 @@
 """Seal secrets for database rows: AES-256-GCM, encrypted with the first data key, decrypted with any. No I/O.
 
 A sealed text is ``v1.<kid>.<base64url>``: nonce, ciphertext and tag. Version, kid and context are authenticated, so
-an altered text, or one from another row, does not open.
+an altered text, or one from another row, cannot be opened.
 """
 
 import secrets

@@ -1,7 +1,7 @@
 """Verify session tokens (JWT, RFC 7519) and return their claims. No clock, no I/O.
 
 The profile is narrow (RFC 8725 section 3): one algorithm, three header fields, one type, canonical base64url, no
-duplicate names. So a token has one interpretation. It is verified here and not by PyJWT, which makes some 510 calls
+duplicate names. So a token has one interpretation. They are verified here and not by PyJWT, which makes some 510 calls
 (docs/adr/0113-sessions-are-verified-with-hmac.md); tests compare both.
 """
 
@@ -32,7 +32,7 @@ _PLAIN = re.compile(
     rb'"sv":(0|[1-9][0-9]{0,17}),"amr":\[(%(names)b)\],"aud":("[a-z]+"|\[%(names)b\]),"iss":"([a-z]+)"\}'
     % {b"time": _TIME, b"names": _NAMES}
 )
-"""A payload as we write it, in which nothing has another reading."""
+"""A payload as we write it: a match has only one interpretation."""
 _REQUIRED = ("iss", "aud", "sub", "iat", "nbf", "exp", "jti", "typ", "sv")
 
 
@@ -52,16 +52,16 @@ class SessionClaims:
     amr: tuple[str, ...]
 
     def in_force(self, at: float) -> bool:
-        """True if the token is valid at this time, with a minute of clock skew for its begin."""
+        """True if the token is valid at this time, with a minute of clock skew for its start."""
         return self.has_begun(at) and at < self.expires_at
 
     @property
     def begins_at(self) -> int:
-        """Begin of the token, by the clock that issued it."""
+        """Start of the token's validity, by the clock that issued it."""
         return max(self.issued_at, self.not_before)
 
     def has_begun(self, at: float) -> bool:
-        """False if the token begins in the future, by more than a minute of clock skew."""
+        """False if the token's validity starts more than a minute (clock skew) in the future."""
         return self.begins_at <= at + CLOCK_SKEW_SECONDS
 
 
@@ -105,7 +105,7 @@ def verify_payload(token: str, keys: KeyRing, *, issuer: str, audience: str | No
 
 def _payload_in(content: bytes, issuer: str, audience: str | None) -> Mapping[str, Any] | None:
     payload = _json_object(content)
-    return payload if payload is not None and _is_meant(payload, issuer, audience) else None
+    return payload if payload is not None and _has_required_claims(payload, issuer, audience) else None
 
 
 def _signed_content(token: str, keys: KeyRing) -> bytes | None:
@@ -122,8 +122,8 @@ def _signed_content(token: str, keys: KeyRing) -> bytes | None:
     return content if hmac.compare_digest(signature, segments[2]) else None
 
 
-def _is_meant(payload: Mapping[str, Any], issuer: str, audience: str | None) -> bool:
-    """Return whether all claims are there, and issuer and audience are these."""
+def _has_required_claims(payload: Mapping[str, Any], issuer: str, audience: str | None) -> bool:
+    """Return whether all required claims are present, and issuer and audience are these."""
     if None in [payload.get(name) for name in _REQUIRED] or payload["iss"] != issuer:
         return False
     if not (isinstance(payload["sub"], str) and isinstance(payload["jti"], str)):
@@ -168,7 +168,7 @@ def _is_moment(value: object) -> TypeGuard[int]:
 
 
 def _json_object(text: bytes) -> dict[str, Any] | None:
-    """Parse a JSON object; None if it is none, is not UTF-8, or has duplicate names, which parsers read differently."""
+    """Parse a JSON object; None for other text, invalid UTF-8, or duplicate names, which parsers read differently."""
     try:
         found = STRICT_JSON.decode(text.decode())
     except (ValueError, RecursionError):
@@ -189,7 +189,7 @@ STRICT_JSON = json.JSONDecoder(object_pairs_hook=_each_name_once)
 
 @lru_cache(64)  # tokens of one key share their header
 def _key_name(segment: str) -> str | None:
-    """Return the ``kid`` of a token's header segment, or None if the header is not exactly ours."""
+    """Return the ``kid`` of a token's header segment, or None if it is not a header as we write it."""
     header = _json_object(base64url.decode(segment) or b"")
     if header is None or not _HEADER_FIELDS.issuperset(header) or header.get("alg") != ALGORITHM:
         return None
