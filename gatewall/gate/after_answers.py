@@ -6,11 +6,11 @@ from threading import Event, Lock, Thread
 from gatewall.gate.shadow import Shadow
 
 _PAUSE_SECONDS = 0.002
-"""Before each evaluation: gives the event loop, which writes the answer, and other answers the interpreter."""
+"""Pause before each evaluation, so that the event loop and other answers get the interpreter (GIL) first."""
 
 
 class AfterAnswers:
-    """Evaluates waiting requests when woken; the thread starts with the first."""
+    """Evaluates queued requests when woken; the first ``wake()`` starts the thread."""
 
     def __init__(self, shadow: Shadow) -> None:
         self._shadow = shadow
@@ -19,7 +19,7 @@ class AfterAnswers:
         self._thread: Thread | None = None
 
     def wake(self) -> None:
-        """Evaluate what waits, soon."""
+        """Wake the thread to evaluate the queued requests."""
         self._woken.set()
         with self._lock:
             if self._thread is None or not self._thread.is_alive():

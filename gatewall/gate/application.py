@@ -33,7 +33,7 @@ class AuthApplication:
         self._root_path = root_path
         self._trusted = trusted
         self.report_heads: Callable[[dict[str, int]], None] = lambda _: None
-        """Reports the figures of the memo of heads of this worker."""
+        """Callback for the figures of this worker's memo of heads."""
 
     def __call__(
         self,
@@ -47,7 +47,7 @@ class AuthApplication:
     ) -> Answer:
         """Answer a request; target, lines and body are raw, ``peer`` is "" for a unix socket.
 
-        ``head``: that of the lines, if it is known; it is always one of the same peer and scheme.
+        ``head`` is the known head of these lines, if any; it always has the same peer and scheme.
         """
         if head is not None and head.meaning is not None and isinstance(lines, KnownLines):
             route, meaning = head.meaning
@@ -67,7 +67,7 @@ class AuthApplication:
             return not_allowed()
         dialect, shown, meaning = route.dialect, None, None
         fields = headers.from_lines(lines)
-        if dialect.shows_body and bodies.is_sent(fields):  # announced: judged also where none came
+        if dialect.shows_body and bodies.is_sent(fields):  # an announced body is judged even if no byte came
             read = body or _NO_BODY
             shown = bodies.of_read(read.data, fields, ended=read.ended)
         elif head is not None and dialect.varies_in_headers:
@@ -86,7 +86,7 @@ class AuthApplication:
         self._gate.close()
 
     def _health(self, path: str, peer: str, lines: Iterable[Line]) -> Answer:
-        """Answer a health check. Ready means a policy and, if records must be kept, a usable spool; no database."""
+        """Answer a health check. Ready needs a policy and, if records must be kept, a usable spool; no database."""
         if path.removeprefix(self._root_path) not in _HEALTH or not path.startswith(self._root_path):
             return plain(404)
         alive = path.endswith("/live")

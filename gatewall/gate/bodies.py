@@ -21,14 +21,14 @@ _UNPACKED = frozenset({"gzip", "x-gzip", "deflate"})
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The part of a body that is examined; ``whole`` if that is all of it."""
+    """The examined part of a body; ``whole`` if it is the entire body."""
 
     data: bytes = field(repr=False)
     whole: bool = True
 
 
 def bounds(_target: bytes, _length: int | None) -> BodyBounds:
-    """Return how the body of any request to the gate is read."""
+    """Return the read limits for the body of any request to the gate."""
     return BOUNDS
 
 
@@ -50,7 +50,7 @@ def of_read(data: bytes, headers: Headers, *, ended: bool) -> Body | None:
 def unpacked(body: Body, coding: str) -> Body:
     """Decompress gzip and deflate, as the site would.
 
-    A body that cannot be decompressed is returned as sent. Its ``whole`` is False, as for one over the limit.
+    A body that cannot be decompressed is returned as sent. Its ``whole`` is False, as for a body over the limit.
     """
     codings = [name for each in coding.split(",") if (name := each.strip().lower()) not in {"", "identity"}]
     if not codings:

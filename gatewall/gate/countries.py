@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 LOOK_SECONDS = 1.0
 """How often a process checks whether the database file was replaced."""
 MAX_BYTES = 1024 * 1024**2
-"""Limit of a database that is opened; those with countries alone have about 10 MiB."""
+"""Maximum size of a database; databases with countries only have about 10 MiB."""
 _MAX_ASN = 2**32 - 1
 _MOST_REMEMBERED = 4_096
 Value = TypeVar("Value")
@@ -31,7 +31,7 @@ class GeoFile:
     """A file in MaxMind DB format that may be replaced at any time; records by address.
 
     Without the file no record is known. A new file is in use ``LOOK_SECONDS`` later; an unreadable one leaves the old
-    database in use. The processes of a host map a copy in ``folder``: a mapped file that is cut short (``cp`` over it)
+    database in use. The processes of a host map a copy in ``folder``: truncating a mapped file (``cp`` over it)
     ends them with SIGBUS. Without a copy the database is read into memory: slower, and once for each process.
     """
 
@@ -65,11 +65,11 @@ class GeoFile:
         except (OSError, ValueError, maxminddb.InvalidDatabaseError) as error:
             refused = stamp, str(error)
             if refused != self._refused:
-                logger.error("geo database not opened: %s", error)  # noqa: TRY400 - the words say it all
+                logger.error("geo database not opened: %s", error)  # noqa: TRY400 - the message is enough
             self._refused = refused
 
     def reader(self) -> maxminddb.Reader | None:
-        """Return the database in use, another object after each change of the file; None if there never was one."""
+        """Return the database in use, a new object after each change of the file, or None before the first."""
         if self._clock() >= self._look_at:
             self._follow()
         return self._reader
@@ -86,9 +86,9 @@ def record_in(reader: maxminddb.Reader | None, address: IPAddress) -> Any:
 
 
 class Remembered(Generic[Value]):
-    """Values in the records of a file, by address, remembered while the same database is in use.
+    """Cached values from the records of a file, by address; a changed file empties the cache.
 
-    A database with names in eight languages takes longer to read a record than the gate to decide.
+    Reading a record with names in eight languages takes longer than a decision of the gate.
     """
 
     def __init__(self, file: GeoFile, value_in: Callable[[Any], Value]) -> None:

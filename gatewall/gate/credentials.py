@@ -15,7 +15,7 @@ from gatewall.gate.headers import Cookies, Headers
 
 COOKIE_NAME = "service.token"
 GUEST_COOKIE = "service.guest"
-"""Of guests who opened a share link; tried last, so that a session of the browser counts."""
+"""Cookie of guests who opened a share link; tried last, so that a session takes precedence."""
 OWN_COOKIES = frozenset({COOKIE_NAME, GUEST_COOKIE})
 _MAX_OF_A_KIND = 4
 _BEHIND_A_COMMA = re.compile(rf",[ \t]*(?:{'|'.join(map(re.escape, sorted(OWN_COOKIES)))})[ \t]*=.*", re.IGNORECASE)
@@ -23,7 +23,7 @@ _BEHIND_A_COMMA = re.compile(rf",[ \t]*(?:{'|'.join(map(re.escape, sorted(OWN_CO
 _BASIC_KINDS = {GIT_TOKEN_PREFIX: CredentialKind.GIT_BASIC, APP_TOKEN_PREFIX: CredentialKind.APP_BASIC}
 _IN_BASIC = tuple(prefix.encode() for prefix in _BASIC_KINDS)
 _USUAL = frozenset(wire.USUAL_NAMES.values())
-"""Headers that need no look at their value: no access rule can name one of them for app tokens."""
+"""Headers whose values are not checked for app tokens: no access rule can name one of them for app tokens."""
 _NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/]")
 
 
@@ -72,7 +72,7 @@ def authorization_credential(headers: Headers) -> Credential | None:
 
 
 def holds_app_token(name: str, value: str) -> bool:
-    """True if a header holds an app token by itself, which an access rule may allow."""
+    """True if a header's value is an app token, and an access rule may name the header for app tokens."""
     return value.startswith(APP_TOKEN_PREFIX) and is_header_of_tokens(name)
 
 

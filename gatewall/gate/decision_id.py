@@ -1,11 +1,11 @@
-"""Decision ids: UUIDs version 7, whose random parts come from the kernel for many at once. Pure."""
+"""Decision ids: UUIDs version 7, with random parts read from the kernel in batches. Pure."""
 
 import os
 from functools import lru_cache
 
 _AT_ONCE, _RANDOM_BYTES = 128, 10
 _VARIANT = {digit: "89ab"[number % 4] for number, digit in enumerate("0123456789abcdef")}
-"""Four random bits to two of them, behind the two of the variant."""
+"""Maps the digit of four random bits to a digit of the two variant bits and two random bits."""
 _random_parts: list[str] = []
 os.register_at_fork(after_in_child=_random_parts.clear)  # else two processes would give the same ids
 
@@ -26,7 +26,7 @@ def _of_time(milliseconds: int) -> str:
 
 
 def _more() -> str:
-    """Return a random part, and put many others aside: a system call for each costs as much as the rest of the id."""
+    """Return a random part and store a batch of others: a system call for each would double the cost of an id."""
     digits = os.urandom(_AT_ONCE * _RANDOM_BYTES).hex()
     length = 2 * _RANDOM_BYTES
     first, *others = [_random_part(digits[at : at + length]) for at in range(0, len(digits), length)]

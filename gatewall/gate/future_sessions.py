@@ -10,14 +10,14 @@ _EVERY_SECONDS = 60.0
 
 
 class FutureSessions:
-    """Logs one line, at most once a minute in a process."""
+    """Logs one line, at most once a minute per process."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self._next_at = monotonic()
 
     def log(self, at: float, begins_at: float) -> None:
-        """Log that a token with a good signature was refused at this time, because it begins only later."""
+        """Log that a token with a good signature was refused at this time, because it is not valid yet."""
         if self._monotonic() < self._next_at:
             return
         self._next_at = self._monotonic() + _EVERY_SECONDS

@@ -31,8 +31,10 @@ _LET_IN = Effect.ALLOW.status
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Subrequest format of one kind of proxy: its parser, whether the proxy passes our answer on to the browser,
-    whether it can send the visitor's body, and whether we remove our credentials from the site's headers.
+    """Subrequest format of one kind of proxy, with its parser.
+
+    ``answers_browsers``: the proxy passes our answer on to the browser. ``shows_body``: it can send the visitor's body.
+    ``cuts_credentials``: we remove our credentials from the site's headers.
     """
 
     parse: Callable[[Subrequest, TrustedProxies, float], AccessRequest]
@@ -40,14 +42,14 @@ class Dialect:
     shows_body: bool = False
     cuts_credentials: bool = False
     varies_in_headers: bool = False
-    """The visitor's URI is in a header, so that parts of a page have all other lines in common."""
+    """The visitor's URI is in a header, so the requests of a page have all other lines in common."""
 
 
 class Policies(Protocol):
     """Source of the policy."""
 
     def current(self) -> PolicySnapshot | None:
-        """Return the newest known policy, or None if there never was one."""
+        """Return the newest known policy, or None before the first one."""
 
 
 class ConfirmedPolicies(Policies, Protocol):
@@ -60,7 +62,7 @@ class Records(Protocol):
     """Sink for access records."""
 
     def write(self, record: AccessRecord | EncodedRecord) -> bool:
-        """Hand the record over for writing; False if it is lost. Never raises."""
+        """Write the record; False if it is lost. Never raises."""
 
     def is_usable(self) -> bool:
         """True if records can be written."""
@@ -77,7 +79,7 @@ class Peers(Protocol):
 
 
 class Gate:
-    """Decision point of one process."""
+    """Policy enforcement point of one process: answers and records subrequests."""
 
     def __init__(
         self,
@@ -91,7 +93,7 @@ class Gate:
         peers: Peers | None = None,
         age: PolicyAge | None = None,
     ) -> None:
-        """Without an ``age``, no policy was ever confirmed."""
+        """``age`` defaults to that of a policy that was never confirmed."""
         self._policies = policies
         self._ports = ports
         self._trusted = trusted
@@ -106,9 +108,9 @@ class Gate:
         """Signs identities for sites, if this process can."""
 
     def again(self, meaning: Meaning, lines: KnownLines) -> Answer | Begun | None:
-        """Answer a request of a known head whose decision is settled; else ``check`` must, with what was begun.
+        """Answer a request with a known head and a settled decision; else return ``begun`` for ``check``, which must.
 
-        The answer, its record and what is counted are those of ``check``.
+        Answer, record and counts are the same as those of ``check``.
         """
         answers, shadow = meaning.shared.answers, self.shadow
         if not answers or (shadow is not None and shadow.policy is not None):
@@ -116,7 +118,7 @@ class Gate:
         try:
             return self._again(answers, meaning, lines)
         except Exception:
-            # A bug of the short way decides nothing: ``check`` does, and refuses if it has one, too.
+            # A bug in this shortcut must not decide: ``check`` decides, and refuses if it fails too.
             logger.exception("a settled decision was not given again")
             return None
 
@@ -154,7 +156,7 @@ class Gate:
         """Answer a subrequest of this dialect: 200, 401, 403, or 503 for "cannot decide".
 
         Dialects that answer browsers also give 302 and 303. The record is written before the answer is returned;
-        if it is lost and the audit mode is strict, the answer is 503. ``begun``: what ``again`` did for it.
+        if it is lost and the audit mode is strict, the answer is 503. ``begun`` is the result of ``again``, if any.
         """
         at = self._clock()
         decision_id = new_decision_id(at) if begun is None else begun.decision_id
@@ -200,7 +202,7 @@ class Gate:
         policy: PolicySnapshot | None,
         decision_id: str,
     ) -> Answer:
-        """Return the answer of a decision, as this dialect gives it."""
+        """Return the answer of a decision in this dialect."""
         given = answer(decision, request, policy, self._guard, decision_id)
         if dialect.answers_browsers:
             given = for_browser(given, decision, request, policy, self._guard, decision_id)

@@ -89,7 +89,7 @@ def is_printable(text: str) -> bool:
 
 
 def checked_uri(text: str) -> str:
-    """Return the visitor's URI as sent. Raises Refused if it is none."""
+    """Return the visitor's URI as sent. Raises Refused if it is not one."""
     if "#" in text:  # parsers disagree on whether the path ends there
         raise Refused(_("the URI has a fragment"))
     if len(text) > _MAX_URI or not (text.startswith("/") or text == "*"):
@@ -100,8 +100,8 @@ def checked_uri(text: str) -> str:
 def cookies(headers: Headers) -> Cookies:
     """Parse the Cookie header into (name, value) pairs in the order sent (RFC 6265 section 5.4); bounded.
 
-    Nothing is lost: a cookie without ``=`` gets the name "", quotes stay, and text beyond the limit stays in the
-    last value.
+    Nothing is lost: a cookie without ``=`` gets the name "", quotes are kept, and text beyond the limit is part of
+    the last value.
     """
     text = headers.get("cookie")
     if not text:

@@ -1,16 +1,16 @@
-"""Headers that tell the site who the visitor is. Pure."""
+"""Identity headers for the site: user, e-mail, groups and subject kind. Pure."""
 
 from gatewall.engine.groups import ADMINS
 from gatewall.engine.hosts import Domain
 from gatewall.engine.identity_headers import DEFAULT_HEADERS, EMAIL_HEADERS, GROUPS_HEADERS, USER_HEADERS
 from gatewall.engine.model import NAMELESS, Decision, Reason, Subject
 
-_CARRIES = {
+_DEFAULT_OF = {
     name: default
     for default, names in zip(DEFAULT_HEADERS, (USER_HEADERS, EMAIL_HEADERS, GROUPS_HEADERS), strict=True)
     for name in names
 }
-"""By header, the default one with the same value."""
+"""By header, the default header with the same value."""
 _PUBLIC = (Reason.HOST_PUBLIC, Reason.PATH_PUBLIC)
 
 
@@ -33,14 +33,14 @@ def identity_headers(decision: Decision) -> list[tuple[str, str]]:
 
 
 def renamed(headers: list[tuple[str, str]], domain: Domain) -> list[tuple[str, str]]:
-    """Return identity headers under the names of a domain; a default name that it does not have is empty."""
+    """Return identity headers under the names of a domain; a default header that the domain does not use is empty."""
     names, values = domain.identity_headers, dict(headers)
-    chosen = [(name, values[_CARRIES[name]]) for name in names if name not in values]
+    chosen = [(name, values[_DEFAULT_OF[name]]) for name in names if name not in values]
     return [(name, "" if name in DEFAULT_HEADERS and name not in names else value) for name, value in headers] + chosen
 
 
 def groups_of(subject: Subject) -> tuple[str, ...]:
-    """Return the groups of a subject, sorted; ``admins`` among them if it is one."""
+    """Return the groups of a subject, sorted; with ``admins`` for an administrator."""
     return tuple(sorted((ADMINS, *subject.groups))) if subject.is_admin else subject.groups
 
 

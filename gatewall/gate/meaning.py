@@ -1,6 +1,6 @@
-"""What the lines of a known head mean, for requests that differ from earlier ones in lines that vary only. Pure.
+"""Memo of the parsed request of a known head, for requests that differ only in the varying lines. Pure.
 
-It depends on the bytes of the lines, the peer and the path of the gate alone (gatewall/server/heads.py).
+The parsed request depends only on the bytes of the lines, the peer and the path of the gate (gatewall/server/heads.py).
 """
 
 from gatewall.engine.hosts import Host
@@ -13,11 +13,11 @@ from gatewall.server.heads import Head, KnownLines
 
 _URI = "x-forwarded-uri"
 _MAX_URI = 1_024
-"""Longer ones are parsed as if new."""
+"""Requests with a longer URI are parsed in full."""
 
 
 class Meaning:
-    """Headers but for those that vary, and the request that they were parsed to, once they were."""
+    """Headers of a head except the varying ones, and the request that was parsed from them, once there is one."""
 
     __slots__ = ("_headers", "_host", "_names", "_others", "_places", "_referer", "_request", "_uri", "shared")
 
@@ -25,7 +25,7 @@ class Meaning:
         self._headers = from_lines(head.common_lines())
         self._names: list[str] | None = [name for _, name in head.places]
         if len(self._names) != len(set(self._names)) or not self._headers.keys().isdisjoint(self._names):
-            self._names = None  # two lines of a name are joined
+            self._names = None  # lines with the same name would have to be joined
         self._places: list[tuple[int, str]] = []
         self._request: AccessRequest | None = None
         self.shared = Shared()
@@ -53,7 +53,7 @@ class Meaning:
         self._others = list(numbers.values())
 
     def asked(self, lines: KnownLines) -> Asked | None:
-        """Return what a request with this head does not share; None if its URI may have to be refused."""
+        """Return the varying parts of a request with this head; None if its URI may have to be refused."""
         values, uri_number, referer_number = lines.values, self._uri, self._referer
         uri = "" if uri_number is None else values[uri_number].decode("latin-1")
         if not (uri.startswith("/") and uri.isascii() and uri.isprintable()) or "#" in uri or len(uri) > _MAX_URI:
@@ -63,7 +63,7 @@ class Meaning:
         return Asked(uri, self._host, referer, others.decode("latin-1"))
 
     def again(self, headers: Headers, at: float) -> AccessRequest | None:
-        """Return the known request with what varies of these headers; None if it must be parsed, as if new."""
+        """Return the known request with the varying values of these headers; None if it must be parsed in full."""
         known = self._request
         if known is None:
             return None

@@ -18,11 +18,11 @@ from gatewall.engine.snapshot import PolicySnapshot, QueryStrings
 _ALLOW = Effect.ALLOW
 _CHECKED = frozenset({Reason.CREDENTIAL_INVALID, Reason.WAF_RULE})
 _DROPPED_LENGTH = 2048
-"""Characters behind what a field keeps that are masked as well, and dropped."""
+"""Characters beyond a field's length that are masked with it, and then dropped."""
 _MAX_NAME, _SHOWN_NAME = 256, 100
 """Characters of a name that are masked, and that are kept."""
 _BEGIN, _TARGET, _LATENCY = b'{"decision_id":"","at":0.0', b',"path":"","query":"",', b'"latency_us":0,'
-"""What stands in the bytes of a record at the values that differ; in none of its texts, whose quotes are escaped."""
+"""Markers of the varying values in a record's bytes; no text contains them, because its quotes are escaped."""
 _OTHER_SITES = frozenset({"cross-site", "same-site"})
 
 
@@ -75,7 +75,7 @@ def record_of_new(
     status: int,
     answered_at: float,
 ) -> AccessRecord | EncodedRecord:
-    """Build the record that ``record_of`` builds, as bytes at once if the request is let in and nothing is unusual."""
+    """Build the record of ``record_of``, directly as bytes if the request is let in and nothing is unusual."""
     verdict, host, path, query = decision.verdict, request.host, *request.uri.partition("?")[::2]
     agent = request.header("user-agent")
     is_usual = verdict.effect is _ALLOW and not decision.rules and len(path) <= PATH.length
@@ -123,7 +123,7 @@ def record_again(
     status: int,
     answered_at: float,
 ) -> AccessRecord | EncodedRecord:
-    """Build the record that ``record_of`` builds, from what requests of one head that are let in share."""
+    """Build the record of ``record_of`` from the bytes that allowed requests with the same head share."""
     shared, verdict = request.shared, decision.verdict
     if shared is None or policy is None or decision.rules or verdict.effect is not Effect.ALLOW:
         return record_of(request, decision, policy, decision_id=decision_id, status=status, answered_at=answered_at)
@@ -140,11 +140,11 @@ def record_again(
 
 
 Parts = tuple[bytes, bytes, bytes]
-"""Bytes of a record around what differs between requests of one head that are decided alike."""
+"""Bytes of a record around the values that differ between requests with the same head and decision."""
 
 
 def parts_for(shared: Shared, decision: Decision, policy: PolicySnapshot, status: int) -> Parts | None:
-    """Return the bytes that the last record of a head shares with those of this decision, None if it was another."""
+    """Return the shared bytes of a head's last record, or None if it was for another decision."""
     known = shared.record
     return known[1:] if known is not None and known[0] == _same_in(decision, policy, status) else None
 
@@ -157,7 +157,7 @@ def _same_in(decision: Decision, policy: PolicySnapshot, status: int) -> tuple[o
 def joined(
     parts: Parts, policy: PolicySnapshot, *, decision_id: str, at: float, uri: str, answered_at: float
 ) -> EncodedRecord:
-    """Return the record of a request at this time with this URI."""
+    """Join the shared bytes and the varying values of a request to its record."""
     before, middle, after = parts
     path, _, query = uri.partition("?")
     values = (
@@ -193,11 +193,11 @@ def masked(field: Field, text: str) -> str:
 
 
 def was_made_by_a_page(request: AccessRequest) -> bool:
-    """Fetch Metadata: true if another site's page, or a tag of a page of this site, caused the request.
+    """Return whether another site's page, or a tag of a page of this site, caused the request (Fetch Metadata).
 
-    ``Sec-Fetch-Site`` decides alone where it was sent: ``cross-site`` and ``same-site`` in any mode, because a page
-    can navigate without a click, and ``same-origin`` with ``no-cors`` (tags), because visitors write pages too.
-    Without it, as on plain http: ``Origin``, then ``Referer``, of another host.
+    If ``Sec-Fetch-Site`` was sent, it alone decides: ``cross-site`` and ``same-site`` in any mode, because a page
+    can navigate without a click, and ``same-origin`` with ``no-cors`` (tags), because visitors can write pages too.
+    Without it, as on plain http, an ``Origin``, or else a ``Referer``, of another host decides.
     """
     site = request.header("sec-fetch-site")
     if site:

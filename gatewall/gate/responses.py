@@ -19,9 +19,9 @@ _ALWAYS = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
 _WEBDAV_METHODS = frozenset(
     {"PROPFIND", "PROPPATCH", "REPORT", "MKCOL", "MKCALENDAR", "COPY", "MOVE", "LOCK", "UNLOCK"}
 )
-"""RFC 4918, 3253 and 4791. A browser asks for a password on its own only where a page's script sent these."""
+"""RFC 4918, 3253 and 4791. A browser sends these, and would prompt for a password, only for a page's script."""
 _BASIC = (CredentialKind.GIT_BASIC, CredentialKind.APP_BASIC)
-_MAX_WAY_BACK = 2_000
+_MAX_RETURN_URL = 2_000
 """Proxies buffer response headers: nginx 4 KiB or 8 KiB by default."""
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -74,20 +74,20 @@ class GuardPage:
         if site is None or request.host is None:
             return f"{self.public_url or ''}{self.root_path}/"
         page = f"{self._home(request.host) or site}{self.root_path}/"
-        return f"{page}?rd={_way_back(site, request.uri)}"
+        return f"{page}?rd={_return_url(site, request.uri)}"
 
     def _home(self, host: Host) -> str | None:
         return guard_url((self.public_url, *self.others), host.name) if self.public_url else None
 
 
-def _way_back(site: str, uri: str) -> str:
+def _return_url(site: str, uri: str) -> str:
     """Return the percent-encoded return URL; one that is too long loses its query, then its path."""
     root = quote_from_bytes(f"{site}/".encode(), safe="")
     if not uri.startswith("/"):
         return root
     for part in (uri, uri.partition("?")[0]):
         encoded = quote_from_bytes((site + part).encode("latin-1"), safe="")
-        if len(encoded) <= _MAX_WAY_BACK:
+        if len(encoded) <= _MAX_RETURN_URL:
             return encoded
     return root
 

@@ -1,6 +1,6 @@
-"""The answer and record that requests of one head share while their decision is settled. Pure.
+"""The answer and record that requests with the same head share while their decision is settled. Pure.
 
-docs/adr/0121-settled-decisions.md says what a settled decision depends on.
+docs/adr/0121-settled-decisions.md lists what a settled decision depends on.
 """
 
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ from gatewall.gate.record import Parts, joined, parts_for
 from gatewall.server.answer_bytes import Answer, Unsendable, wire_of
 
 _MOST = 4
-"""Answers that are kept with a head: one for each access rule that decides about its requests."""
+"""Maximum number of answers kept per head: one for each access rule that decides its requests."""
 _IDS = ("X-Gatewall-Decision-Id", "X-Request-Id")
 
 
 class SettledAnswer:
-    """What an answer is made of, besides the decision id, and its record, besides id, time, URI and latency."""
+    """An answer without its decision id, and its record without id, time, URI and latency."""
 
     __slots__ = ("_headers", "_parts", "_status", "_wire", "settled")
 
@@ -48,7 +48,7 @@ class SettledAnswer:
 
 
 def settle(facts: Facts, decision: Decision, given: Answer, decision_id: str) -> None:
-    """Keep an answer, whose record was written, with the head of its request, if its decision is settled."""
+    """Store an answer, whose record is written, with the head of its request, if its decision is settled."""
     shared, policy = facts.request.shared, facts.policy
     if shared is None or given.body or policy.settings.signed_identity is not SignedIdentity.OFF:
         return
@@ -68,14 +68,14 @@ def settle(facts: Facts, decision: Decision, given: Answer, decision_id: str) ->
 
 
 def with_access(answers: Sequence[SettledAnswer], access: AccessOutcome | None) -> SettledAnswer | None:
-    """Return the answer of the decision that was made with this access, or None."""
+    """Return the answer whose decision has this access outcome, or None."""
     return next((each for each in answers if each.settled.access == access), None)
 
 
 class Begun:
-    """What was done for a request that is decided anew after all: it was counted, and its record may be lost.
+    """State of a request that ``Gate.check`` must decide after all: it was counted, and its record may be lost.
 
-    It is a port: a request rate that does not count the request a second time.
+    It serves as the rate port, which must not count the request again.
     """
 
     def __init__(self, decision_id: str, rates: RequestRate, seconds: int, *, is_lost: bool = False) -> None:
@@ -87,4 +87,4 @@ class Begun:
     def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float, rule_id: int | None = None) -> int:
         if rule_id is None:
             return self._seconds
-        return self._rates.seconds_over(client, limit_per_minute, at, rule_id)  # of a policy that came in between
+        return self._rates.seconds_over(client, limit_per_minute, at, rule_id)  # of a policy loaded in between

@@ -22,9 +22,9 @@ from gatewall.engine.snapshot import PolicySnapshot
 logger = logging.getLogger(__name__)
 
 MOST_WAITING = 64
-"""Requests that wait for their evaluation: each holds its headers and body."""
+"""Maximum number of requests in the queue: each keeps its headers and body in memory."""
 _MOST_SAVED = 0.1
-"""Seconds of CPU time that an idle budget saves up."""
+"""Maximum budget in seconds of CPU time that accumulates while idle."""
 _STEPS = 10_000
 CallLater = Callable[[Callable[[], None]], object]
 
@@ -49,7 +49,7 @@ class ShadowPolicy:
 
 @dataclass(slots=True)
 class ShadowFigures:
-    """What this process did for one shadow policy: answers, those selected, evaluated and differing, and CPU seconds.
+    """Counters of this process for one shadow policy: answers, those selected, evaluated, differing, and CPU seconds.
 
     ``skipped`` were selected but exceeded the budget or the queue; ``behind`` were decided under another version.
     """
@@ -67,14 +67,14 @@ class ShadowFigures:
 
 
 class Amendments(Protocol):
-    """Sink for what a shadow policy would have answered."""
+    """Sink for the verdicts of a shadow policy."""
 
     def amend(self, decision_id: str, at: float, shadow: Mapping[str, object]) -> bool:
         """Add to the record of a decision; False if it cannot be written. Never raises."""
 
 
 class _NotedRates:
-    """Counts like the rates below, and notes what it answered for one request."""
+    """Counts by the wrapped rates, and records the results for one request."""
 
     def __init__(self, rates: RequestRate) -> None:
         self._rates = rates
@@ -87,7 +87,7 @@ class _NotedRates:
 
 
 class _KnownRates:
-    """Answers a limit as it was answered for the live decision, other limits from a read-only view of the counts."""
+    """Returns the live decision's result for its limits; for other limits, that of a read-only view."""
 
     def __init__(self, noted: Mapping[tuple[int, int | None], int], view: RequestRate) -> None:
         self._noted = noted
@@ -99,7 +99,7 @@ class _KnownRates:
 
 
 class Watch:
-    """One answer while a shadow policy is active. The gate sets request, decision and policy once it is recorded."""
+    """One answer while a shadow policy is active. The gate sets request, decision and policy after recording."""
 
     __slots__ = ("began", "decision", "decision_id", "policy", "ports", "rates", "request", "shadow")
 
@@ -140,7 +140,7 @@ class Shadow:
         self._lock = Lock()
 
     def work_by(self, call_later: CallLater) -> None:
-        """Evaluate one request in each call that ``call_later`` makes, once the answer was written."""
+        """Schedule evaluations by ``call_later``, one request per call, once the answer was written."""
 
         def turn() -> None:
             if self.work():
@@ -177,7 +177,7 @@ class Shadow:
         return Watch(began, shadow, decision_id, replace(self._live, rates=rates), rates)
 
     def answered(self, watch: Watch) -> None:
-        """Finish watching an answer: count its CPU time, and queue a sampled one."""
+        """Finish watching an answer: count its CPU time, and queue it if it is sampled."""
         is_first = False
         with self._lock:
             figures = self.figures

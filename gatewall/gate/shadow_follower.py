@@ -1,4 +1,4 @@
-"""Follow the published shadow overlay in a process that answers, and report what the process does with it. No Django.
+"""Follow the published shadow overlay in a process that answers, and report its figures. No Django.
 
 A thread of its own: compiling a shadow policy must not delay the live one. The shadow policy is composed from the
 tables of the live policy in memory, so users, tokens, revocations and bans are always the live ones.
@@ -30,15 +30,15 @@ logger = logging.getLogger(__name__)
 FOLDER = "shadow"
 """Folder of the reports, below the run folder."""
 LOOK_SECONDS, IDLE_SECONDS = 0.5, 1.0
-"""Between two looks, with and without a shadow policy."""
+"""Polling intervals, with and without a shadow policy."""
 _REPORT_SECONDS = 1.0
 _RECENT_SECONDS = 10.0
 _DEAD_SECONDS = 30.0
-"""A report that is older belongs to a dead process."""
+"""An older report belongs to a dead process."""
 _LEAST_PAUSE, _MOST_PAUSE, _MOST_CRASHES = 1.0, 60.0, 6
 """Seconds to the next attempt after an unexpected error."""
 _LAYOUT = 1
-"""Of the report: processes of two releases may run at once."""
+"""Layout version of the report: processes of two releases may run at once."""
 _RATES = ("answers", "selected", "evaluated", "answer_seconds", "shadow_seconds")
 
 
@@ -118,9 +118,9 @@ class ShadowFollower:
                 self._crashed(sys.exc_info()[0])
 
     def _crashed(self, error: type[BaseException] | None) -> None:
-        """Start another thread after an unexpected error, which Python writes to stderr; later each time.
+        """Start another thread after an unexpected error, which Python writes to stderr, with exponential back-off.
 
-        The report says so, from which the agent makes a security event.
+        The agent makes a security event from the error in the report.
         """
         after = Timer(min(_LEAST_PAUSE * 2**self._crashes, _MOST_PAUSE), self.start)
         after.daemon = True
@@ -136,7 +136,7 @@ class ShadowFollower:
         if now - self._reported_at < _REPORT_SECONDS:
             return
         self._reported_at = now
-        with suppress(OSError):  # the next one is written in a second
+        with suppress(OSError):  # the next report is written in a second
             if self._stamp is None:
                 self._path.unlink(missing_ok=True)
                 self._recent.clear()

@@ -1,6 +1,6 @@
 """The signed identity: a short-lived token in ``X-Gatewall-Identity``, and the key set that verifies it. No I/O.
 
-A site that verifies it need not trust plain headers: requests that go around the proxy have no valid one.
+A site that verifies it need not trust plain headers: requests that bypass the proxy have no valid token.
 """
 
 import uuid
@@ -17,7 +17,7 @@ from gatewall.server.answer_bytes import Answer
 HEADER = "X-Gatewall-Identity"
 LIFETIME_SECONDS = 120
 REUSE_SECONDS = 30
-"""A token is sent again for this long; a site has at least the rest of the lifetime to verify it."""
+"""A token is reused for this long; a site has at least the rest of the lifetime to verify it."""
 _REMEMBERED = 4096
 _KEY_SET_SECONDS = 300
 """How long a key set may be cached. A key is in it for a day before it signs (``RESTART_GRACE``)."""
@@ -32,12 +32,12 @@ _NEVER = (0.0, "", None, None)
 class SignedIdentities:
     """Signs the identity of subjects, at most once per subject, host and 30 seconds. Thread-safe.
 
-    A token is reused for an equal subject alone, so a change of a user or a group is in the next token. Subjects are
+    A token is reused only for an equal subject, so a change of a user or a group is in the next token. Subjects are
     compared, not hashed: mostly they are the same object, and the hash of their fields costs more than all the rest.
     """
 
     def __init__(self, keys: IdentityKeys, issuer: str | None = None) -> None:
-        """``issuer``: the public URL; without one the address of the site, where the guard page is then."""
+        """``issuer`` is the public URL; None for the address of each site, where the guard page is then."""
         self._keys = keys
         self._issuer = issuer
         self._tokens: dict[_Key, _Signed] = {}
@@ -45,7 +45,7 @@ class SignedIdentities:
     def headers(
         self, decision: Decision, request: AccessRequest, policy: PolicySnapshot
     ) -> tuple[tuple[str, str], ...]:
-        """Return the header of a decision that lets in; none if it is off, or subject or host is unknown."""
+        """Return the header for an allowed request; none if the setting is off, or subject or host is unknown."""
         subject, authority, algorithm = decision.subject, request.authority, policy.settings.signed_identity
         if algorithm is SignedIdentity.OFF or subject is None or authority is None:
             return _NO_HEADER
@@ -80,7 +80,7 @@ class SignedIdentities:
 
 
 def _who(subject: Subject) -> dict[str, Any]:
-    """Return the claims about a subject. A git token is its user; others than users have no name."""
+    """Return the claims about a subject. A user's token counts as the user; other subjects have no name."""
     kind = str(subject.kind)
     if subject.kind in NAMELESS:
         return {"sub": f"{kind}:{subject.id}", "subject_kind": kind}

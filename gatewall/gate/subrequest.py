@@ -40,9 +40,10 @@ _FORWARD_REQUIRED = tuple(_FORWARDED + name for name in ("for", "host", "method"
 
 @value
 class Subrequest:
-    """A proxy's subrequest as received: peer address ("" for a unix socket), scheme of the connection, headers; for
-    Envoy also the method and the target after the prefix; the visitor's body, where the dialect passes it on. Its
-    repr omits headers and target, which contain credentials.
+    """A proxy's subrequest as received; its repr omits headers and target, which contain credentials.
+
+    ``peer`` is "" for a unix socket; ``scheme`` is that of the connection. ``method`` and ``target`` (after the prefix)
+    matter for Envoy only. ``body`` is the visitor's, where the dialect passes it on.
     """
 
     peer: str
@@ -52,7 +53,7 @@ class Subrequest:
     target: str = field(default="/", repr=False)
     body: Body | None = None
     meaning: Meaning | None = field(default=None, repr=False)
-    """What is known of the header lines, if they were seen before."""
+    """The memo of the known head of the header lines, if any."""
 
 
 def auth(subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessRequest:
@@ -77,7 +78,7 @@ def envoy(subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessR
 
 @value
 class _Target:
-    """What a dialect's headers say of the request; ``visible`` names the parts that were sent."""
+    """The visitor's request by the dialect's headers; ``visible`` names the parts that were sent."""
 
     authority: Authority | None
     scheme: str
@@ -117,7 +118,7 @@ def _parsed(reading: Reading, subrequest: Subrequest, trusted: TrustedProxies, a
             visible=target.visible | {"headers"},
             site_credentials=site_credentials(headers),
         )
-        if meaning is not None and is_trusted:  # of another peer, what it forwards must stay ignored
+        if meaning is not None and is_trusted:  # an untrusted peer's headers are ignored, not kept
             meaning.keep(request)
         return request if subrequest.body is None else _with_body(request, subrequest.body, headers)
     except ForwardedForMalformed as error:
@@ -132,7 +133,7 @@ def _parsed(reading: Reading, subrequest: Subrequest, trusted: TrustedProxies, a
 def _malformed(
     target: _Target, at: float, client: IPAddress, shown: tuple[tuple[str, str], ...], fault: str
 ) -> AccessRequest:
-    """Return a request that will be refused, with the headers that tell whether to answer with a page."""
+    """Return a request that will be refused, with the headers that decide whether the answer is a page."""
     # Fields repeated from _parsed: passing them by ** costs more than building the request.
     return AccessRequest(
         at=at,
@@ -165,8 +166,8 @@ def _forwarded(subrequest: Subrequest) -> _Target:
     names_client = bool(headers.get("x-forwarded-for", "").strip(", \t\n"))
     shown = sent if names_client else sent - {"x-forwarded-for"}
     return _Target(
-        # A proxy that forwards a host but no client address: the client is then the peer, and the IP allowlist
-        # must not allow it because it is the proxy.
+        # If a proxy forwards a host but no client address, the client is the peer, which is the proxy: the IP
+        # allowlist must not let it in.
         allowlist_applies=names_client or not sent,
         authority=authority,
         scheme=_scheme(proto) if proto is not None else subrequest.scheme,
@@ -244,7 +245,7 @@ def _shown(headers: Headers, foreign: wire.Cookies) -> tuple[tuple[str, str], ..
 
 
 def _unusually_shown(headers: Headers) -> list[tuple[str, str]]:
-    """Return the same but for cookies, of headers with other names or several lines."""
+    """Return the visitor's headers without cookies, also for unusual names and repeated lines."""
     return [
         (name, value.replace(wire.LINE, ", ") if wire.LINE in value else value)
         for name, value in headers.items()

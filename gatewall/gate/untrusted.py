@@ -13,12 +13,12 @@ from gatewall.kernel.file_io import remove_if_forgotten, replace_file
 
 FOLDER = "untrusted"
 _EVERY_SECONDS = 60.0
-_SIGNS = frozenset({"x-forwarded-for", "x-forwarded-host", "x-original-url"})
+_FORWARDING_HEADERS = frozenset({"x-forwarded-for", "x-forwarded-host", "x-original-url"})
 _LONGEST_PEER = 64
 
 
 class UntrustedPeers:
-    """Writes this process's last such peer to one small file, at most once a minute. Never raises."""
+    """Writes the last untrusted peer of this process to a small file, at most once a minute. Never raises."""
 
     def __init__(self, folder: Path, trusted: TrustedProxies) -> None:
         self._folder = folder
@@ -27,7 +27,7 @@ class UntrustedPeers:
 
     def observe(self, subrequest: Subrequest) -> None:
         """Record the peer if it sends forwarding headers and is not trusted."""
-        if self._trusted.trusts_peer(subrequest.peer) or _SIGNS.isdisjoint(subrequest.headers):
+        if self._trusted.trusts_peer(subrequest.peer) or _FORWARDING_HEADERS.isdisjoint(subrequest.headers):
             return
         if time.monotonic() < self._next_at:
             return

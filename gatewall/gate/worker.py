@@ -13,7 +13,7 @@ class AuthWorker(AnsweringWorker):
     """Worker that runs the data plane's server."""
 
     def make_server(self) -> Server:
-        # A timer runs after input that has arrived: other answers come first.
+        # A timer runs after pending input, so other answers come first.
         self.wsgi.work_after_answers(partial(asyncio.get_running_loop().call_later, 0))
         server = AtOnceServer(self.wsgi, [each.sock for each in self.sockets], bodies.bounds)
         server.heads.forget_regularly(self.wsgi.report_heads)

@@ -23,13 +23,13 @@ Application = Callable[[Environ, StartResponse], Iterable[bytes]]
 
 
 class Background(Protocol):
-    """Work beside the requests of a process."""
+    """Background work of a process."""
 
     def stop(self) -> None:
-        """Have it end. Returns at once."""
+        """Request the end of the work; return immediately."""
 
     def join(self) -> None:
-        """Return when it has ended."""
+        """Wait until the work has ended."""
 
 
 class AuthShim:
@@ -52,7 +52,7 @@ class AuthShim:
         self._background = background
 
     def bounds(self, target: bytes, length: int | None) -> BodyBounds:
-        """Return how the body of a request is read: for the gate as on the data plane."""
+        """Return the read limits for the body of a request; for the gate, those of the data plane."""
         is_ours = routes.find(self._root_path, origin_form(target.decode("latin-1")))
         return bodies.bounds(target, length) if is_ours else threaded.bounds(target, length)
 
@@ -75,7 +75,7 @@ class AuthShim:
         return _ThenCall(parts, after.wake) if shadow is not None and after and shadow.is_waiting else parts
 
     def stop_background(self) -> None:
-        """Have the work beside the requests end while the last requests are answered."""
+        """Stop the background work while the last requests are answered."""
         if self._background is not None:
             self._background.stop()
 
@@ -87,7 +87,7 @@ class AuthShim:
 
 
 class _ThenCall:
-    """Parts of a response, and what to call when it is closed."""
+    """Parts of a response, with a callback for when it is closed."""
 
     def __init__(self, parts: tuple[bytes, ...], then: Callable[[], None]) -> None:
         self._parts = parts
@@ -116,7 +116,7 @@ def _subrequest(environ: Environ, route: Route) -> Subrequest:
 
 
 def _body(environ: Environ, fields: headers.Headers) -> bodies.Body | None:
-    """Return the body, up to what is examined."""
+    """Return the body, up to the examined length."""
     data = environ["wsgi.input"].read(bodies.READ_AT_MOST)
     ended = environ.get(BODY_ENDED, True) and len(data) < bodies.READ_AT_MOST
     return bodies.of_read(data, fields, ended=ended)
