@@ -23,7 +23,8 @@ from gatewall.engine.token_scope import TokenScope
 def access_is_denied(facts: Facts) -> Verdict | None:
     """The access rule that decides has the access `denied`, to everybody.
 
-    Before credentials: signing in would not help. After the rate, so that a rule can slow down what it refuses.
+    Before credentials: signing in would not help. After the rate limit, so that a rule can limit the rate of requests
+    that it refuses.
     """
     access = facts.access
     if access.level is Access.DENIED and access.rule and not access.rule.is_about_subjects:
@@ -46,9 +47,9 @@ def host_is_public(facts: Facts) -> Verdict | None:
 
 
 def subject_is_denied(facts: Facts) -> Verdict | None:
-    """The access rule that decides has the access `denied`, is about this subject, and no grant is against it.
+    """The access rule that decides has the access `denied`, is about this subject, and no grant overrides it.
 
-    After the scope check, whose reason says more: a subject that may not enter the host is not told of its rules.
+    After the scope check, whose reason says more: a subject that may not enter the host learns nothing of its rules.
     """
     access = facts.access
     if access.level is not Access.DENIED or not access.rule or not access.rule.is_about_subjects:
@@ -59,9 +60,9 @@ def subject_is_denied(facts: Facts) -> Verdict | None:
 
 
 def second_factor_is_missing(facts: Facts) -> Verdict | None:
-    """The domain, or the access rule that decides, has the access `two_factor` and the subject did not prove one.
+    """The domain, or the access rule that decides, has the access `two_factor`, and the subject has no second factor.
 
-    After the scope: a site does not ask for a second factor if the user may not enter it.
+    After the scope check: a site does not ask for a second factor if the user may not enter it.
     """
     subject, access = facts.subject, facts.access
     level = access.level if access.level is not Access.DENIED else _level_of_denied(facts)
@@ -71,9 +72,9 @@ def second_factor_is_missing(facts: Facts) -> Verdict | None:
 
 
 def phishing_resistance_is_missing(facts: Facts) -> Verdict | None:
-    """The domain, or the access rule that decides, has the access `phishing_resistant` and the subject is without it.
+    """The domain, or the access rule that decides, has the access `phishing_resistant`, and the sign-in was not.
 
-    After the second factor, which is the weaker demand. Machines never pass.
+    After the second factor, which is the weaker requirement. Machines never pass.
     """
     subject, access = facts.subject, facts.access
     level = access.level if access.level is not Access.DENIED else _level_of_denied(facts)
@@ -87,7 +88,7 @@ def phishing_resistance_is_missing(facts: Facts) -> Verdict | None:
 def request_is_in_scope(scope: TokenScope, facts: Facts) -> bool:
     """Return whether the method and every reading of the path are in the scope of an app token or share link.
 
-    What was not shown, and a path with too many readings, are in no scope that limits them.
+    A part that was not shown, and a path with too many readings, are outside a scope that limits them.
     """
     request = facts.request
     if scope.methods and not ("method" in request.visible and request.method in scope.methods):
@@ -99,7 +100,7 @@ def request_is_in_scope(scope: TokenScope, facts: Facts) -> bool:
 
 
 def missing_proof(facts: Facts) -> Verdict | None:
-    """Return the challenge of a subject who may enter with more proof than their session has, or None."""
+    """Return the challenge for a stronger sign-in if the subject may enter with it, or None."""
     return second_factor_is_missing(facts) or phishing_resistance_is_missing(facts)
 
 
@@ -109,22 +110,22 @@ def by_rule(rule: AccessRule) -> DecidedBy:
 
 
 def _level_of_denied(facts: Facts) -> Access:
-    """Return the access that the request needs where a rule denies it: with a grant against that, the domain's."""
+    """Return the access of a request that a rule denies: the domain's if a grant overrides the rule."""
     rule = facts.access.rule
     is_granted = rule is not None and rule.is_about_subjects and facts.domain and facts.grant
     return facts.domain.access if is_granted and facts.domain else Access.DENIED
 
 
 def _asked_by(access: AccessOutcome) -> DecidedBy | None:
-    """Return the rule that asks for more proof; None: the domain does."""
+    """Return the rule that requires a stronger sign-in; None if the domain does."""
     return by_rule(access.rule) if access.rule and access.level is not Access.DENIED else None
 
 
 def _has_second_factor(subject: Subject, facts: Facts) -> bool:
-    """Return whether the user proved one. A machine has none: its scope must name the domain.
+    """Return whether the user has a second factor, or the subject needs none here.
 
-    So does a share link, which is not for the paths that an access rule protects more than the domain. A device pass
-    proves too little.
+    A machine needs none if its scope names the domain. So does a share link, but not where an access rule requires a
+    second factor. A device pass never suffices.
     """
     if subject.kind is SubjectKind.USER:
         return not SECOND_FACTORS.isdisjoint(subject.amr)

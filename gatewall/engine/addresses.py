@@ -42,7 +42,7 @@ def text_of(address: IPAddress) -> str:
 
 
 def key_of(address: IPAddress) -> int:
-    """Return a number that no other address has; hashing an address costs ten times as much."""
+    """Return a unique number for an address, as a key; hashing an address costs ten times as much."""
     return int(address) if address.__class__ is IPv4Address else ~int(address)
 
 

@@ -1,4 +1,4 @@
-"""The second path of a request: where WebDAV's COPY and MOVE write to (RFC 4918, section 10.3). No I/O."""
+"""``Destination`` of WebDAV's COPY and MOVE: a second path of the request (RFC 4918, section 10.3). No I/O."""
 
 from gatewall.engine.access_rules.table import trimmed_readings
 from gatewall.engine.hosts import Authority

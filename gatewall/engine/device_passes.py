@@ -1,6 +1,6 @@
 """Device passes: programs at an address that a user lets into a domain without a credential. No I/O.
 
-Whether a pass has ended, and whether its user may still enter, is judged with the request.
+Whether a pass has ended, and whether its user may still enter, is judged for each request.
 """
 
 from collections.abc import Iterable

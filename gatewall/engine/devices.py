@@ -34,7 +34,7 @@ def name_of(user_agent: str) -> str:
 
 
 def recognized(user_agent: str) -> str:
-    """Return browser and system, or an empty text for a program that is not known: never text that was sent."""
+    """Return browser and system, or an empty string for an unknown program: never text from the client."""
     browser = next((name for mark, name in _BROWSERS if mark in user_agent), "")
     system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
     return f"{browser}, {system}" if browser and system else ""
@@ -43,7 +43,7 @@ def recognized(user_agent: str) -> str:
 def program_of(user_agent: str) -> str:
     """Return the family of a user agent: browser and system, or the name of the first product (RFC 9110).
 
-    It is what a client says of itself, and proves nothing.
+    The client chooses its user agent, so it proves nothing.
     """
     if known := recognized(user_agent):
         return known

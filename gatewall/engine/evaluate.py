@@ -24,7 +24,7 @@ def evaluate(request: AccessRequest, policy: PolicySnapshot, ports: Ports) -> De
 
 
 def decide(facts: Facts) -> Decision:
-    """Return the decision on the request of these facts, as ``evaluate`` does."""
+    """Return the decision from these facts of a request, as ``evaluate`` does."""
     for function in _FUNCTIONS:
         if verdict := function(facts):
             return _decision(facts, verdict)
@@ -35,7 +35,8 @@ def decide(facts: Facts) -> Decision:
 class StepResult:
     """Result of one step: its verdict (None: does not apply) and whether it decided.
 
-    ``reached`` is False after the deciding step, ``asked`` if the step could not run because the request is malformed.
+    ``reached`` is False after the deciding step, ``asked`` is False if the step could not run because the request
+    is malformed.
     ``rules`` are the WAF rules that matched, enforced or not.
     """
 

@@ -20,7 +20,7 @@ from gatewall.engine.waf.rules import WafRule
 
 @value
 class OverRate:
-    """A client over its request rate: seconds until it is within, and the access rule, None for the system setting."""
+    """A client over a request rate: seconds until it is below, and the access rule, None for the system setting."""
 
     seconds: int
     rule: AccessRule | None = None
@@ -30,7 +30,7 @@ class Facts:
     """Lazy facts: the request, the policy, and what follows from both."""
 
     _places: Mapping[int, tuple[str, str | None]] = {}
-    """By rule, where it matched, as far as that is known."""
+    """Where each rule matched, by rule id, if known."""
 
     def __init__(self, request: AccessRequest, policy: PolicySnapshot, ports: Ports) -> None:
         self.request = request
@@ -38,7 +38,7 @@ class Facts:
         self._ports = ports
 
     def know(self, *, subject: Subject | None, country_code: str | None) -> None:
-        """Take over facts that are known from an earlier request."""
+        """Set facts that are known from an earlier request."""
         self.__dict__.update(subject=subject, country_code=country_code)
 
     @lazy
@@ -134,7 +134,7 @@ class Facts:
 
     @property
     def asked_at(self) -> float:
-        """When the visitor asked, for time windows (seconds since the epoch)."""
+        """Time of the request, for time windows (seconds since the epoch)."""
         return self.request.at
 
     @lazy
@@ -157,7 +157,7 @@ class Facts:
                 continue
             subject = self._ports.credentials.subject_of(credential, self.policy, self.request.at)
             if subject is not None:
-                has_link = self.request.credentials[-1].kind is CredentialKind.GUEST_COOKIE  # those are the last
+                has_link = self.request.credentials[-1].kind is CredentialKind.GUEST_COOKIE  # sorted last
                 return self._or_guest(subject) if has_link else subject
         return self._device() if self.policy.device_passes.has_any else None
 

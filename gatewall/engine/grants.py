@@ -1,6 +1,6 @@
 """Grants: temporary access for users and groups, besides their scope and access rules. No I/O.
 
-Whether a grant has ended is judged with the time of the request, so that it ends without any process.
+Whether a grant has ended is judged by the time of the request, so no process has to end it.
 """
 
 from collections.abc import Callable, Iterable, Sequence

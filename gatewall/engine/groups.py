@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 _REMEMBERED = 512
 ADMINS = "admins"
-"""The name in ``Remote-Groups`` that admins have; no group is called so."""
+"""Name of the administrators in ``Remote-Groups``; no group has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,10 @@ class GroupTable:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, GroupTable) and other._groups == self._groups
 
-    __hash__ = None  # type: ignore[assignment]  # as of a dict
+    __hash__ = None  # type: ignore[assignment]  # unhashable, like a dict
 
     def all(self) -> Iterable[GroupState]:
-        """Return all groups, in no order."""
+        """Return all groups, in arbitrary order."""
         return self._groups.values()
 
     def scope(self, ids: frozenset[int], *, all_domains: bool, domains: frozenset[str]) -> Scope:

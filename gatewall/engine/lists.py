@@ -56,7 +56,7 @@ class IPLists:
     """Blocklist and allowlist; the most specific entry of both decides.
 
     The blocklist has a table per source, so that a ban does not rebuild a large import. Clients that no network
-    contains, expired or not, are remembered: these lists never change, and another policy has others.
+    contains, expired or not, are cached: the lists of a policy never change.
     """
 
     __slots__ = ("_allowed", "_blocked", "_unlisted")

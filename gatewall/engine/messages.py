@@ -25,7 +25,7 @@ class Message(str):
     params: Mapping[str, object]
 
     def __new__(cls, template: str, **params: object) -> Self:
-        """Fill in the template; without parameters ``%`` is literal, and a Message is returned as it is."""
+        """Fill in the template; without parameters ``%`` is literal, and a Message is returned unchanged."""
         if isinstance(template, cls) and not params:
             return template
         message = super().__new__(cls, template % params if params else template)
@@ -56,7 +56,7 @@ def _from_json(stored: Mapping[str, Any]) -> Message:
 
 
 class Refused(ValueError):
-    """A value is invalid; ``message`` says why."""
+    """A value is invalid; ``message`` explains why."""
 
     def __init__(self, message: str, **params: object) -> None:
         self.message = Message(message, **params)

@@ -157,7 +157,7 @@ class Credential:
     username: str = ""
     header: str = ""
     known: list[tuple[object, Any, "Subject"]] = field(default_factory=list, compare=False)
-    """What its check found out, for when it is shown this very object again (gatewall/credentials/check.py)."""
+    """Cached result of the check of this object (gatewall/credentials/check.py)."""
 
     def __repr__(self) -> str:
         """Omit the secret: it must not reach a log through a traceback."""
@@ -176,7 +176,7 @@ class SubjectKind(StrEnum):
 
 
 NAMELESS = (SubjectKind.LICENSE, SubjectKind.GUEST, SubjectKind.DEVICE)
-"""Kinds that sites get no name of: an operator could name a row after a user."""
+"""Kinds whose names are not sent to sites: an operator could name a row after a user."""
 
 
 @value
@@ -185,8 +185,8 @@ class Subject:
 
     ``id`` is that of the user, or of what proved the subject; ``user_id``, ``name``, ``email`` and the groups are the
     user's, empty for a license or guest. ``domains`` are those that a scope lists, of the user or of a group; a scope
-    of all domains lists none. ``groups`` are names, sorted. ``limits``: what an app token may use of its user's scope,
-    and a guest at all.
+    of all domains lists none. ``groups`` are names, sorted. ``limits``: the scope of an app token within its user's
+    scope, or that of a guest.
     """
 
     kind: SubjectKind
@@ -242,7 +242,7 @@ class AccessRequest:
     body_is_whole: bool = True
     site_credentials: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     shared: Shared | None = field(default=None, compare=False, repr=False)
-    """What is known of the lines that it shares with earlier requests, if a memo has them."""
+    """State shared with earlier requests of the same head, if a memo knows the head."""
 
     @property
     def host(self) -> Host | None:

@@ -2,7 +2,7 @@
 
 Servers differ in rounds of percent-decoding, escaped slashes, backslashes, ``;`` parameters, repeated slashes, dot
 segments, ``//host`` at the start and where an escaped ``?``, ``#`` or null byte ends the path, and two of them in a row
-may each do some of it. A check of a path that knows one reading only is bypassed at a server with another. The readings
+may each do some of it. A check of one reading only can be bypassed at a server with another. The readings
 are the closure under these operations, in any order, decoded at least once.
 """
 
@@ -13,7 +13,7 @@ from urllib.parse import unquote_to_bytes
 
 MAX_READINGS = 256
 MAX_BYTES = 256 * 1024
-"""Of all readings of one path. Those of people and programs have one or two; only an attack has more than these."""
+"""Limit for all readings of one path. Ordinary paths have one or two readings; only attacks exceed these limits."""
 _has_several = re.compile(r"[%;\\]|//|/\.\.?(?:/|\Z)").search
 _ESCAPED_SLASH = re.compile(rb"%(2f)", re.IGNORECASE)
 _WIDE = re.compile(rb"%[uU]([0-9A-Fa-f]{4})")
@@ -51,10 +51,10 @@ def resolved(path: bytes) -> bytes:
 
 
 def _closure(paths: Iterable[bytes], operations: tuple[Callable[[bytes], bytes], ...]) -> tuple[bytes, ...] | None:
-    """Return the paths and what any operations in any order make of them; None beyond the limits."""
+    """Return the closure of the paths under the operations, in any order; None beyond the limits."""
     found = list(dict.fromkeys(paths))
     known, size = set(found), sum(map(len, found))
-    for path in found:  # grows meanwhile
+    for path in found:  # grows during the loop
         for operation in operations:
             other = operation(path)
             if other not in known:
@@ -101,7 +101,7 @@ def _without_authority(path: bytes) -> bytes:
 
 
 def _without_query(path: bytes) -> bytes:
-    """Return the path up to a ``?``, ``#`` or null byte that was escaped, for what decodes before it splits."""
+    """Return the path up to a ``?``, ``#`` or null byte that was escaped, for servers that decode before they split."""
     return _END.split(path, maxsplit=1)[0]
 
 

@@ -26,10 +26,10 @@ class CredentialCheck(Protocol):
 
 
 class RequestRate(Protocol):
-    """Counts the requests of each client, and apart those of each client under an access rule."""
+    """Counts the requests of each client, and separately those of each client under an access rule."""
 
     def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float, rule_id: int | None = None) -> int:
-        """Count a request; return 0 within the limit, else the seconds until it is met again.
+        """Count a request; return 0 within the limit, else the seconds until the limit is met again.
 
         With ``rule_id``, the limit and the count are those of this access rule.
         """

@@ -1,7 +1,7 @@
-"""Decisions that hold for all requests of one head, as long as policy, session and country stay the same. No I/O.
+"""Settled decisions: valid for all requests of one head while policy, session and country do not change. No I/O.
 
-Requests of one head differ in URI and in headers that only WAF rules and access rules read. With the same access every
-other step gives the same verdict again, unless something in it ends by time.
+Requests of one head differ in URI and in headers that only WAF rules and access rules read. With the same access, every
+other step gives the same verdict, unless something in it expires.
 """
 
 from collections.abc import Callable
@@ -21,10 +21,10 @@ _STEPS_REPEAT = all(step.repeats for step in STEPS)
 
 @value
 class Settled:
-    """What a decision that lets in depends on, besides the head, the WAF and the request rate.
+    """What an allowing decision depends on, besides the head, the WAF and the request rate.
 
-    ``identity`` stands for the policy. ``in_force`` tells whether the session is valid at a time; None without one.
-    ``access`` is what access rules of ``domain_name`` asked for; None if it has none.
+    ``identity`` is that of the policy. ``in_force`` returns whether the session is valid at a time; None without one.
+    ``access`` is the outcome of the access rules of ``domain_name``; None if it has none.
     """
 
     identity: object
@@ -40,7 +40,7 @@ class Settled:
         return self.identity is policy.identity and (self.in_force is None or self.in_force(at))
 
     def is_like(self, other: "Settled") -> bool:
-        """True if both depend on the same but for the access."""
+        """True if both depend on the same policy, country and subject."""
         mine = (self.country_code, self.subject)
         return self.identity is other.identity and mine == (other.country_code, other.subject)
 
@@ -76,7 +76,7 @@ def settled(facts: Facts, decision: Decision) -> Settled | None:
 
 
 def _in_force(facts: Facts, subject: Subject) -> Callable[[float], bool] | None:
-    """Return whether the session that proved the subject is valid at a time; None if something else proved them."""
+    """Return the validity check of the subject's session, by time; None if another credential proved the subject."""
     credentials = facts.request.credentials
     for identity, claims, known in credentials[0].known if len(credentials) == 1 else ():
         if identity is facts.policy.identity and known is subject:

@@ -204,7 +204,7 @@ class PolicySnapshot:
     licenses: Mapping[str, LicenseState]
     revoked_sessions: frozenset[str]
     identity: object = field(init=False, compare=False, default_factory=object, repr=False)
-    """Stands for this snapshot, and for no changed copy, where something is remembered that must not keep it alive."""
+    """Identifies this snapshot, and no changed copy, in caches that must not keep the snapshot alive."""
 
     @classmethod
     def of(cls, version: Version, lists: IPLists, tables: Mapping[str, Any]) -> "PolicySnapshot":

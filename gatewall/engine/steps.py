@@ -1,8 +1,8 @@
-"""The steps of the decision, in their order: when each applies, why it stands there, and its words for people.
+"""The steps of the decision in order: when each applies, the reason for its place, and its title.
 
 ``STEPS`` is the one list of them. The API's trace, the metrics, the replay of records, the pages and the tables in
 ``docs/decisions.md`` are derived from it. Each function returns its verdict, or None where the step does not apply;
-the first line of its docstring says when it applies, the paragraph below why it stands where it stands.
+the first line of its docstring says when it applies, the paragraph below gives the reason for its place.
 """
 
 from collections import defaultdict
@@ -26,7 +26,7 @@ from gatewall.engine.special_addresses import is_public
 
 
 def request_is_malformed(facts: Facts) -> Verdict | None:
-    """The proxy sent something that has two readings.
+    """The proxy's subrequest is malformed or ambiguous.
 
     First, because all others rely on the fields of the request. Guessing which of two values is meant has been a
     bypass in many gateways.
@@ -127,7 +127,7 @@ def client_is_over_rate(facts: Facts) -> Verdict | None:
 
 
 def credential_is_missing(facts: Facts) -> Verdict | None:
-    """No credential was sent, and no device pass is for the program.
+    """No credential was sent, and no device pass covers the program.
 
     Separate from the next step, because a client without a credential has done nothing wrong.
     """
@@ -139,7 +139,7 @@ def credential_is_missing(facts: Facts) -> Verdict | None:
 def credential_is_invalid(facts: Facts) -> Verdict | None:
     """None of the credentials that were sent is valid.
 
-    After the step for no credential at all: 401, because signing in (again) may help.
+    After the step for a missing credential: 401, because signing in (again) may help.
     """
     if facts.subject is None:
         return Verdict(Effect.CHALLENGE, Reason.CREDENTIAL_INVALID)
@@ -195,8 +195,8 @@ class Step:
     """A step of the decision: its function, its title for operators, the facts it looks up and the reasons it gives.
 
     ``facts`` are attributes of ``Facts`` that are looked up when first asked for. Titles are translated where a
-    page shows them, and so are the words of a ``Reason``. ``repeats``: for another URI, another time and other headers
-    of the same page the verdict is the same, but for what ``settled.py`` looks at.
+    page shows them, and so are the words of a ``Reason``. ``repeats``: requests of the same head, with another URI,
+    time and varying headers, get the same verdict, except for what ``settled.py`` checks.
     """
 
     function: Callable[[Facts], Verdict | None]

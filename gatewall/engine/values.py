@@ -9,10 +9,10 @@ Value = TypeVar("Value")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def value(cls: type[Value]) -> type[Value]:
-    """Make a frozen dataclass with slots of the class: frozen to mypy, which refuses to set a field of it.
+    """Make the class a dataclass with slots, frozen for type checkers only: mypy rejects assignments to its fields.
 
-    At run time nothing refuses. ``frozen=True`` sets each field through ``object.__setattr__``, some twenty times the
-    price of setting it: over the seventy fields of one answer, a sixteenth of all that the answer costs.
+    At run time nothing rejects them. ``frozen=True`` sets each field through ``object.__setattr__``, some twenty times
+    slower: with seventy fields per answer, that is a sixteenth of the cost of an answer.
     """
     return dataclass(slots=True, unsafe_hash=True)(cls)
 

@@ -1,1 +1,1 @@
-"""Access rules: conditions on a request and its subject, and the access that the first matching rule asks for."""
+"""Access rules: conditions on a request and its subject, and the access that the first matching rule requires."""

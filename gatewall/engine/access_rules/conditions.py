@@ -1,4 +1,4 @@
-"""Conditions of access rules, compiled: whether a rule holds for a request, and whom it means. No I/O."""
+"""Compiled conditions of access rules: does a rule match a request, and does it apply to the subject? No I/O."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Condition(StrEnum):
 
 
 class RequestFacts(Protocol):
-    """Facts that conditions are judged on; each is looked up when a condition first asks for it."""
+    """Facts that conditions are judged on; each is looked up when a condition first needs it."""
 
     @property
     def request(self) -> AccessRequest: ...
@@ -56,12 +56,12 @@ class RequestFacts(Protocol):
 
 
 Judge = Callable[[RequestFacts, str], bool]
-"""Says whether a condition holds for a request and one trimmed reading of its path."""
+"""Predicate: does a condition hold for a request and one trimmed reading of its path?"""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A condition with its judge, and the parts of a request that the proxy must have shown for it."""
+    """A condition with its predicate, and the parts of a request that the proxy must have shown for it."""
 
     name: Condition
     holds: Judge
@@ -92,7 +92,7 @@ class CompiledRule:
         return all(condition.holds(facts, path) for condition in self.conditions if unseen.isdisjoint(condition.parts))
 
     def first_failed(self, facts: RequestFacts, path: str, unseen: frozenset[str]) -> Condition | None:
-        """Return the first condition that does not hold, of those on the domain, the request and a proved subject."""
+        """Return the first condition that does not hold, of those on the domain, the request and a known subject."""
         if self.rule.domains and facts.domain_name not in self.rule.domains:
             return Condition.DOMAINS
         for condition in self.conditions:
@@ -105,7 +105,7 @@ class CompiledRule:
         return self.first_unmet(subject) is None
 
     def first_unmet(self, subject: Subject) -> Condition | None:
-        """Return the first condition on subjects that this one does not meet, or None."""
+        """Return the first condition on subjects that this subject does not meet, or None."""
         rule = self.rule
         if rule.groups and rule.groups.isdisjoint(subject.group_ids):
             return Condition.GROUPS
@@ -117,7 +117,7 @@ class CompiledRule:
 
 
 def _conditions(rule: AccessRule) -> tuple[Judged, ...]:
-    """Return the judged conditions of the rule, besides the one on domains, which the table looks up."""
+    """Return the judged conditions of the rule, except the one on domains, which the table looks up."""
     found = []
     if rule.expires_at is not None:
         found.append(Judged(Condition.EXPIRED, lambda facts, _: is_live(rule.expires_at, facts.request.at)))

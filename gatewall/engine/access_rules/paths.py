@@ -1,6 +1,6 @@
 """Path patterns of access rules: exact, prefix and glob, compared by whole segments. No I/O.
 
-Paths are latin-1 texts of decoded bytes, without the slashes at their end: ``/admin/`` is ``/admin`` to every pattern.
+Paths are latin-1 texts of decoded bytes, without trailing slashes: every pattern treats ``/admin/`` as ``/admin``.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,12 +16,12 @@ def covers(prefixes: Sequence[str], path: str) -> bool:
 
 
 def trimmed(path: str) -> str:
-    """Return a path without the slashes at its end."""
+    """Return a path without trailing slashes."""
     return path.rstrip("/") or "/"
 
 
 def compiled(pattern: PathPattern) -> Callable[[str], bool]:
-    """Return the function that says whether a trimmed path matches the pattern."""
+    """Return the predicate of a pattern: True for a trimmed path that matches."""
     value = _text_of(pattern)
     if _has_wildcard(pattern):
         wanted, begin = tuple(_segments(value)), literal_start(pattern).rstrip("/")

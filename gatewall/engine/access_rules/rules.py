@@ -9,7 +9,7 @@ from gatewall.engine.model import SubjectKind
 
 
 class PathMatch(StrEnum):
-    """How a path pattern is compared, always with case and by whole segments."""
+    """How a path pattern is compared, always case-sensitively and by whole segments."""
 
     EXACT = "exact"
     PREFIX = "prefix"
@@ -18,7 +18,7 @@ class PathMatch(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PathPattern:
-    """A path that a rule is for.
+    """A path pattern of a rule.
 
     ``prefix`` ``/api`` covers ``/api`` and ``/api/x``, not ``/apis``, as in the Gateway API of Kubernetes. In a
     ``glob``, the segment ``*`` stands for one non-empty segment, ``**`` for any number of segments, none included.
@@ -77,5 +77,5 @@ class AccessRule:
 
     @property
     def is_about_subjects(self) -> bool:
-        """True if a condition of the rule is about the subject, so that it cannot be judged without one."""
+        """True if a condition of the rule is about the subject, so that it cannot be judged without a subject."""
         return bool(self.groups or self.users or self.credential_kinds)

@@ -1,7 +1,7 @@
-"""The access that a request needs: the first access rule that decides, by every reading of the path. No I/O.
+"""Access of a request: the first access rule that decides, for every reading of its path. No I/O.
 
-A request at a host without rules costs one look-up. At any other, only the rules are judged whose paths begin like the
-path asked for, whatever the number of rules.
+A request at a host without rules costs one look-up. At other hosts, only the rules whose paths start like the
+requested path are judged, whatever the number of rules.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ _PATH = frozenset({"uri"})
 
 @value
 class AccessOutcome:
-    """The access that a request needs, the rule that asks for it, and the rules that limit its rate.
+    """The access that a request needs, the rule that requires it, and the rules that limit its rate.
 
     ``rule`` is None if no rule decided: then ``level`` is the domain's.
     """
@@ -35,14 +35,14 @@ class AccessOutcome:
 
 @value
 class Met:
-    """What one reading meets: a rule, or the domain's access without one."""
+    """The access by one reading of the path: that of a rule, or the domain's without a rule."""
 
     level: Access
     rule: CompiledRule | None = None
 
     @property
     def order(self) -> tuple[int, bool, int]:
-        """The greatest decides: the strictest; of equals a rule that denies everybody, then the first."""
+        """Sort key; the greatest decides: the strictest access, then a rule that denies everybody, then the first."""
         rule = self.rule
         if rule is None:
             return _RANK[self.level], False, _LAST
@@ -53,7 +53,7 @@ _WITHOUT_RULES = {access: AccessOutcome(access) for access in Access}
 _LAST = -(10**6)
 _ANY_PATH = "/"
 MAX_SEGMENTS = 1_000
-"""Of all readings of one path: a glob is compared with each. Paths of people and programs have a few dozen."""
+"""Limit for all readings of one path, because a glob is compared with each. Ordinary paths have a few dozen."""
 
 
 class AccessRuleTable:
@@ -110,7 +110,7 @@ class AccessRuleTable:
 
 
 def trimmed_readings(path: str) -> tuple[str, ...] | None:
-    """Return the readings of a path, without the slashes at their end; None if they or their segments are too many."""
+    """Return the readings of a path, without trailing slashes; None if there are too many readings or segments."""
     found = readings_of(path)
     if found is None or sum([reading.count("/") for reading in found]) > MAX_SEGMENTS:
         return None
@@ -128,9 +128,9 @@ def unseen_parts(facts: RequestFacts) -> frozenset[str]:
 def walk(
     facts: RequestFacts, path: str, rules: Sequence[CompiledRule], unseen: frozenset[str], otherwise: Access
 ) -> list[Met]:
-    """Return what one reading meets: the rule that decides, or the domain's access.
+    """Return the access by one reading of the path: that of the rule that decides, or the domain's.
 
-    And every rule before it that is stricter and has a condition on a part that the proxy did not show.
+    It is followed by every earlier rule that is stricter and has a condition on a part that the proxy did not show.
     """
     perhaps: list[Met] = []
     decided = Met(otherwise)
@@ -150,9 +150,9 @@ def walk(
 
 
 def _level_of(rule: CompiledRule, facts: RequestFacts) -> Access | None:
-    """Return the access that a rule asks for, None if the subject is not meant.
+    """Return the access that a rule requires, None if it is not about this subject.
 
-    Nobody proved: whom the rule means cannot be judged, so the visitor has to sign in. It is never public.
+    Without a subject, a rule about subjects cannot be judged, so the visitor has to sign in: it is never public.
     """
     level = rule.rule.access
     if not rule.is_about_subjects:
@@ -164,7 +164,7 @@ def _level_of(rule: CompiledRule, facts: RequestFacts) -> Access | None:
 
 
 def _outcome(met: Sequence[Met]) -> AccessOutcome:
-    """Return the outcome of all that the readings meet."""
+    """Return the outcome of the accesses by all readings."""
     if len(met) == 1:
         rule = met[0].rule
         if rule is None:

@@ -15,10 +15,10 @@ def is_restricted(rule: AccessRule) -> bool:
 
 
 def compiled(rule: AccessRule) -> Callable[[float], bool]:
-    """Return the function that says whether a time (seconds since the epoch) is in the rule's window.
+    """Return the predicate of a rule: True for a time (seconds since the epoch) in its window.
 
-    Judged by the clock on the wall: an hour that daylight saving time repeats is in the window twice, one that it
-    skips never. Raises ValueError for an unknown time zone.
+    Local time counts: an hour that daylight saving time repeats is in the window twice, a skipped hour never.
+    Raises ValueError for an unknown time zone.
     """
     zone = _zone(rule.time_zone)
     days = rule.weekdays or frozenset(range(1, 8))

@@ -13,5 +13,5 @@ _OTHER_STARTS = ("x-forwarded-", "x-original-", "x-gatewall-", "x-envoy-", "remo
 
 
 def is_header_of_tokens(name: str) -> bool:
-    """Return whether an app can have its own token in a header of this lower-case name: it has no other use."""
+    """Return whether apps may send their own tokens in this header (lower-case name): it has no other use."""
     return name not in _OTHER_USE and not name.startswith(_OTHER_STARTS)

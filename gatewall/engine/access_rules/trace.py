@@ -1,4 +1,4 @@
-"""Why access rules decide as they do: for each reading of a path, the first condition of each rule that fails. No I/O.
+"""Trace of access rules: for each reading of a path, the first condition of each rule that fails. No I/O.
 
 Only explanations compute it, after the decision.
 """
@@ -20,7 +20,7 @@ _TOO_MANY = frozenset({"uri"})
 class TracedRule:
     """A rule for the host and one reading of the path.
 
-    ``reached``: no rule before it decided. ``decides``: it asks for the access by this reading. ``failed``: the first
+    ``reached``: no rule before it decided. ``decides``: it sets the access by this reading. ``failed``: the first
     condition that does not hold; a rule that only might hold has ``not_visible`` parts of the request.
     """
 

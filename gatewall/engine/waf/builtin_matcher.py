@@ -1,7 +1,7 @@
 """Match the built-in rules: one multi-pattern scan over all values of a request. No I/O.
 
-The scan gives each pattern's end of match, and so the value. If the rule does not target that value, or excludes it,
-RE2 tests the rule's other values one by one.
+The scan returns where each pattern's match ends, and so in which value. If the rule does not target that value, or
+excludes it, RE2 tests the rule's other values one by one.
 """
 
 from bisect import bisect_left
@@ -35,7 +35,7 @@ from gatewall.engine.waf.values import Value
 
 LONG_TEXT = 8_192
 BEGINNING_OF_TEXT = 2_048
-"""Of longer texts, RE2 scans this much first; another scan of the whole stops where the matches suffice."""
+"""Of longer texts, RE2 scans this much first; a second scan of the whole text stops once the matches suffice."""
 _EVERY = range(len(PATTERNS))
 SHORT_URI = 512
 """For longer URIs, RE2 on the few patterns for the raw URI is cheaper than one scan for all patterns."""
@@ -73,7 +73,7 @@ class BuiltinMatcher:
         self._excepting = max(excepting, key=lambda rule: shared[id(rule.exclusions)], default=None)
         """A rule with the exclusions that most rules for texts have."""
         self._enforced: SomePatterns | None = None
-        """The patterns for texts of enforced rules, if others are on monitor whose matches would refuse a request."""
+        """Patterns of the enforced rules for texts, if monitored rules alone can reach the threshold."""
         if enforced and max(monitored.values(), default=0) >= THRESHOLD:
             self._enforced = SomePatterns([each for each in IN_TEXT if each in enforced], scanners)
 
@@ -114,7 +114,7 @@ class BuiltinMatcher:
             self.is_distrusted = self.is_distrusted or each.is_distrusted
 
     def is_harmless(self, request: AccessRequest) -> bool:
-        """True if surely no rule matches a request, which is plain then."""
+        """True only if certainly no rule matches the request; only plain requests are tested."""
         if self.others:
             return False
         text = plain_request(request)
@@ -155,18 +155,18 @@ class BuiltinMatcher:
     def _found(
         self, scanner: Scanner, numbers: Sequence[int], values: list[Value], scope: Scope
     ) -> tuple[list[Hit], list[Placed]]:
-        """Return what one scan hits, and the rules that match; with one more scan of each target if there is doubt."""
+        """Return the hits of one scan, and the matching rules; in doubt, each target is scanned once more."""
         hits = scanner.scan("\n".join([value for _, _, value in values]).encode("latin-1"))
         return hits, self._of_hits(hits, scanner, numbers, values, scope) if hits else []
 
     def _in_long_texts(
         self, some: SomePatterns, values: list[Value], scope: Scope, found: list[Placed], stop_at: int
     ) -> list[Placed]:
-        """Return the rules that match one of the texts, by one scan that ends when they suffice with those found.
+        """Return the rules that match one of the texts, by one scan that ends once they and ``found`` suffice.
 
-        It also ends when only those on monitor suffice: then another one for enforced rules alone goes on to the end.
+        It also ends when monitored rules alone suffice: then a second scan continues, for enforced rules only.
         """
-        if rule := self._excepting:  # an excepted match hides no other one that comes before it
+        if rule := self._excepting:  # excluded values come last, so they hide no other match
             values = sorted(values, key=lambda value: scope.spares(rule, value[0], value[1]))
         of_texts, is_stopped = self._until_enough(some, values, scope, found, stop_at)
         if is_stopped and self._enforced and not self._suffices([*found, *of_texts], stop_at):
@@ -222,7 +222,7 @@ class BuiltinMatcher:
         return found + self._marks(scope) if refuse(found, threshold) else []
 
     def _in_beginning(self, some: SomePatterns, values: list[Value], scope: Scope) -> list[Placed]:
-        """Return the rules that match the beginning of long texts, for RE2, which reads the whole by each pattern."""
+        """Return the rules that match the beginning of long texts, for RE2, which reads all for each pattern."""
         text = "\n".join([value for _, _, value in values])[:BEGINNING_OF_TEXT].encode("latin-1")
         return self._in_cut(some.scanner, some.numbers, values, text, scope)
 
@@ -242,7 +242,7 @@ class BuiltinMatcher:
     def _suffices(self, found: list[Placed], threshold: int, *, are_monitored_counted: bool = False) -> bool:
         """True if the scores of one category reach the threshold, so that texts need no scan.
 
-        Of enforced rules; if none inspects texts, of monitored ones, because no text can refuse the request.
+        Enforced rules count; if none inspects texts, monitored ones too, because no text can refuse the request.
         """
         return refuse(found, threshold, are_monitored_counted=are_monitored_counted or not self._enforces_in_texts)
 

@@ -15,26 +15,26 @@ Doubt = tuple[int, int, Placed]
 
 
 def confirmed(scanner: Scanner, values: Sequence[Value], doubts: list[Doubt], scope: Scope) -> list[Placed]:
-    """Return the rules that match a value behind the first match of their pattern; no value before it can match."""
+    """Return the rules that match a value after the first match of their pattern; no value before it can match."""
     found: list[Placed] = []
     groups: dict[int, list[Doubt]] = {}
     for each in doubts:
         groups.setdefault(id(each[2].rule.exclusions), []).append(each)
     for group in groups.values():
         rule = group[0][2].rule  # all of the group have its exclusions
-        left = _behind(values, group)
+        left = _after(values, group)
         if rule.exclusions:
             unspared = [value for value in left if not scope.spares(rule, value[0], value[1])]
             if len(unspared) < len(left):
                 now, group = _scanned(scanner, unspared, group, scope)  # noqa: PLW2901 - fewer
                 found += now
-                left = _behind(unspared, group)
+                left = _after(unspared, group)
         found += _in_regions(scanner, left, group, scope)
     return found
 
 
-def _behind(values: Sequence[Value], doubts: list[Doubt]) -> Sequence[Value]:
-    """Return the values behind the first match of all."""
+def _after(values: Sequence[Value], doubts: list[Doubt]) -> Sequence[Value]:
+    """Return the values after the first match of all."""
     return values[min([index for _, index, _ in doubts], default=len(values)) + 1 :]
 
 

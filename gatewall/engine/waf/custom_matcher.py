@@ -17,7 +17,7 @@ from gatewall.engine.waf.scanning import Scanner, Scanners
 from gatewall.engine.waf.scope import Scope
 
 WORTH_A_SCAN = 8
-"""Fewer rules are as fast one by one."""
+"""Matching fewer rules one by one is as fast."""
 
 Part = tuple[Target, tuple[Transform, ...]]
 """What a rule inspects: a target and its transforms."""

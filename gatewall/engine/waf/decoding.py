@@ -20,25 +20,25 @@ _PRINTABLE = bytes([*range(32, 127), *range(161, 173), *range(174, 256)])
 _SIGNS = ("\\", "&", "/*")
 _SHELL_QUOTES = b"'\"\\^`"
 _OPENINGS = bytes([ord("a" if each.isalpha() else "<" if each == "<" else ".") for each in _BYTES])
-"""To letters as one, ``<``, and all others as one."""
+"""Maps letters to ``a`` and other characters to ``.``, except ``<``."""
 MIN_BASE64 = 12
 """Shorter texts are not decoded as base64."""
 _LONGEST_REFERENCE = 34
-"""Characters behind the sign of a reference that decide what it is, but for a number with many zeros before it."""
+"""Characters after ``&`` that determine a reference, unless it is a number with many leading zeros."""
 _SHORT = 256
 _NUMBER = re.compile(r"(&#)0*([0-9]{1,8})[0-9]*")
 _PLAIN_BASE64 = bytes.maketrans(b"-_", b"+/")
-"""To the plain alphabet, of URLs."""
+"""Maps the URL-safe alphabet to the plain one."""
 _PLAIN_FORM = bytes.maketrans(b"-_ ", b"+/+")
-"""The same, and of forms whose client did not encode its plus signs."""
+"""Maps blanks too, for forms whose client did not encode plus signs."""
 _NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _BLANKS = ("\xc2\xa0", "\xc0\xa0", "\xe0\x80\xa0", "\xf0\x80\x80\xa0")
-_BEGINNING = 8_192  # of a long text, tells most texts from base64
+_BEGINNING = 8_192  # the beginning of a long text distinguishes most texts from base64
 _MAX_UNREADABLE = 33  # decoded base64 may have one unreadable character in this many
 
 
 def is_printable(text: str) -> bool:
-    """Return ``text.isprintable()`` of latin-1 text; of a long one six times as fast."""
+    """Return ``text.isprintable()`` of latin-1 text, six times as fast for a long text."""
     return text.isprintable() if len(text) < _SHORT else not unprintable_in(text)
 
 
@@ -59,7 +59,7 @@ def character(code: int) -> str:
 
 
 def split_query(query: str, most: int) -> list[str]:
-    """Return ``query.split("&", most)``; of a long query with few arguments in a tenth of the time."""
+    """Return ``query.split("&", most)``, in a tenth of the time for a long query with few arguments."""
     if len(query) < _BEGINNING:
         return query.split("&", most)
     parts: list[str] = []
@@ -71,7 +71,7 @@ def split_query(query: str, most: int) -> list[str]:
 
 
 def split_at_signs(text: str, most: int) -> tuple[str, str]:
-    """Split before the first sign of which ``most`` come before it: each costs ``loosened`` some Python code."""
+    """Split before the first sign that ``most`` of its kind precede: each costs ``loosened`` some Python code."""
     if not most:
         return "", text
     end = len(text)
@@ -109,7 +109,7 @@ def _without_references(text: str) -> str:
     for part in parts:
         name, end, behind = part.partition(";")
         if not end or len(name) >= _LONGEST_REFERENCE:
-            is_number = _HEX.issuperset(part[2:_LONGEST_REFERENCE])  # may have many zeros before it
+            is_number = _HEX.issuperset(part[2:_LONGEST_REFERENCE])  # may have many leading zeros
             cut = len(part) if is_number else _LONGEST_REFERENCE
             name, end, behind = part[:cut], "", part[cut:]
         found += (_referenced(name + end), behind)
@@ -133,7 +133,7 @@ _short_referenced = lru_cache(maxsize=4096)(_unreferenced)
 
 
 def _unescaped(text: str) -> str:
-    r"""Decode ``\xHH``, ``\uHHHH``, ``\u{H}`` and ``\ooo``; other backslashes stay."""
+    r"""Decode ``\xHH``, ``\uHHHH``, ``\u{H}`` and ``\ooo``; other backslashes are kept."""
     first, *parts = text.replace("\\\\", "\\").split("\\")
     found = [first]
     for part in parts:
@@ -207,7 +207,7 @@ def unquoted(text: str) -> str:
 
 
 def _without_openings(data: bytes) -> bytes:
-    """Replace ``<`` before a letter by a blank, whole texts at once: as numbers, of which XOR changes these bytes."""
+    """Replace each ``<`` before a letter by a blank, by one XOR of the whole text as a number."""
     kinds = data.translate(_OPENINGS)
     if b"<a" not in kinds:
         return data
@@ -262,10 +262,10 @@ def _decoded_base64(coded: bytes, *, is_form: bool = False) -> str | None:
     if b"-" in body or b"_" in body or b" " in body:
         body = body.translate(_PLAIN_FORM if is_form else _PLAIN_BASE64)
     try:
-        is_long = len(body) > _BEGINNING and not is_padded_inside  # the beginning of such is not decoded by itself
+        is_long = len(body) > _BEGINNING and not is_padded_inside  # such a text is not decoded in part
         if is_long and not _may_be_readable(body[:_BEGINNING], len(body)):
             return None
-        data = a2b_base64(body + b"==")  # of which the decoder takes what it needs
+        data = a2b_base64(body + b"==")  # the decoder ignores surplus padding
     except ValueError:
         return None
     length = len(body)
@@ -277,14 +277,14 @@ def _decoded_base64(coded: bytes, *, is_form: bool = False) -> str | None:
 
 
 def _without_breaks(body: bytes, decoded: int) -> int:
-    """Return the length of base64 without its line breaks; of regular ones in a tenth of the time of counting."""
+    """Return the length of base64 without line breaks; for regular ones, in a tenth of the time of counting."""
     at = body.find(b"\r")
     length = len(body) - body[at :: at + 1].count(b"\r")
     return length if decoded == length * 3 // 4 and length % 4 != 1 else len(body) - body.count(b"\r")
 
 
 def _may_be_readable(begin: bytes, length: int) -> bool:
-    """Return False if so many characters are unreadable that the text is not, or some are not base64."""
+    """Return False if the beginning has too many unreadable characters for the whole, or is not base64."""
     begin = begin.translate(None, b"\r")
     begin = begin[: len(begin) // 4 * 4]
     data = a2b_base64(begin)

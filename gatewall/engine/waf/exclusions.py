@@ -14,7 +14,7 @@ class Part(StrEnum):
     """Kind of a named part of a request; an exclusion has a field of the same name."""
 
     ARGUMENT = "argument"
-    """Of the query or of a form."""
+    """An argument of the query or of a form."""
     HEADER = "header"
     COOKIE = "cookie"
     JSON_PATH = "json_path"
@@ -27,12 +27,12 @@ class Part(StrEnum):
 PartName = tuple[Part | None, str]
 """Part and name of a value; None if sites may read the value as another part, so that no exclusion applies to it."""
 Name = str | PartName
-"""Name of a value. Of a plain text, the region of the value says which part it names (``scope.part_of``)."""
+"""Name of a value. For a plain string, the region of the value determines the part (``scope.part_of``)."""
 
 
 class _Compiled:
     __slots__ = ("_compiled",)
-    if TYPE_CHECKING:  # an annotation would be a field of the row to its codec
+    if TYPE_CHECKING:  # the codec of rows would take an annotation for a field
         _compiled: "tuple[PartName | None, Callable[[str], bool] | None]"
 
 
@@ -63,7 +63,7 @@ class Exclusion(_Compiled):
 
     @property
     def compiled(self) -> tuple[PartName | None, Callable[[str], bool] | None]:
-        """``part``, and the test of a path without slashes at its end, in latin-1; None if it is for every path."""
+        """``part``, and the test of a path without trailing slashes, in latin-1; None if it is for every path."""
         try:
             return self._compiled
         except AttributeError:
@@ -88,12 +88,12 @@ class Exclusion(_Compiled):
 
 @lru_cache(maxsize=1024)
 def path_test(match: PathMatch, value: str) -> Callable[[str], bool]:
-    """Return the test of a path without slashes at its end, in latin-1."""
+    """Return the test of a path without trailing slashes, in latin-1."""
     return compiled(PathPattern(match, value))
 
 
 def _as_compared(part: Part, name: str) -> str:
-    """Return a name as the readers of requests give it: header names in lower case, bytes as sent in latin-1."""
+    """Return a name in the form of the request readers: header names in lower case, bytes as sent in latin-1."""
     if part is Part.HEADER:
         return name.lower()
     if part is Part.JSON_PATH or part is Part.XML_PATH:

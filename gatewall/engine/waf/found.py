@@ -1,4 +1,4 @@
-"""Matches in values: in which value one is, whether its rule targets it, and whether the scores suffice. No I/O."""
+"""Matches in values: find the value of a match, test whether the rule targets it, and sum the scores. No I/O."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -20,7 +20,7 @@ def refuse(found: list[Placed], threshold: int, *, are_monitored_counted: bool =
 
 
 def scores_of(found: list[Placed]) -> dict[Category, int]:
-    """Return the scores of the rules by category; a rule may be there several times."""
+    """Return the scores of the rules by category; a rule that occurs several times counts once."""
     scores: dict[Category, int] = {}
     for placed in {each.position: each for each in found}.values():
         scores[placed.rule.category] = scores.get(placed.rule.category, 0) + placed.rule.score
@@ -44,7 +44,7 @@ def holds(placed: Placed, values: list[Value], scope: Scope) -> bool:
 
 
 def is_hit(placed: Placed, value: Value, scope: Scope) -> bool:
-    """True if the rule targets a value in which its pattern matched; notes the first such value."""
+    """True if the rule targets a value in which its pattern matched; records the first such value."""
     if is_target(placed, value, scope):
         scope.hits.setdefault(placed.position, value[:2])
         return True

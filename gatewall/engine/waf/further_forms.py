@@ -18,13 +18,13 @@ from gatewall.engine.waf.percent import percent_decoded
 from gatewall.engine.waf.rules import BodyRegion, Region, Target, is_of_body
 from gatewall.engine.waf.values import Values
 
-_MAX_BASE64 = 6_144  # characters that are inspected as sent of what is decoded as a whole
+_MAX_BASE64 = 6_144  # characters inspected as sent of a text that is base64 as a whole
 _MAX_DEPTH = 3  # base64 in JSON in base64
 _MAX_JSON_DEPTH = 6  # JSON in a string of JSON doubles its backslashes, so each level is shorter
 _NOT_TRIGGERS = bytes(set(range(256)) - set(b"'\"\\&$`^\x00\xef\xa0"))
 _FORMLESS = bytes(set(range(32, 127)) - set(b"'\"\\&*$`^{["))
 """Text of these bytes only contains no trigger, no line feed and no JSON, but possibly base64."""
-_BEGINNING = 4_096  # of a long text, tells in most what it holds
+_BEGINNING = 4_096  # the beginning of a long text shows in most cases what it contains
 _LINE_BREAKS = b"\r\n"
 """In base64, all other characters are formless."""
 _IN_TOKENS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
@@ -32,7 +32,7 @@ _JOINT = "\f"
 _BODY = Target.BODY
 
 
-def add(  # noqa: C901 - one function, because each call for a value is one of an ordinary request
+def add(  # noqa: C901 - one function, because an ordinary request calls it for each value
     values: Values, target: Region, name: Name | None, text: str, *, base64: bool = True, depth: int = 0
 ) -> None:
     """Add a value and its further forms."""
@@ -82,14 +82,14 @@ def _markup(values: Values, name: Name | None, text: str, depth: int) -> Region:
 
 
 def _put_beginning(values: Values, target: Region, name: Name | None, text: str) -> None:
-    """Add what is inspected as sent of a text that is base64 as a whole."""
+    """Add the beginning of a text that is base64 as a whole, to inspect it as sent."""
     if len(text) > _MAX_BASE64:
         values.note(target, "rest")
     values.put(target, name, text[:_MAX_BASE64])
 
 
 def _add_json(values: Values, target: Region, name: Name | None, text: str, depth: int) -> bool:
-    """Add the strings of JSON in a value of the body, between which only structure is; False if it is none."""
+    """Add the strings of a JSON value in the body, without the structure between them; False if it is not JSON."""
     if depth >= _MAX_JSON_DEPTH or values.coded_left <= 0:
         return False
     if values.inside_left <= 0 and "\\" not in text and text[-1:] in {"]", "}"}:
@@ -110,7 +110,7 @@ def _other_forms(values: Values, target: Region, name: Name | None, text: str) -
     values.formed_length_left -= len(text)
     signs = signs_in(text)
     if signs > values.signs_left:
-        text, _ = split_at_signs(text, values.signs_left)  # what is behind is inspected as sent
+        text, _ = split_at_signs(text, values.signs_left)  # the rest is inspected as sent
         signs = values.signs_left
         values.note(target, "escapes")
     values.signs_left -= signs
@@ -145,7 +145,7 @@ def _look_through(values: Values, target: Region, name: Name | None, text: str, 
         values.coded_left -= 1
         _add_decoded(values, target, name, inside, depth + 1)
         return True
-    elif text[:1] in {"{", "["} and not is_of_body(target):  # of those ``add`` tried it
+    elif text[:1] in {"{", "["} and not is_of_body(target):  # for those, ``add`` has tried it
         if not values.inside_left and "\\" not in text:
             values.note(target, "layers")
             return False
@@ -155,7 +155,7 @@ def _look_through(values: Values, target: Region, name: Name | None, text: str, 
 
 
 def _add_decoded(values: Values, target: Region, name: Name | None, inside: str, depth: int) -> None:
-    """Add what was base64: XML (SAML) by its texts, several lines as a file."""
+    """Add text decoded from base64: XML (SAML) by its texts, several lines as a file."""
     if xml_reader.looks_like_xml(inside):
         found = xml_reader.read(inside, is_declared=False, most=values.inside_left)
         if found is not None:

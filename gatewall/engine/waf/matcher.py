@@ -21,7 +21,7 @@ WAITING = "patterns are being compiled: RE2 takes their place"
 
 
 _ELSEWHERE: tuple[Region, None] = (Target.URI, None)
-"""Where a rule matched that no single value shows: the raw URI, or the mark of a request that was not inspected."""
+"""Place of a match outside of single values: in the raw URI, or the mark of a request that was not inspected."""
 
 
 @value
@@ -71,14 +71,14 @@ class RuleSet:
         return self._scanners.trouble or WAITING
 
     def _is_waiting(self) -> bool:
-        """True if a requested scanner is not there yet."""
+        """True if a requested scanner is not ready yet."""
         builtin, custom = self._builtin, self._custom
         if builtin and builtin.is_waiting:
             return True
         return custom is not None and custom.is_worth_a_scan and custom.scanner is None
 
     def is_quiet(self, asked: Asked, shared: Shared) -> bool:
-        """True if surely no built-in rule matches a request of this head. Edited rules must be asked: then False."""
+        """True only if certainly no built-in rule matches a request of this head; False if any rule was edited."""
         uri, builtin = asked.uri, self._builtin
         if len(uri) > LONG_URI or "%" in uri or "\\" in uri:
             return False
@@ -104,7 +104,7 @@ class RuleSet:
         """Return the rules that match, as ``inspect`` does, and where each matched first."""
         builtin = self._builtin
         if builtin and request.shared is None and builtin.is_harmless(request):
-            builtin = None  # what requests of one head share is remembered by ``matches``
+            builtin = None  # ``matches`` caches results that requests of one head share
         if not (builtin or self._custom):
             return ()
         found, scope = [], Scope(request, domain)

@@ -63,7 +63,7 @@ class Placed:
 
 
 def compile_find(pattern: str, operator: Operator) -> Find:
-    """Return a function that gives the span of the first match in a value, or None. Raises PatternRefused.
+    """Return a function that returns the span of the first match in a value, or None. Raises PatternRefused.
 
     It matches the same values as ``compile_pattern``.
     """
@@ -92,7 +92,7 @@ def needle_of(pattern: str) -> bytes:
 
 
 def compile_line_search(pattern: bytes) -> Ends:
-    """Return a function that gives the end of the first match in lines of text, or -1. Raises PatternRefused."""
+    """Return a function that returns the end of the first match in lines of text, or -1. Raises PatternRefused."""
     search = _regex(b"(?m)" + pattern).search
 
     def ends(lines: bytes) -> int:

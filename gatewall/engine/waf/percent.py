@@ -17,20 +17,20 @@ _SHORT = 1_024
 _MOST_WIDE = 128
 """``%uXXXX`` of a value that are decoded one by one, besides ``%u00XX``, which is the same as ``%XX``."""
 _MANY_IN = 256
-"""Characters of a text that, with over ``_MOST_APART`` escapes, make it worth it to decode as quoted-printable."""
+"""First characters of a text; if they have over ``_MOST_APART`` escapes, it is decoded as quoted-printable."""
 _DIGITS = 4  # of a code point
 _MOST_APART = 32
 """Escapes of a value that are decoded one by one if any is malformed."""
 _TO_TRY = 16_384
-"""Characters of which all escapes are counted, whatever the first ones are."""
+"""Length up to which all escapes of a text are counted, even if one of the first is malformed."""
 _SIGNS = b"=\n\r"
-"""What quoted-printable reads in its own way."""
+"""Bytes with a special meaning in quoted-printable."""
 _RANDOM = SystemRandom()
 _MARKS = bytes(_RANDOM.sample(range(1, 9), 4))
 """Bytes that stand for ``_SIGNS`` and for a percent sign before another; random, so that no sender knows them."""
 _ESCAPES = {bytes([mark]): b"%%%02x" % mark for mark in _MARKS}
 _STAND_INS = {mark: b"\xfe" + bytes(_RANDOM.choices(range(0x80, 0xFE), k=5)) for mark in _ESCAPES}
-"""What stands for a mark that is in the text itself."""
+"""Replacement of a mark that occurs in the text itself."""
 _FROM_VALID = bytes.maketrans(_MARKS[:3], _SIGNS)
 _MALFORMED = bytes.maketrans(b"=", b"%")
 _DOUBLE = _MARKS[3:] + b"%"
@@ -52,7 +52,7 @@ def percent_decoded(text: str) -> str:
 
 
 def decoded_once(data: bytes) -> bytes:
-    """Return ``unquote_to_bytes`` of a text; of a long one in a tenth of the time."""
+    """Return ``unquote_to_bytes`` of a text, in a tenth of the time for a long text."""
     return _as_quoted_printable(data) if len(data) > _SHORT else unquote_to_bytes(data)
 
 
@@ -81,7 +81,7 @@ def _bytes_decoded(data: bytes, *, is_valid: bool) -> tuple[str, bool]:
 
 
 def _one_by_one(first: bytes, parts: list[bytes]) -> bytes:
-    """Decode what percent signs begin, some of which are malformed."""
+    """Decode the parts after percent signs, some of which are malformed escapes."""
     return first + b"".join(
         [b"%" + part if (byte := _BYTE_OF.get(part[:2])) is None else byte + part[2:] for part in parts]
     )
@@ -92,7 +92,7 @@ def _as_escapes(data: bytes) -> bytes:
 
 
 def _as_quoted_printable(data: bytes) -> bytes:
-    """Decode all valid escapes of a text at once; malformed ones stay as they are."""
+    """Decode all valid escapes of a text at once; malformed ones are kept."""
     body = data.rstrip(b"%")  # the last sign would be lost
     end = data[len(body) :]
     has_signs = b"=" in body or b"\n" in body or b"\r" in body
@@ -123,7 +123,7 @@ def _begins_malformed(data: bytes) -> bool:
 
 
 def _without_equals(data: bytes) -> bytes:
-    """Decode the escapes of "=" alone: then what quoted-printable decodes to it is a malformed escape."""
+    """Decode only the escapes of "=", so that each "=" in the quoted-printable result is a malformed escape."""
     return data.replace(b"%3D", b"=").replace(b"%3d", b"=")
 
 
@@ -134,7 +134,7 @@ def _marks_in(data: bytes) -> set[bytes]:
 
 
 def _malformed_decoded(data: bytes) -> bytes:
-    """Decode a text without escapes of "=", with malformed escapes or marks, which stay."""
+    """Decode a text without escapes of "=", with malformed escapes or marks, which are kept."""
     marks = _marks_in(data)
     for mark in marks:
         data = data.replace(mark, _STAND_INS[mark]).replace(_ESCAPES[mark], _STAND_INS[mark])
@@ -155,7 +155,7 @@ def _wide_decoded(data: bytes) -> bytes:
         return data
     first, *parts = data.split(b"%u", _MOST_WIDE)
     if len(parts) == _MOST_WIDE:
-        behind = parts[-1].replace(b"%u", b"?u")  # not looked at again
+        behind = parts[-1].replace(b"%u", b"?u")  # not decoded again
         data, parts[-1] = data[: len(data) - len(behind)] + behind[:_DIGITS], behind
         behind = behind[_DIGITS:]
     else:
@@ -174,7 +174,7 @@ def _wide_decoded(data: bytes) -> bytes:
 
 @lru_cache(maxsize=2048)
 def _wide(digits: bytes) -> bytes | None:
-    """Return the byte of a code point in four digits; None if these are no such."""
+    """Return the byte of a code point in four digits; None if they are not hexadecimal."""
     high, low = _PAIRS_OF_BYTES.get(digits[:2]), _PAIRS_OF_BYTES.get(digits[2:])
     return None if high is None or low is None else character(high << 8 | low).encode("latin-1")
 

@@ -18,7 +18,7 @@ from gatewall.engine.waf.scope import Scope, name_of, part_of, target_of
 from gatewall.engine.waf.values import Value
 
 MAX_PLACES = 5
-"""Per rule."""
+"""Limit per rule."""
 _OF_URI = frozenset({Target.URI, Target.PATH, Target.QUERY, Target.ARGS, Target.ARG_NAMES})
 
 
@@ -38,7 +38,7 @@ class Form(StrEnum):
 class Place:
     """A match: target, name of the argument, header or cookie, the value, and the matched text in it (latin-1).
 
-    ``part``: what an exclusion names to except the value; None if none can.
+    ``part``: the part that an exclusion must name to except the value; None if no exclusion can.
     """
 
     target: Target

@@ -23,7 +23,7 @@ _IN_PLAIN = bytes(set(range(32, 127)) - set(b"'<>{}$`|\\"))
 
 
 def inspected_headers(request: AccessRequest) -> Sequence[tuple[str, str]]:
-    """Return all headers but those that browsers fill in, unless they contain what no browser writes there."""
+    """Return all headers, except those that browsers fill in with usual values."""
     plain = FILLED_IN
     text = "".join([value for name, value in request.headers if name in plain])
     if "../" not in text and '" ' not in text and not text.encode("latin-1").translate(None, _IN_PLAIN):
@@ -32,12 +32,12 @@ def inspected_headers(request: AccessRequest) -> Sequence[tuple[str, str]]:
 
 
 def is_unusual(value: str) -> bool:
-    """True if a value contains what no browser writes into these headers."""
+    """True if a value contains characters that no browser writes into these headers."""
     return "../" in value or '" ' in value or bool(value.encode("latin-1").translate(None, _IN_PLAIN))
 
 
 def is_plain_address(text: str) -> bool:
-    """True for the address of a page without anything that a rule may look for."""
+    """True for the URL of a page without characters that a rule may look for."""
     if text[:4] != "http":
         return False
     rest = text.encode("latin-1").translate(None, _IN_ADDRESS)

@@ -1,6 +1,6 @@
-"""Texts of a plain request, in a few functions: most requests have no others. No I/O.
+"""Fast path of ``reading.py`` for a plain request, as most are: the texts to inspect. No I/O.
 
-They are those that ``reading.py`` finds; a request that may need more of it is left to it. Tests compare both.
+They are the texts that ``reading.py`` finds; a request that may need more is left to it. Tests compare both.
 """
 
 from gatewall.engine.model import AccessRequest
@@ -11,7 +11,7 @@ from gatewall.engine.waf.reading import MAX_HEADER, MAX_SEPARATE, SHORT
 from gatewall.engine.waf.values import MAX_INSPECTED, VALUE_COST
 
 _FORMLESS = bytes(set(range(32, 127)) - set(b"'\"\\&*%$`^{["))
-"""Characters of texts that have no form but their own, unless it is base64."""
+"""Characters of texts that have no further forms, unless they are base64."""
 _MOST_HEADERS = 64
 _MOST_OTHERS = 16
 """Headers that browsers do not fill in; a request with more is not plain."""
@@ -35,7 +35,7 @@ def plain_request(request: AccessRequest) -> bytes | None:
 
 
 def _add_headers(found: list[str], formless: list[str], request: AccessRequest) -> bool:
-    """Add the texts of the URI and of headers, those to be ``formless`` apart; False if one may have another form."""
+    """Add the texts of the URI and of headers, those to be ``formless`` apart; False if one may have further forms."""
     headers = request.headers
     others = [each for each in headers if each[0] not in FILLED_IN]
     if len(others) > _MOST_OTHERS or is_unusual(",".join([value for name, value in headers if name in FILLED_IN])):
@@ -56,7 +56,7 @@ def _add_headers(found: list[str], formless: list[str], request: AccessRequest) 
 
 
 def _add_header(found: list[str], name: str, value: str) -> bool:
-    """Add the text of another header; False if it may have another form."""
+    """Add the text of another header; False if it may have further forms."""
     if name in {"cookie", "referer"}:
         return False
     if name == "user-agent":
@@ -71,7 +71,7 @@ def _add_header(found: list[str], name: str, value: str) -> bool:
 
 
 def _add_cookies(found: list[str], cookies: tuple[tuple[str, str], ...]) -> bool:
-    """Add the texts of cookies; False if one may have another form."""
+    """Add the texts of cookies; False if one may have further forms."""
     for name, value in cookies:
         if not (name.isidentifier() or name.replace("-", "").replace("_", "").isalnum()):
             found.append(name)
@@ -87,7 +87,7 @@ def _add_cookies(found: list[str], cookies: tuple[tuple[str, str], ...]) -> bool
 
 
 def _of_target(request: AccessRequest, referer: str | None) -> list[str] | None:
-    """Return the texts of the URI and the referer; None if they may have other forms."""
+    """Return the texts of the URI and the referer; None if they may have further forms."""
     host = request.host
     if referer is None or "?" in referer or len(referer) > SHORT or not is_plain_address(referer):
         return plain_texts(Asked(request.uri, host, referer, ""))

@@ -1,6 +1,6 @@
-"""Texts of a plain URI and its referer, in one function: most requests have no other. No I/O.
+"""Fast path of ``reading.py`` for a plain URI and referer, as most are: the texts to inspect. No I/O.
 
-They are those that ``reading.py`` finds; a URI that may need more of it is left to it. Tests compare both.
+They are the texts that ``reading.py`` finds; a URI that may need more is left to it. Tests compare both.
 """
 
 import string
@@ -13,11 +13,11 @@ from gatewall.engine.waf.redirects import REDIRECTS
 from gatewall.engine.waf.rules import Target
 
 _PLAIN = f"{string.ascii_letters}{string.digits}/-._~,:;=?&+!()@".encode()
-"""Characters that have no form but their own, and the separator of arguments."""
+"""Characters without further forms, and the separator of arguments."""
 
 
 class Asked(NamedTuple):
-    """What requests of one head do not share; ``others`` are the values of plain headers, joined by a comma."""
+    """The varying parts of requests of one head; ``others`` are the values of plain headers, joined by commas."""
 
     uri: str
     host: Host | None

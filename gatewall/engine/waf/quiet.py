@@ -1,8 +1,8 @@
-"""Headers and cookies in which no built-in rule found anything need no second scan with another URI. No I/O.
+"""Skip scanning headers and cookies again, with another URI, in which no built-in rule matched. No I/O.
 
-No pattern matches across two values (``lines.py``), so that scanning shared and varying values separately finds the
-same as one scan of all. Bounds that the values of a request share are checked: whatever might be cut is inspected as a
-whole.
+No pattern matches across two values (``lines.py``), so scanning shared and varying values separately has the same
+result as one scan of all. Bounds that the values of a request share are checked: a request that might exceed them is
+inspected as a whole.
 """
 
 from gatewall.engine.model import AccessRequest
@@ -15,7 +15,7 @@ from gatewall.engine.waf.values import MAX_CODED, MAX_FORMED, MAX_INSPECTED, MAX
 
 
 def asked_of(request: AccessRequest, shared: Shared) -> Asked:
-    """Return what a request does not share."""
+    """Return the varying parts of a request."""
     referer, others = None, []
     for place in shared.varying:
         name, value = request.headers[place]
@@ -27,9 +27,9 @@ def asked_of(request: AccessRequest, shared: Shared) -> Asked:
 
 
 def is_quiet(request: AccessRequest, shared: Shared, scanner: Scanner) -> bool:
-    """True if nothing was found in what the request shares with others, and nothing is in the rest.
+    """True if no rule matched the shared headers and cookies of the request, and none matches the rest.
 
-    The URI has no encoding: rules on encoding tricks see it as sent.
+    The URI must have no encoding: rules on encoding tricks inspect it as sent.
     """
     return shared.quiet_for is scanner and is_quiet_in(asked_of(request, shared), shared, scanner)
 
@@ -48,14 +48,14 @@ def is_quiet_in(asked: Asked, shared: Shared, scanner: Scanner) -> bool:
 
 
 def note_quiet(request: AccessRequest, shared: Shared, scanner: Scanner, values: Values) -> None:
-    """Remember that a scan of all values of a request found nothing, and the room that the shared ones need."""
+    """Record that a scan of all values of a request found nothing, and the room that the shared ones need."""
     varying = _varying(asked_of(request, shared))
     if varying is not None and not values.is_noted:
         shared.quiet_for, shared.quiet_room = scanner, varying.left - values.left
 
 
 def _varying(asked: Asked) -> Values | None:
-    """Return the values of the URI and of the headers that are not shared; None if they touch a bound of others."""
+    """Return the values of the URI and of the headers that are not shared; None if they use up bounds of others."""
     values = Values()
     add_target(values, asked)
     if asked.referer is not None:

@@ -4,12 +4,12 @@ from gatewall.engine.waf.body.texts import SEVERAL_LINES
 
 _MAX = 4_096
 _AROUND = 1_024
-"""Characters that are inspected around the first ``%u`` behind the beginning; other tricks are seen decoded as well."""
+"""Characters inspected around the first ``%u`` after the beginning; other tricks are detected after decoding, too."""
 _BEFORE = 32
 
 
 def inspected(form: str) -> tuple[str, bool]:
-    """Return what is inspected of a form, and whether more may be in it: a ``%u`` behind the beginning."""
+    """Return the part of a form to inspect, and whether more may be in it: a ``%u`` after the beginning."""
     at = _first_wide(form.encode("latin-1"))
     raw = form[:_MAX]
     if at >= 0:
@@ -19,7 +19,7 @@ def inspected(form: str) -> tuple[str, bool]:
 
 
 def _first_wide(form: bytes) -> int:
-    """Return where the first ``%u`` behind the beginning is, or -1; a search for each case takes thrice as long."""
+    """Return the position of the first ``%u`` after the beginning, or -1; searching each case takes thrice as long."""
     if b"U" in form:
         form = form.lower()
     return form.find(b"%u", _MAX) if b"u" in form else -1

@@ -29,7 +29,7 @@ MAX_OF_MANY = 16  # of over 100 arguments
 _MANY = 100
 LONG_URI = 1_024  # only of longer URIs is the beginning inspected first
 BEGINNING = 256
-_WIDE_BEGINNING = 8_192  # more escapes are longer than what all rules inspect, which is noted
+_WIDE_BEGINNING = 8_192  # escapes beyond it exceed what all rules inspect, which is noted
 _FOUR_LAYERS = "%252525"  # percent-encoding of a percent sign, three times
 CUT = 32
 """Characters at the end of a cut value that may decode differently: half an escape, three times decoded."""
@@ -41,7 +41,7 @@ SURELY_LONG = 7 * LONG
 FROM_ELSEWHERE = "\x01from elsewhere "
 
 _IN_ATTACKS = (" ", "\t", "\n", "/*", "${jndi", "<script")
-"""A password with none of them is not inspected: of random ones with punctuation, one in sixty looks like an attack."""
+"""A password without these is not inspected: one in sixty random ones with punctuation looks like an attack."""
 _URI, _PATH, _ARGS, _ARG_NAMES = Target.URI, Target.PATH, Target.ARGS, Target.ARG_NAMES
 _HEADERS, _USER_AGENT, _COOKIES = Target.HEADERS, Target.USER_AGENT, Target.COOKIES
 _REFERER, _BODY = Target.REFERER, Target.BODY  # module constants, because enum look-ups are slow
@@ -62,7 +62,7 @@ def values_of(request: AccessRequest) -> Values:
 
 
 def beginning_of(request: AccessRequest) -> list[Value]:
-    """Return those of ``values_of`` in the beginning of a long URI, not decoded further, and ``CUT`` characters."""
+    """Return the values in the beginning of a long URI, without further forms; the last may be cut (``CUT``)."""
     path, _, query = request.uri[:BEGINNING].partition("?")
     values: list[Value] = [(_PATH, None, percent_decoded(path).replace("\n", "\r"))]
     for part in query.replace("+", " ").split("&", MAX_SEPARATE)[:MAX_SEPARATE]:
@@ -136,10 +136,10 @@ def _path(values: Values, path: str) -> None:
         add(values, _PATH, None, percent_decoded(inside))
 
 
-def _arguments(  # noqa: C901 - one function, because each call of an argument is one of an ordinary request
+def _arguments(  # noqa: C901 - one function, because a call per argument slows ordinary requests
     values: Values, target: Region, query: str, request: Addressed | None = None
 ) -> None:
-    """Add the arguments of a query or form; ``request`` if they are its own."""
+    """Add the arguments of a query or form; ``request`` is given if they are its own."""
     parts = split_query((query := query.replace("+", " ")), MAX_SEPARATE)
     parts, rest = _first_of(values, target, query) if len(parts) > MAX_SEPARATE else (parts, "")
     names = _ARG_NAMES if target is _ARGS else target
@@ -183,7 +183,7 @@ def _first_of(values: Values, target: Region, query: str) -> tuple[list[str], st
 
 
 def _decoded_name(name: str) -> tuple[str, Name]:
-    """Return a decoded name, and the name for exclusions: no part's, if sites that decode it once read another one."""
+    """Return a decoded name, and the name for exclusions: without a part if sites that decode once read another."""
     decoded = percent_decoded(name)
     is_sure = decoded_once(name.encode()).decode("latin-1") == decoded
     return decoded, decoded if is_sure else (None, decoded)
@@ -200,7 +200,7 @@ def _headers(values: Values, request: AccessRequest) -> None:
         left -= len(value)
         if len(value) > MAX_HEADER or left < 0:
             values.append((_HEADERS, name, UNINSPECTED + "header"))
-            value = value[:MAX_HEADER] if left > 0 else ""  # noqa: PLW2901 - cut to what is looked at
+            value = value[:MAX_HEADER] if left > 0 else ""  # noqa: PLW2901 - cut to the inspected length
         if name == "user-agent":
             if value.startswith("Mozilla/"):
                 values.put(_USER_AGENT, None, value.replace("\n", "\r") if "\n" in value else value)
@@ -263,7 +263,7 @@ def _referer_values(value: str) -> tuple[str, tuple[Value, ...]]:
 
 
 short_referer_values = lru_cache(maxsize=2048)(_referer_values)
-"""The same of a referer of at most ``SHORT`` characters: a page is the referer of all its resources."""
+"""Cached for referers of at most ``SHORT`` characters, because a page is the referer of all its resources."""
 
 
 def _body(values: Values, request: AccessRequest) -> None:

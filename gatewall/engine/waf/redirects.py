@@ -17,11 +17,11 @@ REDIRECTS = frozenset(
         "success", "target", "to", "uri", "url",
     }
 )  # fmt: skip
-"""Names of arguments that applications redirect to."""
+"""Names of arguments whose URLs applications redirect to."""
 
 
 class Addressed(Protocol):
-    """The target and host of a request: all that its target and referer are inspected with."""
+    """Target and host of a request: enough to inspect its target and referer."""
 
     @property
     def uri(self) -> str: ...

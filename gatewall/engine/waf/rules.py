@@ -41,7 +41,7 @@ class Target(StrEnum):
 
 
 class BodyRegion(StrEnum):
-    """Text, mostly in a body, that is no single value; fewer built-in rules inspect it (``builtin/regions.py``)."""
+    """Text, mostly in a body, that is not a single value; fewer built-in rules inspect it (``builtin/regions.py``)."""
 
     TEXT = "text"
     """Several lines in a field: prose, markup of an editor, source code."""
@@ -50,7 +50,7 @@ class BodyRegion(StrEnum):
     RAW = "raw"
     """A form as sent, for rules on encoding tricks."""
     HEAD = "head"
-    """What exceeds the bounds of a URI, its arguments, cookies or headers; inspected as ``TEXT``."""
+    """The excess beyond the bounds of a URI, its arguments, cookies or headers; inspected as ``TEXT``."""
 
     __hash__ = str.__hash__
 
@@ -128,7 +128,7 @@ class WafRule:
 
 
 def with_shared_exclusions(rules: Iterable[tuple[int, WafRule]]) -> Iterator[tuple[int, WafRule]]:
-    """Yield the rules; those with equal exclusions have the same object, so that they are compared once a request."""
+    """Yield the rules; those with equal exclusions have the same object, so they are compared once per request."""
     known: dict[tuple[Exclusion, ...], tuple[Exclusion, ...]] = {}
     for position, rule in rules:
         exclusions = known.setdefault(rule.exclusions, rule.exclusions)

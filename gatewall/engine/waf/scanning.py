@@ -28,7 +28,7 @@ class Scanners(Protocol):
 
     @property
     def trouble(self) -> str:
-        """Why there are no scanners; empty if there are or may be later."""
+        """Reason why there are no scanners; empty if there are, or may be later."""
 
     def want(self, patterns: Sequence[bytes], ready: Callable[[Scanner], None]) -> None:
         """Call ``ready`` with a scanner for the patterns: now, later from another thread, or never."""

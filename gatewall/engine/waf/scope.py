@@ -17,11 +17,11 @@ _PARTS: dict[Region, Part] = {
     **dict.fromkeys((Target.HEADERS, Target.USER_AGENT, Target.REFERER), Part.HEADER),
     Target.COOKIES: Part.COOKIE,
 }
-"""What the plain name of a value in a region names; in a body, an argument of a form."""
+"""The part that the plain name of a value in a region denotes; in a body, an argument of a form."""
 
 
 def part_of(region: Region, name: Name | None) -> PartName | None:
-    """Return the part of the request in which a value is; None for one without a name."""
+    """Return the part of the request that contains a value; None for a value without a name."""
     if isinstance(name, tuple):
         return name
     if region is Target.REFERER or region is Target.USER_AGENT:
@@ -39,7 +39,7 @@ def name_of(name: Name | None) -> str | None:
 
 
 def target_of(region: Region, name: Name | None) -> Target:
-    """Return the target in which a value of this region and name is."""
+    """Return the target that contains a value of this region and name."""
     if not isinstance(region, BodyRegion):
         return region
     if region is not BodyRegion.HEAD:

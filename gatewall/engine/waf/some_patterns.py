@@ -1,4 +1,4 @@
-"""Scanner of some of the built-in patterns, as of those that inspect texts. No I/O."""
+"""Scanner for a subset of the built-in patterns, such as those that inspect texts. No I/O."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from gatewall.engine.waf.rules import BodyRegion
 from gatewall.engine.waf.scanning import OneByOne, Scanner, Scanners
 
 PATTERNS = tuple([on_one_line(rule.pattern).encode("ascii") for rule in BUILTIN_RULES])
-"""All patterns in one database, whichever rules are on."""
+"""All patterns in one database, whichever rules are enabled."""
 TEXT_PATTERNS = tuple([PATTERNS[number] for number in IN_TEXT])
 """The patterns for texts and files: a quarter of the cost of all."""
 FILE_PATTERNS = tuple([PATTERNS[number] for number in IN_FILE])
@@ -25,7 +25,7 @@ def is_retargeted(number: int | None, placed: Placed) -> bool:
 
 
 class SomePatterns:
-    """Patterns by their numbers among all, and what scans for them: RE2 until, and unless, a compiled scanner does."""
+    """A subset of the patterns by number, and its scanner: RE2, until and unless a compiled scanner is ready."""
 
     def __init__(self, numbers: Sequence[int], scanners: Scanners | None) -> None:
         """Use RE2 until ``scanners`` has a scanner that reads the canaries as RE2 does."""

@@ -1,4 +1,4 @@
-r"""Which patterns match only texts with an uncommon character, such as ``<`` or a quote? No I/O.
+r"""Find the patterns that match only texts with an uncommon character, such as ``<`` or a quote. No I/O.
 
 Most harmless texts have none and need not be scanned for them. When in doubt, a pattern is scanned for in all texts.
 Case does not matter: uncommon characters have none.

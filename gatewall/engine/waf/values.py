@@ -10,7 +10,7 @@ Value = tuple[Region, Name | None, str]
 """Target or region of the body, name of the argument, header, cookie or part of the body, and text (latin-1)."""
 
 MAX_SIGNS = 96
-"""Entities, escapes and comments of a request that are decoded; a value with more is inspected as sent behind them."""
+"""Entities, escapes and comments of a request that are decoded; after these, a value is inspected as sent."""
 MAX_INSPECTED = 3_072
 """Characters of the URI and headers, and again of the body, that all rules inspect; the rest is inspected as text."""
 MAX_TEXT = 131_072
@@ -25,15 +25,15 @@ MAX_FORMED_LENGTH = 6_144
 _MAX_TOGETHER = 4_096
 _MAX_SIGNS_TOGETHER = 32
 MAX_IN_MARKUP = 16
-"""Texts in values that are XML that are inspected one by one; what follows in such a value is inspected as one text."""
+"""Texts in XML values that are inspected one by one; the rest of such a value is inspected as one text."""
 MAX_INSIDE = 32
-"""Strings in values that are JSON or coded XML that are inspected one by one; further ones as one text a value."""
+"""Strings in JSON or encoded XML values that are inspected one by one; further ones as one text per value."""
 MAX_CODED = 32  # values that are decoded from base64 or JSON
 _MAX_JUDGED = 4_096
 """Characters of long values that are classified as texts or single values; further ones are texts."""
 _MAX_JUDGED_OF_ONE = 1_024
 MAX_APART = 8_192
-"""Characters of fields behind ``MAX_INSPECTED`` that are decoded one by one; further fields are decoded as one text."""
+"""Characters of fields beyond ``MAX_INSPECTED`` that are decoded one by one; further fields are decoded as one text."""
 VALUE_COST = 16  # what a value costs besides its characters
 _OVERLAP = 256  # of what all rules inspect and the rest, for attacks at the border
 _JOINT = "\f"
@@ -48,7 +48,7 @@ _NOTED_AS: dict[Region, Target] = {
 class Values(list[Value]):
     """The values of a request within bounds, so that a hostile request costs little more than an ordinary one.
 
-    ``left``: characters that all rules may still inspect; ``begin_body`` starts anew. ``has_texts`` if some values are
+    ``left``: characters that all rules may still inspect; ``begin_body`` resets it. ``has_texts`` if some values are
     inspected by fewer rules.
     """
 
@@ -82,7 +82,7 @@ class Values(list[Value]):
         self.is_noted = False
 
     def put(self, target: Region, name: Name | None, text: str) -> None:
-        """Append a value without line feeds; what exceeds the bounds as text, and behind those not at all."""
+        """Append a value without line feeds; the excess beyond the bounds as text, within ``MAX_TEXT``."""
         if target.__class__ is Target:
             self.left -= len(text) + VALUE_COST
             if self.left >= 0:
@@ -114,23 +114,23 @@ class Values(list[Value]):
             self.append((_NOTED_AS.get(target, _BODY), None, UNINSPECTED + what))
 
     def are_texts(self, length: int, long: int) -> bool:
-        """True if fields of a body of this length are texts: behind what all rules inspect, or too many long ones."""
+        """True if body fields of this length are texts: beyond what all rules inspect, or too many long ones."""
         return self.left <= 0 or (self.judged_left <= 0 and length >= long)
 
     def may_be_apart(self, text: str) -> bool:
-        """True if a field that is a text in any case is decoded by itself; else it is with others, without a name."""
+        """True if a field that is a text in any case is decoded by itself; else joined with others, without a name."""
         self.apart_left -= len(text)
         return self.apart_left >= 0
 
     def limit_forms(self) -> None:
-        """Inspect the further forms of fewer values one by one: too many values are there, which is noted."""
+        """Inspect the further forms of fewer values one by one: there are too many values, which is noted."""
         self.formed_left = min(self.formed_left, MAX_FORMED_OF_MANY)
         self.signs_left = min(self.signs_left, MAX_SIGNS_OF_MANY)
 
     def judged(self, found: BodyText) -> BodyText:
         """Return a text of a body with its region; of too many long values, TEXT.
 
-        Behind what all rules inspect, ``put`` makes a text of any value.
+        Beyond what all rules inspect, ``put`` makes a text of any value.
         """
         if not found.is_field:
             return found
@@ -143,7 +143,7 @@ class Values(list[Value]):
         return field_text(found.name, found.text)
 
     def may_form(self, target: Region, text: str) -> bool:
-        """True if the further forms of a value are inspected separately; else they are with those of others."""
+        """True if the further forms of a value are inspected separately; else together with those of others."""
         if self.formed_left > 0:
             self.formed_left -= 1
             return True

@@ -1,4 +1,4 @@
-"""Read a request body as what it is: form, multipart, JSON, XML, text or file. Bounded, no I/O."""
+"""Read a request body by its type: form, multipart, JSON, XML, text or file. Bounded, no I/O."""
 
 from gatewall.engine.waf.body import charsets, content_type, json_reader, multipart, xml_reader
 from gatewall.engine.waf.body.content_type import HeaderValue
@@ -15,19 +15,19 @@ _STORED = (
     "text/", "image/", "audio/", "video/", "font/", "model/", "application/octet-stream", "application/javascript",
     "application/pdf", "application/zip", "application/gzip", "application/x-", "application/vnd.", "application/grpc",
 )  # fmt: skip
-"""Types of files; a text of another type is a value, as is ``text/plain``."""
+"""Media types of files; text of another type is a value, as is ``text/plain``."""
 _OBJECTS = ("\xac\xed\x00\x05", "\x00\x01\x00\x00\x00\xff\xff\xff\xff", *(f"\x80{chr(each)}" for each in range(2, 6)))
-"""How serialized objects of Java, .NET and Python begin."""
+"""First bytes of serialized objects of Java, .NET and Python."""
 _HEAD = 256
 _MAX_TYPES = content_type.MAX_READ
-_MAX_OF_TYPE = 10_240  # characters of a body of several types that are read as one of them
+_MAX_OF_TYPE = 10_240  # characters of a body with several types that are read by each type
 _MAX_RECODED = 8_192
 _XML_ENTITIES = ("amp;", "lt;", "gt;", "quot;", "apos;")
 _BOM = "\xef\xbb\xbf"
 
 
 def _is_one_argument(text: str) -> bool:
-    """True for a form of one argument, or of further ones whose names begin as the entities of XML do."""
+    """True for a form of one argument: XML entities do not begin further arguments."""
     return "%" not in text and all(part.startswith(_XML_ENTITIES) for part in text.split("&")[1:])
 
 
@@ -35,7 +35,7 @@ class Body:
     """A request body as one or more readings: texts, and forms whose arguments the caller splits."""
 
     def __init__(self, data: bytes, header: str, method: str, *, is_whole: bool, is_cut: bool = False) -> None:
-        """``header`` is the Content-Type; ``is_cut`` if the body goes on, within the bounds for a form."""
+        """``header`` is the Content-Type; ``is_cut`` if the body is longer than ``data``, within a form's bounds."""
         self._text = data.decode("latin-1")
         self._types = content_type.media_types(header)
         self._is_file = method == "PUT"
@@ -51,10 +51,10 @@ class Body:
             self._read(media_type)
         if len(kinds) > 1:
             self.texts += (multipart.raw if len(kinds) <= _MAX_TYPES else multipart.raw_text)(everything)
-        elif len(self._types) > 1:  # the same one with other parameters
+        elif len(self._types) > 1:  # the same type with other parameters
             self.texts += multipart.raw(self._text)
         self.is_limited = _MARK in self.texts
-        """More values are there than are read one by one, or they cannot be told apart."""
+        """True if there are more values than are read one by one, or they cannot be separated."""
         if not self._is_whole:
             self.texts.append(BodyText(None, FORM_MARK if self.forms and not is_whole else BODY_MARK))
 
@@ -67,7 +67,7 @@ class Body:
             if decoded is None or (decoded.text != begin and not _is_xml(kind)):
                 self._charsets.add(charset)
                 self._other_charset(charset, decoded)
-        if kind.startswith(FORM):  # PHP ignores what is behind a blank
+        if kind.startswith(FORM):  # PHP ignores everything after a blank
             self._form(text)
         elif kind.startswith("multipart/"):
             self.texts += multipart.read(text, media_type)
@@ -79,14 +79,14 @@ class Body:
             self._other(text, kind)
 
     def _data(self, text: str) -> None:
-        """Read JSON or XML under the type of a page, script or image, of which a site may ignore the type."""
+        """Read JSON or XML that was sent as a page, script or image, because a site may ignore the media type."""
         if text[:64].removeprefix(_BOM).lstrip().startswith(_JSON_STARTS):
             self.texts += json_reader.read(text) or ()
         elif xml_reader.looks_like_xml(text):
             self.texts += xml_reader.read(text, is_declared=False) or ()
 
     def _other_charset(self, charset: str, as_sent: charsets.Decoded | None) -> None:
-        """Add the body in its charset, decoded before and after; as a form that is not inspected if it is invalid."""
+        """Add the body decoded from its charset, before and after percent-decoding; mark an invalid one as a form."""
         begin = self._text[:_MAX_RECODED].encode("latin-1")
         raw = decoded_once(begin.replace(b"+", b" "))
         others = [] if raw == begin else [charsets.decoded(raw.decode("latin-1"), charset)]
@@ -109,7 +109,7 @@ class Body:
         self.forms.append(text)
 
     def _json(self, text: str, kind: str) -> bool:
-        """Read JSON; False if it is none."""
+        """Read JSON; False if the text is not JSON."""
         begin = text[:64].removeprefix(_BOM).lstrip()
         if "\x00" in text[:4]:
             text = _wide_decoded(text)

@@ -1,4 +1,4 @@
-"""Character sets in which ASCII does not look like ASCII, so that patterns would not match. No I/O."""
+"""Decode character sets in which ASCII text has other bytes, so that patterns would not match. No I/O."""
 
 from codecs import charmap_decode, utf_7_decode
 from encodings import cp037, cp273, cp424, cp500, cp875, cp1026, cp1140
@@ -25,7 +25,7 @@ _OF_DOCUMENTS = frozenset(
         "utf_16_le", "utf_32", "utf_32_be", "utf_32_le",
     }
 )  # fmt: skip
-"""Charsets of XML that expat does not read: those of several bytes a character, and EBCDIC."""
+"""Charsets of XML that expat does not read: multi-byte charsets and EBCDIC."""
 _TABLES = {
     name: table.replace("\ufffe", "\ufffd")
     for name, table in (
@@ -38,10 +38,10 @@ _TABLES = {
         ("cp1140", cp1140.decoding_table),
     )
 }
-"""Characters of EBCDIC, of which none is invalid: for each invalid byte a codec takes a microsecond."""
+"""Decoding tables of EBCDIC without invalid bytes, because a codec takes a microsecond for each of these."""
 _OF_7_BITS = bytes([min(each, 0x7F) for each in range(0x100)])
 _MAX_INVALID = 128
-"""Invalid sequences of UTF-7 behind which a text is not decoded: each takes 100 ns, and no client sends any."""
+"""Number of invalid UTF-7 sequences after which decoding stops: each takes 100 ns, and no client sends any."""
 _PIECE = 1_024
 _INVALID = "\ufffd"
 _NO_SURROGATE = bytes([0xE0 if 0xD8 <= each <= 0xDF else each for each in range(0x100)])
@@ -51,24 +51,24 @@ _MAX_NAME = 32
 
 
 class Decoded(NamedTuple):
-    """A text of a charset as UTF-8 (latin-1 characters); not whole if too much of it is invalid to be decoded."""
+    """Decoded text as UTF-8 (latin-1 characters); not whole if decoding stopped after too many invalid sequences."""
 
     text: str
     is_whole: bool = True
 
 
 def is_known(charset: str) -> bool:
-    """True if Python has a codec of this name, without a look-up: codecs keep every name that is asked for."""
+    """True if Python has a codec of this name; ``codecs.lookup`` would cache every name."""
     return len(charset) <= _MAX_NAME and charset.strip().lower().replace("-", "_") in _NAMES
 
 
 def is_shifted(charset: str) -> bool:
-    """True if ASCII stands for other characters behind an escape: parsers without the charset read it as ASCII."""
+    """True for charsets whose escape sequences change the meaning of ASCII; parsers without them read ASCII."""
     return charset.strip().lower().startswith(("hz", "iso-2022", "iso2022", "iso_2022", "csiso2022"))
 
 
 def document(data: bytes, charset: str) -> bytes | None:
-    """Return a document in UTF-8 whose charset expat does not read; None for other charsets."""
+    """Convert a document to UTF-8 if expat does not read its charset; None for other charsets."""
     name = charset.strip().lower().replace("-", "_")
     name = aliases.get(name, name)
     return decode(data, name).encode("utf-8", "replace") if name in _OF_DOCUMENTS else None
@@ -83,7 +83,7 @@ def decoded(text: str, charset: str) -> Decoded | None:
     if not charset or charset.startswith(_LIKE_ASCII):
         return Decoded(text)
     name = charset.replace("-", "_")
-    name = aliases.get(name, name)  # not a look-up of codecs, which imports, and keeps each name that is asked for
+    name = aliases.get(name, name)  # not codecs.lookup, which imports modules and caches each name
     if name not in _OTHERS:
         return None
     data = text.encode("latin-1")
@@ -92,9 +92,9 @@ def decoded(text: str, charset: str) -> Decoded | None:
 
 
 def _utf_7_decoded(data: bytes) -> tuple[str, bool]:
-    """Decode UTF-7 up to the piece in which ``_MAX_INVALID`` is exceeded; return whether this is all.
+    """Decode UTF-7 up to the piece in which ``_MAX_INVALID`` is exceeded; return the text and whether it is whole.
 
-    Invalid bytes are U+007F: they hide nothing of what is behind them.
+    Invalid bytes become U+007F, so that they do not hide the text after them.
     """
     data = data.translate(_OF_7_BITS)
     found: list[str] = []
@@ -109,7 +109,7 @@ def _utf_7_decoded(data: bytes) -> tuple[str, bool]:
 
 
 def decode(data: bytes, codec: str) -> str:
-    """Decode as with ``replace``."""
+    """Decode with invalid bytes replaced, like the error handler ``replace``."""
     codec = codec.replace("-", "_")
     if table := _TABLES.get(codec):
         return charmap_decode(data, "strict", table)[0]
@@ -122,7 +122,7 @@ def decode(data: bytes, codec: str) -> str:
 
 
 def _decoded_units(data: bytes, codec: str) -> str:
-    """Decode UTF-16 or UTF-32 with invalid units, which become others that are not ASCII; so do pairs of surrogates."""
+    """Decode UTF-16 or UTF-32; invalid units and surrogate pairs become other characters that are not ASCII."""
     width = 2 if "16" in codec else 4
     is_little = codec.endswith("le") or (not codec.endswith("be") and data[:1] != (b"\xfe" if width == 2 else b"\0"))
     units = bytearray(data[: len(data) // width * width])

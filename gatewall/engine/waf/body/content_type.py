@@ -5,16 +5,16 @@ from dataclasses import dataclass
 MAX_PARAMETERS = 32
 """Further parameters are not read."""
 MAX_READ = 2
-"""Media types of one body as which it is read."""
+"""Number of media types by which one body is read."""
 MAX_LENGTH = 1_024
-"""Quoted strings are parsed in shorter values."""
+"""Quoted strings are parsed only in values up to this length."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeaderValue:
     """A header value with parameters: ``form-data; name="a"``.
 
-    ``parameters`` holds the first of each name in lower case; ``is_ambiguous`` if parsers may read another value.
+    ``parameters`` maps each lower-case name to its first value; ``is_ambiguous`` if parsers may read another value.
     """
 
     value: str
@@ -45,13 +45,13 @@ def _names_two_boundaries(text: str) -> bool:
 
 
 _BOUNDARIES = ("boundary=", "boundary*", "boundary ", "boundary;")
-"""A browser's boundary itself contains the word."""
+"""More than the word alone, which a browser's boundary itself contains."""
 
 
 def media_types(text: str) -> list[HeaderValue]:
     """Parse a Content-Type header, which should contain one media type but may contain several.
 
-    Of further ones than are read, only the type.
+    Types beyond ``MAX_READ`` are returned without parameters.
     """
     parts = [part for part in _split(text.replace("\n", ","), ",", MAX_PARAMETERS) if part.strip()]
     further = [HeaderValue(part.partition(";")[0].strip().lower(), {}) for part in parts[MAX_READ:]]

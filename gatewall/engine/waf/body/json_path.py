@@ -4,17 +4,17 @@ from gatewall.engine.messages import Refused
 from gatewall.engine.messages import gettext_noop as _
 
 MAX_PATH = 128
-"""Characters of the path of a string; of a longer one, its end, so that no exclusion names it."""
+"""Maximum length of a path; of a longer one the end is kept, so that no exclusion names it."""
 
 
 def member(name: str) -> str:
-    """Return what a path has for a member of this name that is no plain word: ``['a b']``."""
+    """Return the path element for a member whose name is not an identifier: ``['a b']``."""
     name = name[:MAX_PATH].replace("\\", "\\\\").replace("'", "\\'")
     return f"['{name}']"
 
 
 def canonical_json_path(text: str) -> str:
-    """Return a path as the reader of JSON gives it. Raises Refused."""
+    """Return the canonical form of a path, as the JSON reader returns it. Raises Refused."""
     if text[:1] != "$":
         raise Refused(_("a JSON path begins with $, like $.posts[*].html"))
     path, at = ["$"], 1

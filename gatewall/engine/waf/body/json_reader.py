@@ -1,7 +1,7 @@
 """Names and strings in JSON, with their paths: ``$.posts[*].html``, ``$['a b']``. Bounded, no I/O.
 
-``read`` parses valid JSON, ``read_lines`` one value a line. ``read_loosely`` finds the strings in anything like JSON:
-cut, concatenated, with comments.
+``read`` parses valid JSON, ``read_lines`` one value a line. ``read_loosely`` finds the strings in text similar to JSON:
+truncated, concatenated, with comments.
 """
 
 import json
@@ -29,7 +29,7 @@ _TWO_AND_QUOTE = '\\\\"'
 _MAX_LOOSE = 8_192  # characters of a longer text that are read loosely
 _JOINT = "\f"
 _scanstring: Callable[[str, int, bool], tuple[str, int]] = vars(json.decoder)["scanstring"]
-"""Decode the string behind the quote before an offset; return it and the offset behind it. Not in the stubs of mypy."""
+"""Decode the string after the quote before an offset; return it and the offset after it. Not in mypy's stubs."""
 _MARKS = tuple(map(chr, range(1, 9)))
 _NO_MEMBERS = bytes(set(range(256)) - set(b'",{['))
 _NO_OBJECTS = bytes(set(range(256)) - set(b"{["))
@@ -41,10 +41,10 @@ class _Object(list[tuple[str, object]]):
 
 
 def read(text: str, part: Part | None = None, most: int = MAX_VALUES) -> list[BodyText] | None:
-    """Return names and strings in a JSON text (latin-1); None if it is not JSON, or too much of it.
+    """Return names and strings in a JSON text (latin-1); None if it is not JSON, or has too many members.
 
-    ``part`` is ``JSON_PATH`` if sites read nothing but JSON in it, so that exclusions apply to its paths. ``most``
-    strings are values by themselves, further ones together.
+    ``part`` is ``JSON_PATH`` if sites read the text only as JSON, so that exclusions apply to its paths. The first
+    ``most`` strings are separate values, further ones form one value.
     """
     if is_much(text):
         return None
@@ -57,7 +57,7 @@ def read(text: str, part: Part | None = None, most: int = MAX_VALUES) -> list[Bo
 
 
 def _as_one(text: str) -> list[BodyText]:
-    """Return a JSON text with its escapes decoded, as a text that does not begin like JSON."""
+    """Return a JSON text with its escapes decoded, as one value that does not begin like JSON."""
     return [BodyText(None, _JOINT + as_wire(_unescaped(text)[0]), BodyRegion.TEXT), BodyText(None, BODY_MARK)]
 
 
@@ -90,7 +90,7 @@ def _holds_much(data: bytes) -> bool:
 
 
 def read_loosely(text: str) -> list[BodyText]:
-    """Return the strings in a text that begins like JSON, and what is between them unless it is only structure."""
+    """Return the strings in a text that begins like JSON, and the text between them unless it is only structure."""
     text = _decoded(text)
     text, behind = text[:_MAX_LOOSE], text[max(_MAX_LOOSE - _OVERLAP, 0) :] if len(text) > _MAX_LOOSE else ""
     strings = _Found(None)
@@ -125,10 +125,10 @@ def read_loosely(text: str) -> list[BodyText]:
 
 
 def _unescaped(text: str) -> tuple[str, bool]:
-    """Decode all escapes of JSON in a text, whatever strings they are in; return whether all were valid.
+    """Decode all JSON escapes in a text, in whatever string; return the text and whether all were valid.
 
-    Of invalid ones, the first is left out. As one string, because a decoder written in C reads it: thousands of escapes
-    cost less than a scan.
+    The first invalid escape is left out. The text is decoded as one string by a decoder in C: thousands of escapes cost
+    less than a scan.
     """
     if "\\" not in text:
         return text.replace('"', _JOINT), True
@@ -151,9 +151,9 @@ def _unescaped(text: str) -> tuple[str, bool]:
 
 
 def _with_marks(text: str, quote: str, backslash: str) -> str:
-    """Replace quotes by ``_JOINT``, escaped ones by a mark; and escaped backslashes by one, if some are before quotes.
+    """Replace quotes by ``_JOINT``, and escaped quotes by a mark; so too escaped backslashes, if some precede a quote.
 
-    Where a quote is behind two backslashes, it depends on their number whether it is escaped.
+    A quote after several backslashes is escaped if their number is odd.
     """
     if _TWO_AND_QUOTE in text:
         text = text.replace("\\\\", backslash)
@@ -161,7 +161,7 @@ def _with_marks(text: str, quote: str, backslash: str) -> str:
 
 
 def _cut(text: str) -> str | None:
-    """Return a string whose end is missing; its last characters are not decoded, if they may be half an escape."""
+    """Decode a string whose end is missing; its last characters are not decoded if they may be half an escape."""
     escape = text.find("\\", max(len(text) - _ESCAPE, 1))
     end = escape if escape >= 0 else len(text)
     try:
@@ -205,7 +205,7 @@ def _name(name: str) -> str:
 
 
 class _Found:
-    """Strings: the first ones by themselves, the others joined."""
+    """Collects strings: the first ones as separate values, the others joined."""
 
     def __init__(self, part: Part | None, most: int = MAX_VALUES) -> None:
         self._part = part

@@ -1,4 +1,4 @@
-"""Parts of a multipart body, by RFC 7578 and as lenient sites read it. Bounded, no I/O."""
+"""Parts of a multipart body, by RFC 7578 and as lenient sites read them. Bounded, no I/O."""
 
 from base64 import b64decode
 from binascii import Error
@@ -48,12 +48,12 @@ def read(text: str, media_type: HeaderValue) -> list[BodyText]:
 
 
 def raw(text: str) -> list[BodyText]:
-    """Return text that could not be parsed, and the mark that says so."""
+    """Return text that could not be parsed, and the mark for it."""
     return [BodyText(None, readable(text)), _MARK]
 
 
 def raw_text(text: str) -> list[BodyText]:
-    """Return what exceeds the bounds, and the mark that says so."""
+    """Return text that exceeds the bounds, and the mark for it."""
     return [BodyText(None, readable(text), BodyRegion.TEXT), _MARK]
 
 
@@ -114,7 +114,7 @@ def _part(part: str) -> list[BodyText]:
 
 
 def _is_surely_file(head: str, parameters: dict[str, str]) -> bool:
-    """True if all sites read a file: an empty or an encoded name alone is none to some, or a field of two heads."""
+    """True if all sites read a file: some do not if its name is empty or only encoded, or if there are two heads."""
     lower = head.lower()
     is_named_once = lower.count("content-disposition") == 1 and "filename=" in lower and "='" not in head
     return is_named_once and bool(parameters.get("filename"))
@@ -158,7 +158,7 @@ def _headers(head: str) -> dict[str, str]:
 
 
 def _plain(line: str) -> str:
-    """Return a header line without the quotes around its parameters, as they break out of nothing."""
+    """Return a header line without the quotes around its parameters, which break out of no context."""
     pieces = line.split('"')
     is_plain = len(pieces) == 5 and pieces[2] == "; filename=" and not pieces[4] and "\\" not in line
     return "".join(pieces) if is_plain and pieces[0].lower() == _FIELD.lower() else line

@@ -5,7 +5,7 @@ from xml.parsers import expat
 
 _PIECE = 4_096
 _MAX_SHRUNK = 16_384
-"""Characters by which references that are decoded shorten the rest of a document: a reference by three or more."""
+"""Characters that decoding may remove from a document: each reference removes three or more."""
 _MAX_TRIES = 2
 _ROOT = b"<r>"
 _MARKS = tuple([bytes([each]) for each in range(255, 127, -1)])
@@ -15,7 +15,7 @@ def unescaped(data: bytes) -> str:
     """Decode the references to characters in a part of a document, markup included, up to ``_MAX_SHRUNK``.
 
     Expat reads the part as one text, in which a byte that does not occur stands for "<": thousands of references cost
-    less than a scan. As UTF-8 in half the time.
+    less than a scan. UTF-8 takes half the time.
     """
     if b"&" not in data:
         return data.decode("latin-1")
@@ -38,7 +38,7 @@ def unescaped(data: bytes) -> str:
 
 
 def _without_references(parser: Any, left: bytes, coding: str) -> tuple[str, int]:
-    """Return a text with its references decoded, and where the piece ends in which ``_MAX_SHRUNK`` is exceeded."""
+    """Return a text with its references decoded, and the end of the piece in which ``_MAX_SHRUNK`` is exceeded."""
     found: list[str] = []
     parser.buffer_text = True
     parser.CharacterDataHandler = found.append

@@ -11,17 +11,17 @@ from gatewall.engine.waf.rules import BodyRegion, Region, Target
 UNINSPECTED = "\x01uninspected "
 """Prefix of the value that names a part that could not be inspected."""
 BODY_MARK = UNINSPECTED + "body"
-"""Marks that a body was read in another way, or not all of it; a weak sign."""
+"""Marks that a body was read in another way, or only in part; a weak sign."""
 FORM_MARK = UNINSPECTED + "form"
 """Marks that arguments in a body were not inspected."""
 SEVERAL_LINES = 3
-"""Line breaks of a text: an attacked field has fewer."""
+"""Minimum number of line breaks in a text; an attacked field has fewer."""
 _LONG = 80
 LONG = 60
-"""Characters of a field's value that may be prose."""
+"""Minimum length of a field's value that may be prose."""
 _LOOKED_AT = 512
 _JUDGED = 20_480
-"""Characters at the beginning of a long text that decide its region; behind them it is TEXT in any case."""
+"""Characters at the beginning of a long text that decide its region; the rest is TEXT in any case."""
 _WORDS = 10
 _SHARE_OF_WORDS = 0.75
 _PUNCTUATION = b".,;:!?()[]\"'`*_-"
@@ -39,7 +39,7 @@ _BYTES_A_CONTROL = 25  # packed bytes in UTF-8 have a control character in 13, a
 _SHORTEST_PACKED_RUN = 7
 _SCRAMBLED = 512
 _KINDS_OF_PUNCTUATION = 24
-"""Of 32. A long text with so many is source code, or scrambled by the script of a page."""
+"""Of 32. A long text with at least this many is source code, or obfuscated by a script."""
 _KINDS_WITHOUT_BLANKS = 16
 _ELEMENTS = """
     a abbr b blockquote br caption center cite code col colgroup dd del details div dl dt em figcaption figure font h1
@@ -47,7 +47,7 @@ _ELEMENTS = """
     tfoot th thead tr tt u ul var
     """
 _FORMATTING = frozenset(_ELEMENTS.split())
-"""Elements of HTML from editors. Their event handlers, and URLs and styles with scripts, are found in text as well."""
+"""HTML elements of rich-text editors. Their event handlers, and URLs and styles with scripts, are found in TEXT too."""
 _SHORTEST_RUN = 24  # shorter ones occur by chance, as in compressed files or palettes
 _READABLE = bytes([9, *range(32, 127)])
 _KINDS = bytes([b"\n."[each in _READABLE] for each in range(256)])
@@ -60,13 +60,13 @@ _NO_CONTROLS = bytes(set(range(0x100)) - set(_CONTROLS))
 _MAX_PARAMETERS = 200
 _IN_NO_PLACE = frozenset("\\'\"<>$;()`|{}")
 _MAX_TAGS = 64
-"""Markup that tells whether a text is formatted only; elements that run scripts are found in texts as well."""
+"""Tags that decide whether a text is only formatted; elements that run scripts are found in TEXT as well."""
 
 
 class BodyText(NamedTuple):
     """A text in a body: its name (field, JSON path, XML path), and the region whose rules inspect it (latin-1).
 
-    Of a field's value, ``is_field``, the region is not known yet: ``field_text`` returns it.
+    For a field's value (``is_field``), the region is not known yet: ``field_text`` determines it.
     """
 
     name: PartName | None
@@ -81,12 +81,12 @@ def as_wire(text: str) -> str:
 
 
 def field(name: PartName | None, text: str) -> BodyText:
-    """Return a field's value whose region is still to be found."""
+    """Return a field's value whose region is not known yet."""
     return BodyText(name, text, Target.BODY, True)
 
 
 def is_long(text: str) -> bool:
-    """True if it takes long to find the region of a field's value."""
+    """True if determining the region of a field's value takes long."""
     return len(text) >= LONG
 
 
@@ -101,7 +101,7 @@ def field_text(name: PartName | None, text: str) -> BodyText:
 
 
 def rest_text(text: str, name: PartName | None = None, region: Region = BodyRegion.TEXT) -> BodyText:
-    """Return a text whose values no parser separated, or one too many; of packed bytes, the readable runs."""
+    """Return a text that no parser split into values, or the surplus ones; of packed bytes, the readable runs."""
     runs = _packed_runs(text, unprintable_in(text[:_JUDGED]))
     return BodyText(name, text, region) if runs is None else BodyText(name, runs, BodyRegion.TEXT)
 
@@ -139,7 +139,7 @@ def _kinds(text: str, characters: str) -> int:
 
 def _is_prose(text: str) -> bool:
     """True if most of a text is words between blanks."""
-    if len(text) > 2 * _LOOKED_AT:  # as all of it, within bounded time
+    if len(text) > 2 * _LOOKED_AT:  # both ends stand for the whole, to bound the time
         text = text[:_LOOKED_AT] + text[-_LOOKED_AT:]
     tokens = Counter(text.encode("latin-1").translate(_SHAPES).split())
     words = sum([count for token, count in tokens.items() if _is_word(token)])
@@ -157,7 +157,7 @@ def _is_code_or_scrambled(text: str) -> bool:
 
 
 def _is_function(text: str) -> bool:
-    """True for the source of a function of JavaScript that is not called, as error reports contain."""
+    """True for the source of a JavaScript function without a call, as in error reports."""
     if not text.startswith("function"):
         return False
     head, brace, _ = text[:_MAX_PARAMETERS].partition("{")
@@ -165,7 +165,7 @@ def _is_function(text: str) -> bool:
 
 
 def _is_packed(text: str, unprintable: bytes) -> bool:
-    """True for packed or encrypted bytes: control characters of many kinds all over."""
+    """True for packed or encrypted bytes: many control characters of many kinds."""
     if not unprintable or _kinds_of_controls(unprintable) < _KINDS_OF_CONTROLS:
         return False
     characters = text.encode("latin-1").translate(None, _CONTINUATIONS)  # bytes may have been encoded twice
@@ -175,12 +175,12 @@ def _is_packed(text: str, unprintable: bytes) -> bool:
 
 def _is_headers(text: str) -> bool:
     """True for lines of ``name: value``, as scripts report the headers of a response."""
-    lines = [line for line in text.replace("\r", "\n").split("\n") if line]  # few: a text of several is known as such
+    lines = [line for line in text.replace("\r", "\n").split("\n") if line]  # few: a text of several is TEXT already
     return len(lines) > 1 and all(line.partition(":")[0].replace("-", "").isalnum() and ":" in line for line in lines)
 
 
 def _is_formatted(text: str) -> bool:
-    """True if the markup in a text is only the formatting that editors write, and does not begin behind a quote."""
+    """True if the markup in a text is only the formatting that editors write, and does not follow a quote."""
     is_like_json = text[:2] in {'{"', '["'}  # with quotes that were escaped once too often
     if is_like_json:
         text = text.replace("\\", "")
@@ -198,7 +198,7 @@ def _is_formatted(text: str) -> bool:
 
 
 def is_binary(text: str) -> bool:
-    """True if it is not UTF-8 text (latin-1): it has control characters or invalid bytes."""
+    """True if a text (latin-1) is not UTF-8 text: it has control characters or invalid bytes."""
     data = text.encode("latin-1")
     if len(data.translate(None, _CONTROLS)) != len(data):
         return True
@@ -212,7 +212,7 @@ def is_binary(text: str) -> bool:
 def readable(text: str) -> str:
     """Return a file's text (latin-1): all of it if it is UTF-8 without NULs, else its long runs of ASCII.
 
-    Random bytes of an image or archive look like attacks; an injected attack is longer than chance.
+    Random bytes of an image or archive look like attacks; an injected attack is longer than a random match.
     """
     return _runs(text, _SHORTEST_RUN) if is_binary(text) else text
 
@@ -233,7 +233,7 @@ def _runs(text: str, shortest: int) -> str:
 
 
 def are_locations(text: str) -> bool:
-    """True for names and places of schemas, among them ``../a.xsd``: nothing but a path that climbs one folder."""
+    """True for names and locations of schemas, also ``../a.xsd``: a path may go up one folder, not more."""
     if "../.." in text or not _IN_NO_PLACE.isdisjoint(text):
         return False
     return all(":" not in each or each.startswith(("http://", "https://", "urn:")) for each in text.split())

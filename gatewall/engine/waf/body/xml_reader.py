@@ -22,19 +22,19 @@ _PIECE = 4_096
 _MAX_ELEMENTS = 256
 _MAX_DECLARATION = 512
 MAX_PATH = 128
-"""Characters of a path; of a longer one, its end."""
+"""Maximum length of a path; of a longer one the end is kept."""
 _MAX_DEPTH = 256
 _KNOWN_DTDS = ("http://www.apple.com/DTDs/", "http://www.w3.org/")
 """Document types of property lists and XHTML: named in each such file."""
 EBCDIC = "\x4c\x6f\xa7\x94"
-"""How XML in EBCDIC begins."""
+"""First bytes of XML in EBCDIC."""
 _MAX_RECODED = 32_768
-"""Bytes that are decoded of a document whose charset expat does not read; the rest is noted, and read as a file."""
+"""Bytes that are decoded of a document whose charset expat does not read; the rest is marked, and read as a file."""
 _WIDE = (
     "\xff\xfe<\x00", "\xfe\xff\x00<", "<\x00?\x00", "\x00<\x00?", EBCDIC, "\xff\xfe\x00\x00<\x00",
     "\x00\x00\xfe\xff\x00\x00", "<\x00\x00\x00?\x00", "\x00\x00\x00<\x00\x00",
 )  # fmt: skip
-"""How XML in UTF-16, UTF-32 or EBCDIC begins."""
+"""First bytes of XML in UTF-16, UTF-32 or EBCDIC."""
 
 
 _SCRIPTS = frozenset({"script", "iframe", "embed", "applet", "svg"})
@@ -73,9 +73,9 @@ def read(
 ) -> list[BodyText] | None:
     """Return texts, attributes and declarations of a document (latin-1); None if it is not well-formed.
 
-    Of a document that is not whole, what was parsed. A document that is not declared as XML may be an attack with an
-    element of HTML: then None. ``is_only_xml`` if sites read nothing but XML in it, so that exclusions apply to its
-    paths. ``is_markup`` for the value of an argument: None as well if it has namespaces or the elements of a form.
+    For a document that is not whole, return the parsed part. A document that is not declared as XML may be an attack
+    with an HTML element: then return None. ``is_only_xml`` if sites read it only as XML, so that exclusions apply to
+    its paths. ``is_markup`` for the value of an argument: return None also for namespaces or the elements of a form.
     """
     data = text.encode("latin-1")
     encoding = _encoding(data)
@@ -98,7 +98,7 @@ def read(
 
 
 def _read(reader: "_Reader", data: bytes, *, is_whole: bool) -> list[BodyText] | None:
-    """Return what is in a document in a charset that expat reads."""
+    """Return the texts of a document in a charset that expat reads."""
     try:
         reader.parse(data, is_whole=is_whole)
     except (expat.ExpatError, _Forbidden, ValueError, LookupError):
@@ -124,7 +124,7 @@ def _encoding(data: bytes) -> str:
 
 
 def _has_long_tag(data: bytes) -> bool:
-    """True if a document may have a long tag: a piece without any beginning of one."""
+    """True if a document may have a long tag: a piece in which no tag begins."""
     return any(data.find(b"<", begin, begin + _PIECE) < 0 for begin in range(0, len(data) - _PIECE, _PIECE))
 
 
@@ -156,7 +156,7 @@ class _Reader:
         self._text: list[str] = []
 
     def parse(self, data: bytes, *, is_whole: bool) -> None:
-        """Parse in pieces: expat reads to the end of one, and all attributes of a long tag, which is the rest."""
+        """Parse in pieces, as expat reads to the end of one; a long tag of many attributes is left for the rest."""
         at, has_long_tag = 0, None
         for at in range(2 * _PIECE, len(data), 2 * _PIECE):
             self.parser.Parse(data[at - 2 * _PIECE : at], False)
@@ -182,14 +182,14 @@ class _Reader:
         return self._found
 
     def _check(self) -> None:
-        """Raise _Enough if the limit is reached; the text before is added, because the rest begins behind it."""
+        """Raise _Enough if the limit is reached; the text before is added, because the rest begins after it."""
         self._others += 1
         if len(self._found) >= self.most or self._others > _MAX_ELEMENTS:
             self._flush()
             raise self._enough()
 
     def _enough(self) -> _Enough:
-        """Return the exception that ends the reading before what is handled now; once it is raised, expat is behind."""
+        """Return the exception that ends reading before the current event; once raised, expat is past the event."""
         self.rest_at = self.parser.CurrentByteIndex
         return _Enough()
 

@@ -5,7 +5,7 @@ from gatewall.engine.waf.rules import Category, Severity, Target
 
 _VALUES_FIRST = (*VALUES, Target.PATH, Target.HEADERS, Target.USER_AGENT, Target.REFERER)
 _ALIASED = r":\s*\w+\s*(?:\([^()]*\)\s*)?\{[^{}]*\}"
-"""A field of GraphQL behind its alias. It begins at the colon: a scan for words first costs ten times as much."""
+"""A GraphQL field after its alias. It begins at the colon: a scan for words first costs ten times as much."""
 
 
 def _rule(
@@ -15,7 +15,7 @@ def _rule(
 
 
 _NOT_FROM_THE_ROOT = r"^(?:[^/(].*)?"
-"""A value that begins with ``/`` is a whole expression, as scrapers let people write them: it breaks out of none."""
+"""A value that begins with ``/`` is a whole expression, as users of scrapers write, and breaks out of none."""
 
 INJECTION_RULES = (
     _rule(

@@ -1,4 +1,4 @@
-"""Commands for a shell."""
+"""Remote code execution (RCE): shell commands."""
 
 from gatewall.engine.waf.builtin.rule import EVERYTHING_SENT, BuiltinRule
 from gatewall.engine.waf.rules import Category, Severity

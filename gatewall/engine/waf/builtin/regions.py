@@ -1,6 +1,6 @@
-"""Which built-in rules inspect texts, files and raw forms in a body.
+"""Built-in rules that inspect texts, files and raw forms in a body.
 
-A rule that needs a single line, or markup as a context, finds attacks in documents and source code that are none.
+A rule that needs a single line, or markup as a context, has false positives in documents and source code.
 """
 
 from gatewall.engine.waf.builtin import BUILTIN_RULES
@@ -31,7 +31,7 @@ _NOT_IN_TEXT = frozenset(_WEAK_IN_TEXT.split())
 Also rules that match a value as a whole, which a text never is.
 """
 _IN_FILES = frozenset({"injection-php-code", "injection-jndi-lookup", "injection-java-object", "injection-php-object"})
-"""Only what a site may run when it stores or parses the file."""
+"""Only rules for content that a site may run when it stores or parses the file."""
 _IN_FORMS = frozenset({"traversal-encoded-dots"})
 _ALL = frozenset(BodyRegion)
 
@@ -58,10 +58,10 @@ IN_TEXT = tuple(
 )
 """Numbers of the rules that inspect texts; those that inspect files are among them.
 
-Not those on other targets alone: the scan of a text costs two thirds less without them.
+Rules on other targets only are left out: the scan of a text costs two thirds less without them.
 """
 IN_FILE = tuple([number for number in IN_TEXT if BUILTIN_RULES[number].key in _IN_FILES])
-"""Numbers of the rules that inspect files: a scan for them alone costs a tenth of one for those of texts."""
+"""Numbers of the rules that inspect files: a scan for them costs a tenth of a scan for the rules of texts."""
 
 
 def regions_of(rule: WafRule) -> frozenset[Region]:

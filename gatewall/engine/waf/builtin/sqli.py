@@ -4,7 +4,7 @@ from gatewall.engine.waf.builtin.rule import ALL_BUT_REFERER, EVERYTHING_SENT, B
 from gatewall.engine.waf.rules import Category, Severity, Target
 
 _BREAKS_OUT = EVERYTHING_SENT
-"""What ends a string and goes on is no search for words."""
+"""Includes the referer: a value that ends a string and continues is not a search for words."""
 
 
 def _rule(
@@ -19,7 +19,7 @@ def _rule(
 
 
 NOT_QUOTED = r"""(?:[^'"\w]|['"][^'"]*['"]\s*(?:,|from\b|--|#))"""
-"""What follows a keyword that does not end a quotation such as "union select"."""
+"""Text after a keyword, unless the keyword ends a quotation such as "union select"."""
 _SCHEMA_OBJECT = r"(?:table|database|schema|view|procedure|function|index|column|trigger|user|login)"
 
 SQLI_RULES = (

@@ -1,4 +1,4 @@
-"""Attacks that no document contains by chance, for texts of several lines, in which few other rules are reliable."""
+"""Rules for texts of several lines, where few others are reliable: attacks that no document contains by chance."""
 
 from gatewall.engine.waf.builtin.rule import BuiltinRule
 from gatewall.engine.waf.builtin.sqli import NOT_QUOTED

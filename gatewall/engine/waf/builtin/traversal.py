@@ -1,4 +1,4 @@
-"""Path traversal and files that nobody asks for by name."""
+"""Path traversal, and files that only attackers request by name."""
 
 from gatewall.engine.waf.builtin.rule import EVERYTHING_SENT, PATH_AND_ARGUMENTS, BuiltinRule
 from gatewall.engine.waf.rules import Category, Severity, Target

@@ -22,7 +22,7 @@ _EVENTS = (
 )
 
 _NAME_ENDS = r"(?:[\s/>+\x00-\x1f:<&%=(\\#;-]|$)"
-"""What may follow the name of an element; not a quote or comma, which follow it in error messages."""
+"""Characters that may follow the name of an element; not a quote or comma, which follow it in error messages."""
 
 XSS_RULES = (
     _rule("script-tag", r"(?i)<[/\s]*(?:[\w\-]+:)?script" + _NAME_ENDS, "a script element in a value"),
