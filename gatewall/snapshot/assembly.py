@@ -54,7 +54,7 @@ class Assembly:
         """The last policy that ``build()`` returned."""
 
     def build(self, version: Version, segments: Mapping[str, SegmentData]) -> PolicySnapshot:
-        """Build the policy from these segments. Raises SegmentRefused; the tables built before stay."""
+        """Build the policy from these segments. Raises SegmentRefused and keeps the tables built before."""
         missing = [segment for segment in Segment if segment not in segments and segment not in SHARD_OF]
         if missing:
             raise SegmentRefused(f"{', '.join(missing)} missing")

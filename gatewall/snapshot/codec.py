@@ -1,6 +1,6 @@
 """Encode and decode policy segments: a magic, then JSON rows or a memory-mappable table. Pure; never pickle.
 
-``decode`` is strict: it refuses whatever ``encode`` does not write, at the latest when a row is read.
+``decode`` is strict: it refuses everything that ``encode`` does not write, at the latest when a row is read.
 """
 
 import json
@@ -32,7 +32,7 @@ class DecodeError(ValueError):
 
 
 def _number(name: int | str) -> int:
-    """Return the number that a keyed row is sorted by: its id, or the begin of its digest (others may begin alike)."""
+    """Return the number that a keyed row is sorted by: its id, or the start of its digest (not unique)."""
     return name if isinstance(name, int) else int.from_bytes(name.encode()[:8], "big")
 
 

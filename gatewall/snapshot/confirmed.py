@@ -1,6 +1,6 @@
-"""When this host's policy was last confirmed as current by the database. Pure.
+"""Record when this host's policy was last confirmed as current by the database. Pure.
 
-Times are those of ``CLOCK_BOOTTIME``, which cannot be set and runs on during suspend. The moment is stored as the
+Times are those of ``CLOCK_BOOTTIME``, which cannot be set and continues during suspend. The moment is stored as the
 modification time of an empty file: one atomic system call, which also works on a full disk.
 """
 
@@ -35,7 +35,7 @@ class Confirmations:
         self._clock = clock
 
     def confirm(self, at: float) -> None:
-        """Record that the published policy was current at this moment, unless a later one is recorded. OSError."""
+        """Record that the published policy was current at this moment, unless a later one is. Raises OSError."""
         before = self.last()
         if self._path is None or (before is not None and before >= at):
             return

@@ -21,7 +21,7 @@ from gatewall.snapshot.overlay import Overlay
 from gatewall.snapshot.pattern_cache import PatternCache
 
 _KEPT_SECONDS = 10
-"""How long a segment outlives the policy that named it. Later readers find a newer manifest, too."""
+"""How long a segment outlives the policy that named it. Later readers find a newer manifest."""
 PATIENCE_SECONDS = 10.0
 """Longer than a publisher compiles; a stopped one keeps the lock indefinitely."""
 _LOOK_SECONDS = 0.01

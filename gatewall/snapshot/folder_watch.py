@@ -29,11 +29,11 @@ class FolderWatch:
 
     @property
     def is_woken(self) -> bool:
-        """Whether a file that is put in place ends a wait early."""
+        """True if a file that is renamed into place ends a wait early."""
         return self._descriptor >= 0
 
     def wait(self, seconds: float) -> None:
-        """Return when a file was put in place since the last call, or after this many seconds."""
+        """Return once a file was renamed into place since the last call, or after this many seconds."""
         if self._descriptor < 0:
             time.sleep(seconds)
             return

@@ -73,7 +73,7 @@ class PolicyHolder:
                 policy = self._load(version)
                 is_in_force = policy is not None and not version.supersedes(policy.version)
             else:
-                is_in_force = policy is not None and version == policy.version  # False if the database went back
+                is_in_force = policy is not None and version == policy.version  # False if an older state was restored
             if is_in_force and version != self._refused:
                 self._confirm(asked_at)
         except PolicyUnavailable as error:

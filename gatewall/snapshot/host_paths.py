@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def policy_files(config: Config) -> "PolicyFiles":
     """Return the published policy files of this host."""
-    from gatewall.snapshot.files import PolicyFiles  # noqa: PLC0415 - it loads the engine, which a health check needs not
+    from gatewall.snapshot.files import PolicyFiles  # noqa: PLC0415 - loads the engine, which a health check does not need
 
     return PolicyFiles(config.home / "policy", config.manifest_key)
 

@@ -133,7 +133,7 @@ def notify(run: Path) -> None:
 
 @contextmanager
 def listening(run: Path) -> Iterator["Listener"]:
-    """Make the FIFO and yield its listener."""
+    """Create the FIFO and yield its listener."""
     if not (run / _FIFO).exists():
         os.mkfifo(run / _FIFO, 0o600)
     # Open for reading and writing, so that it never reports end-of-file when the last writer closes.

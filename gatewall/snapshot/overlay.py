@@ -1,6 +1,6 @@
 """The signed overlay of a shadow policy: the segments that replace those of the live policy. Pure.
 
-Signed like the manifest, but for another purpose: neither file passes for the other.
+Signed like the manifest, but for another purpose, so neither file is accepted as the other.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """What distinguishes the shadow policy from the live one, and how much of the traffic it is tried with.
+    """The segments in which the shadow policy differs from the live one, and the share of traffic to try it on.
 
     ``removed``: live segments that the shadow policy lacks, with the digest of each. ``id`` names the document.
     """

@@ -33,14 +33,14 @@ _KEPT_IN_MEMORY = 6
 _KEPT_FILES = 16
 _MAX_BYTES = 512 * 1024 * 1024
 _LONGEST_SECONDS = 3600
-"""For a child that hangs: it limits its own CPU time, of which a busy host may give it a hundredth, as it yields."""
+"""Timeout for a hung child. It limits its own CPU time, and with its low priority may get 1% of a busy host."""
 _ROOT = Path(__file__).resolve().parents[2]
 NO_ENGINE = "there is no hyperscan for this machine: RE2 takes its place, and is slower"
 NOT_COMPILED = "patterns could not be compiled: RE2 takes their place"
 
 
 class _Engine:
-    """The lock of a thread that is inside the engine: its C++ frames abort a process that ends meanwhile."""
+    """Lock of a thread inside the engine, whose C++ frames would abort a process that exits meanwhile."""
 
     lock = Lock()
     seconds = 10.0
@@ -52,7 +52,7 @@ class _Engine:
 
     @classmethod
     def reset(cls) -> None:
-        """Forget a thread of the parent process."""
+        """Drop the lock of a thread of the parent process."""
         cls.lock = Lock()
 
 
@@ -73,7 +73,7 @@ class PatternCache:
 
     @property
     def trouble(self) -> str:
-        """Why scanners are missing; empty if they are compiled or being compiled."""
+        """Reason why scanners are missing; empty if they are compiled or being compiled."""
         if not AVAILABLE:
             return NO_ENGINE
         return NOT_COMPILED if self._failed else ""
@@ -96,17 +96,17 @@ class PatternCache:
             scanner = self.scanner(name, patterns)
         except (DatabaseRefused, OSError, subprocess.SubprocessError) as error:
             if not self._failed:  # log once, not for each policy tried meanwhile
-                logger.error("WAF: %s: %s", NOT_COMPILED, error)  # noqa: TRY400 - the words say it
+                logger.error("WAF: %s: %s", NOT_COMPILED, error)  # noqa: TRY400 - the message is enough
             if name not in self._failed:
                 self._failed.append(name)
         else:
             with suppress(ValueError):
                 self._failed.remove(name)
-            with _Engine.lock:  # a thread that wants a scanner tries it on the canaries
+            with _Engine.lock:  # ``ready`` tests the scanner with the canaries
                 ready(scanner)
 
     def scanner(self, name: str, patterns: tuple[bytes, ...]) -> Scanner:
-        """Load or compile the scanner with this name; blocks. DatabaseRefused, OSError, subprocess.SubprocessError."""
+        """Load or compile the scanner with this name; blocks. Raises DatabaseRefused, OSError, SubprocessError."""
         with self._compile_lock(name):
             if (found := self._in_memory(name)) is not None:
                 return found  # another thread compiled it meanwhile

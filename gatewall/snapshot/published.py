@@ -1,6 +1,6 @@
 """Follow the published policy files in a data-plane process. No Django.
 
-Static stability: once there is a policy, failing files leave it in force.
+Static stability: once there is a policy, it remains in force while files cannot be read.
 """
 
 import logging
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.25
 _POLL_SECONDS_UNWOKEN = 0.05
-"""Where publications do not wake the thread."""
+"""Polling interval without inotify."""
 
 
 class PublishedPolicies:
@@ -74,7 +74,7 @@ class PublishedPolicies:
         try:
             self._load(stamp)
         except (ManifestRefused, SegmentRefused) as error:
-            logger.error("policy.rejected: %s", error)  # noqa: TRY400 - the words say it all
+            logger.error("policy.rejected: %s", error)  # noqa: TRY400 - the message is enough
             if self._report:
                 self._report.rejected(str(error))
         self._seen = stamp
@@ -98,7 +98,7 @@ class PublishedPolicies:
             self._report.loaded(policy)
 
     def watch(self) -> None:
-        """Refresh at each publication and every 250 ms (50 without inotify), in a thread beside the requests."""
+        """Refresh at each publication and every 250 ms (50 without inotify), in a background thread."""
         self.refresh()
         # Writers wait for the workers that have reported. A second refresh catches what was published before our first
         # report; later publishers find the report.
@@ -138,7 +138,7 @@ class ManifestInForce:
 
 
 class LastPublished:
-    """Published policy of this host, for a process that reads the database while it can."""
+    """Published policy of this host, for a process that reads the database while it is available."""
 
     def __init__(self, files: PolicyFiles) -> None:
         self._files = files

@@ -71,7 +71,7 @@ _READERS: dict[Any, Read] = {
     frozenset[int]: _all(_only(int), frozenset),
     IPNetwork: parse_network,
 }
-"""By the type of a field, the function that reads its JSON value. An enum reads its own."""
+"""By the type of a field, the function that reads its JSON value. An enum class is its own reader."""
 
 
 def _reader(kind: Any) -> Read:
@@ -86,7 +86,7 @@ def _readers(row: type[Any]) -> dict[str, Read]:
 
 
 def _list_reader(row: type[Any]) -> Read:
-    """Return the function that reads a row from the list of its fields."""
+    """Return a function that reads a row from the list of its fields."""
     readers = list(_readers(row).values())
     return lambda values: row(*[read(value) for read, value in zip(readers, list_of(values), strict=True)])
 
@@ -126,4 +126,4 @@ _OTHERS: Mapping[str, RowCodec] = {
     Segment.REVOCATIONS: RowCodec(_text, _text),
 }
 CODECS: Mapping[str, RowCodec] = {name: _OTHERS.get(name) or _lists(kind.row) for name, kind in KINDS.items()}
-"""By the kind of segment; rows are lists of their fields, with the exceptions above."""
+"""Codecs by the kind of segment; rows are lists of their fields, with the exceptions above."""

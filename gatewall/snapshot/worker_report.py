@@ -1,6 +1,6 @@
 """Workers report their loaded policy to the agent, through one small locked file each (docs/adr/0038). Pure.
 
-A lock shows that the worker is alive: across containers, process ids say nothing.
+A lock shows that the worker is alive: process ids are not unique across containers.
 """
 
 import fcntl
@@ -40,7 +40,7 @@ class WorkerState:
 
 
 class WorkerReport:
-    """Writes the state of this process whenever its policy changes. Raises OSError; the old report stays then."""
+    """Writes the state of this process whenever its policy changes. Raises OSError and keeps the old report."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -63,7 +63,7 @@ class WorkerReport:
             self._write()
 
     def remembered(self, heads: dict[str, int]) -> None:
-        """Report the figures of the memo of heads, with what was reported last."""
+        """Report the figures of the memo of heads, with the policy reported last."""
         with self._lock:
             self._heads = heads
             self._write()
