@@ -20,7 +20,7 @@ class Answer:
     headers: tuple[tuple[str, str], ...]
     body: bytes = b""
     wire: bytes = field(default=b"", compare=False, repr=False)
-    """Status line and headers as ``wire_of`` gives them, if that was done before."""
+    """Cached result of ``wire_of``, or empty."""
 
 
 class Unsendable(Exception):

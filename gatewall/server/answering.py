@@ -20,7 +20,7 @@ _START_TIMEOUTS = 6
 
 
 class AnsweringWorker(Worker):  # type: ignore[misc] # gunicorn has no types
-    """Worker base class. Heartbeat file: its mtime is the last sign of life, length 1 means that it is ready."""
+    """Worker base class. Heartbeat file: its mtime is the last heartbeat, length 1 means ready."""
 
     stop_seconds = 10.0
     """Drain timeout; a service manager's must be longer (deploy/systemd)."""
@@ -36,7 +36,7 @@ class AnsweringWorker(Worker):  # type: ignore[misc] # gunicorn has no types
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != self.ppid:
             os._exit(1)  # the master died before prctl: no signal will come any more
-        # Without a first heartbeat the master would wait for ever for a worker that hangs while it starts.
+        # Without a first heartbeat the master would wait forever for a worker that hangs while it starts.
         allowed = time.monotonic() + (_START_TIMEOUTS - 1) * self.cfg.timeout
         os.utime(self.tmp.fileno(), (allowed, allowed))
         super().init_process()
@@ -65,7 +65,7 @@ class AnsweringWorker(Worker):  # type: ignore[misc] # gunicorn has no types
         """Build the server of this worker; called inside its event loop."""
 
     def stop_background(self) -> None:
-        """Have work beside the requests end; called before the last requests are answered."""
+        """Stop background work; called before the last requests are answered."""
 
     @abstractmethod
     def end_at_once(self, ends: asyncio.Event) -> None:

@@ -1,7 +1,7 @@
 """One HTTP/1.1 connection from a proxy: read requests, dispatch them, write one response each.
 
     idle             at most IDLE_SECONDS; the head must be complete HEAD_SECONDS after its first byte
-    reading a body   at most as long as its bounds allow, then what came is answered, or refused (408)
+    reading a body   at most as long as its bounds allow; then it is cut and answered, or refused (408)
     writing          at most WRITE_SECONDS while the proxy reads nothing; meanwhile no request is read
     lingering close  further input is discarded, at most LINGER_SECONDS and LINGER_BYTES
 
@@ -109,7 +109,7 @@ class Connection(asyncio.BufferedProtocol):
             self._advance()
 
     def eof_received(self) -> bool:
-        """Keep the connection open while a response is still to be made or written."""
+        """Keep the connection open while a response is pending or being written."""
         self._is_half_closed = True
         return not self._is_ending and (self._turn is not None or self._is_blocked)
 
@@ -138,7 +138,7 @@ class Connection(asyncio.BufferedProtocol):
         return self.is_evictable and (self._phase is Phase.IDLE or self._is_ending)
 
     def close(self) -> None:
-        """Close gracefully: bytes already written still go out."""
+        """Close gracefully: bytes already written are still sent."""
         self._mark_end()
         self._transport.close()
 

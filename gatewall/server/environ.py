@@ -1,7 +1,7 @@
 """Build the WSGI environ (PEP 3333) of a parsed request. Pure.
 
-Header values are characters that are bytes (latin-1), 0x80 to 0xFF unchanged. Several lines of one name are joined by a
-line feed, which no line can hold, and cookies by a semicolon (RFC 9113 section 8.2.3): by a comma, as CGI has it, two
+Header values are latin-1 text, one character per byte. Several lines of one name are joined by a line feed, which no
+line can contain, and cookies by a semicolon (RFC 9113 section 8.2.3): by a comma, as CGI has it, two
 ``X-Forwarded-Uri`` lines would look like one URI, and two ``Cookie`` lines would lose a cookie.
 """
 
@@ -63,7 +63,7 @@ def environ_of(request: Request, *, peer: str, is_new: bool, server: tuple[str, 
 
 
 def header_keys(lines: Iterable[Line]) -> dict[str, str]:
-    """Return the headers as environ keys. Names with ``_`` are dropped: ``X_Forwarded_For`` must not pass for ours."""
+    """Return the headers as environ keys. Names with ``_`` are dropped: ``X_Forwarded_For`` must not be read as ours."""
     keys: dict[str, str] = {}
     for raw_name, raw_value in lines:
         if b"_" in raw_name:

@@ -1,6 +1,6 @@
 """Stream one WSGI response from its thread to the event loop.
 
-A complete response is handed over at once, with its length; a longer one piece by piece: chunked, or until the
+A complete response is passed on at once, with its length; a longer one piece by piece: chunked, or until the
 connection closes for HTTP/1.0. Between two pieces the thread waits until the connection has room (back-pressure).
 """
 
@@ -39,7 +39,7 @@ class Outlet(Protocol):
         """Write a piece; set ``room`` of the exchange once another fits or the connection is lost."""
 
     def read_body(self) -> None:
-        """Read the body that waits; the request is answered by another exchange then."""
+        """Read the postponed body; another exchange then answers the request."""
 
     def finish(self, data: bytes, *, keep_open: bool) -> None:
         """Write the last piece."""
@@ -69,7 +69,7 @@ class Exchange:
     # On the thread.
 
     def run(self, application: WsgiApplication, environ: Environ, date: str) -> None:
-        """Run the application and send its response. Raises what the application raises, but not Gone."""
+        """Run the application and send its response. Raises exceptions of the application, but not Gone."""
         if self._outlet.is_lost:
             return
         self._date = date

@@ -1,12 +1,12 @@
-"""Memo of request heads that differ from earlier ones only in lines that vary between the parts of a page. Pure.
+"""Memo of parsed request heads, for requests that differ only in the lines that vary within a page. Pure.
 
-A page load is one visitor asking for dozens of parts with the same lines but for these. What is kept is the result of
-parsing the others, which depends on their bytes and the peer alone: no policy, no time, no verdict about a credential.
-So nothing that an edit, a revocation or a rotation changes is in it (docs/adr/0106-memo-of-heads.md).
+A page load consists of dozens of requests of one visitor that differ only in these lines. The memo keeps the result of
+parsing the other lines, which depends only on their bytes and the peer, not on policy, time or the verdict about a
+credential. So no edit, revocation or rotation changes anything in it (docs/adr/0106-memo-of-heads.md).
 
-    admitted   on the second sight, so that requests that never come again cost a search and a hash
+    admitted   on the second occurrence, so that requests that never recur cost only a search and a hash
     bounded    MOST heads of at most LONGEST bytes in each of two generations
-    dropped    FORGET_SECONDS to twice that after the last use, because the lines contain credentials
+    dropped    after FORGET_SECONDS to twice that without use, because the lines contain credentials
 """
 
 import itertools
@@ -34,7 +34,7 @@ _VARYING = re.compile(
 
 
 class Head:
-    """The lines of a head, of which those that vary are to be replaced."""
+    """The lines of a head; those that vary are replaced for each request."""
 
     __slots__ = ("_lines", "_names", "keep_alive", "meaning", "method", "places", "target")
 
@@ -45,7 +45,7 @@ class Head:
         self._lines: list[Line] = list(lines)
         self.places = places
         self.meaning: Any = None
-        """What the application knows of these lines; dropped with them."""
+        """Data that the application keeps for these lines; dropped with them."""
 
     def request(self, values: list[bytes]) -> Request:
         """Return the request with this head and these values of the lines that vary."""
@@ -65,7 +65,7 @@ class Head:
 
 
 class KnownLines(Sequence[Line]):
-    """The lines of a known head, which are put together when they are needed; ``values`` of those that vary."""
+    """The lines of a known head, put together on access; ``values`` are those of the lines that vary."""
 
     __slots__ = ("_head", "values")
 
@@ -115,7 +115,7 @@ class Heads:
         return {"hits": self._hits, "misses": self._misses, "number": len(keys), "bytes": size}
 
     def admits(self, key: Key) -> bool:
-        """Return whether this key was seen before; from now on it was."""
+        """Return whether this key was seen before, and record it as seen."""
         digest = hash(key)
         if digest in self._seen:
             return True
@@ -125,7 +125,7 @@ class Heads:
         return False
 
     def keep(self, key: Key, request: Request, parts: list[bytes]) -> Head | None:
-        """Keep the head of a request; None if its lines are not what ``parts``, the split bytes, say."""
+        """Keep the head of a request; None if its lines differ from ``parts``, the split bytes."""
         places, place = [], -1
         for before, name, value in zip(parts[0::3], parts[1::3], parts[2::3], strict=False):
             place += 1 + before.count(b"\r\n")
@@ -142,7 +142,7 @@ class Heads:
         self._seen = set()
 
     def forget_regularly(self, report: Callable[[dict[str, int]], None]) -> None:
-        """Forget in a thread of its own, also while nobody asks, and report figures that changed."""
+        """Start a thread that forgets heads, also without requests, and reports changed figures."""
         Thread(target=self._forget_regularly, args=(report,), name="heads", daemon=True).start()
 
     def _forget_regularly(self, report: Callable[[dict[str, int]], None]) -> None:
@@ -167,7 +167,7 @@ class RememberingReader(RequestReader):
     """Parser of a connection that takes heads from a memo, and puts those of requests without a body into it."""
 
     def __init__(self, bounds_of: BoundsOf, heads: Heads, peer: str) -> None:
-        """What different peers send is kept apart."""
+        """Heads of different peers are kept apart."""
         super().__init__(bounds_of)
         self._heads = heads
         self._peer = peer
@@ -175,7 +175,7 @@ class RememberingReader(RequestReader):
     def _parsed(self, head: bytes) -> Request | None:
         if len(head) > LONGEST:
             return super()._parsed(head)
-        # What is before the first line that varies, its name and value, what is between it and the second, and so on.
+        # The bytes before the first varying line, its name and value, the bytes between it and the second, and so on.
         parts = _VARYING.split(head)
         key = (self._peer, *parts[::3], *parts[1::3])
         known = self._heads.find(key)

@@ -66,7 +66,7 @@ class Request(NamedTuple):
     body: Body | None
     keep_alive: bool
     head: Any = None
-    """What a memo knows of its head (gatewall/server/heads.py)."""
+    """The memo's entry for its head, if any (gatewall/server/heads.py)."""
 
 
 class BodyBounds(NamedTuple):
@@ -144,7 +144,7 @@ class RequestReader:
         return self._request(Body(bytes(self._data), ended=False), keep_alive=False)
 
     def read_body(self) -> None:
-        """Read the body that waits: ``next`` returns its request once more, whole."""
+        """Read the postponed body: ``next`` returns the request again, with the whole body."""
         self.phase = Phase.BODY
 
     def close(self) -> None:

@@ -40,7 +40,7 @@ class LonePlane(Plane):
 
 
 def main() -> None:
-    """Run the worker that the arguments name."""
+    """Run the worker with the descriptors that the arguments name."""
     listening, heartbeat = (int(sys.argv.pop(1)) for _ in range(2))
     LonePlane(listening, heartbeat).run()
 

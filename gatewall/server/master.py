@@ -2,7 +2,7 @@
 
     start    if no worker has ever become ready, one that fails to start ends the command; later it is retried
     SIGHUP   start successors; stop the old workers when all of these are ready or, if only some are, after
-             graceful_timeout. While none is ready the old workers stay
+             graceful_timeout. While none is ready the old workers serve
     SIGTERM  stop all workers, drained; SIGINT and SIGQUIT: at once, on the control plane after its threads are done
 
 ``gatewall data-plane`` and ``control-plane`` run it as ``python -m gatewall.server.master -c CONFIG APPLICATION``.
@@ -75,7 +75,7 @@ class Master(Arbiter):  # type: ignore[misc] # gunicorn has no types
         try:
             env.read(os.environ, _BASE)
         except env.ConfigError as error:
-            self.log.error("not reloaded: %s", error)  # noqa: TRY400 - the words say it all
+            self.log.error("not reloaded: %s", error)  # noqa: TRY400 - the message is enough
             return
         self.log.reopen_files()
         self._replaced_up_to = self.worker_age

@@ -42,7 +42,7 @@ class Server:
 
     Eviction order when full: a connection without a request within a second, then the one that has been idle
     longest, then another one without a request, the oldest first. A connection whose request is under way is never
-    evicted; if all are, the server accepts nothing for a moment, because another worker may have room.
+    evicted; if all are in use, the server accepts nothing for a moment, because another worker may have room.
     """
 
     def __init__(self, listening: Sequence[socket.socket], bounds_of: BoundsOf, most: int) -> None:

@@ -40,13 +40,13 @@ MOST_BYTES = 128 * 1024 * 1024
 _SEND_BUFFER = 256 * 1024
 """Kernel send buffer of each connection: by default it grows to megabytes, which hides progress for minutes."""
 _SLOW_SECONDS = 5.0
-"""A connection whose response is unread for so long may be evicted."""
+"""A connection whose response is unread for this long may be evicted."""
 _READ, _NOT_READ = BodyBounds(MAX_BODY + 1, BODY_SECONDS), BodyBounds(0, 0.0)
 _WAITS = BodyBounds(MAX_LARGE_BODY + 1, LARGE_BODY_SECONDS, waits=True)
 
 
 def bounds(_target: bytes, length: int | None) -> BodyBounds:
-    """Return how a body is read: whole, on demand, or not at all if its head refuses it (chunked, or too long)."""
+    """Return the read limits of a body: whole, on demand, or none if it is refused unread (chunked, or too long)."""
     if length is None or length > MAX_LARGE_BODY:
         return _NOT_READ
     return _READ if length <= MAX_BODY else _WAITS
@@ -168,7 +168,7 @@ class ThreadedConnection(Connection):
         self._context.run(self._exchange, environ, self)
 
     def write_piece(self, data: bytes) -> None:
-        """Write a piece of the response. If the client is behind, its thread waits until ``resume_writing``."""
+        """Write a piece of the response. If the client reads slowly, the thread waits until ``resume_writing``."""
         exchange = self._exchange
         if self.is_lost or exchange is None:
             return
@@ -179,7 +179,7 @@ class ThreadedConnection(Connection):
             exchange.room.set()
 
     def read_body(self) -> None:
-        """Read the body that waits, and answer the whole request then."""
+        """Read the postponed body, and then answer the whole request."""
         self._exchange = None
         if not self.is_lost:
             self._reader.read_body()
@@ -241,7 +241,7 @@ class ThreadedServer(Server):
 
     async def stop(self, seconds: float, lingering: float = 0.0) -> None:
         await super().stop(seconds, lingering)
-        for each in self._all():  # their threads must not wait for a client for ever
+        for each in self._all():  # their threads must not wait for a client forever
             each.abort()
         await asyncio.sleep(0)
         self._pool.shutdown(wait=False, cancel_futures=True)

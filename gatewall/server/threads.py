@@ -19,7 +19,7 @@ class ThreadsWorker(AnsweringWorker):
         return ThreadedServer(self.wsgi, listening, bounds_of, threads=self.cfg.threads)
 
     def stop_background(self) -> None:
-        """Tell the application, if it has work beside the requests."""
+        """Stop the application's background work, if it has any."""
         getattr(self.wsgi, "stop_background", lambda: None)()
 
     def end_at_once(self, ends: asyncio.Event) -> None:
