@@ -68,7 +68,7 @@ def second_factor_is_missing(facts: Facts) -> Verdict | None:
     level = access.level if access.level is not Access.DENIED else _level_of_denied(facts)
     if subject is None or level is not Access.TWO_FACTOR or _has_second_factor(subject, facts):
         return None
-    return Verdict(Effect.CHALLENGE, Reason.SECOND_FACTOR_REQUIRED, _asked_by(access))
+    return Verdict(Effect.CHALLENGE, Reason.SECOND_FACTOR_REQUIRED, _required_by(access))
 
 
 def phishing_resistance_is_missing(facts: Facts) -> Verdict | None:
@@ -82,7 +82,7 @@ def phishing_resistance_is_missing(facts: Facts) -> Verdict | None:
         return None
     if subject.kind is SubjectKind.USER and PHISHING_RESISTANT in subject.amr:
         return None
-    return Verdict(Effect.CHALLENGE, Reason.PHISHING_RESISTANT_REQUIRED, _asked_by(access))
+    return Verdict(Effect.CHALLENGE, Reason.PHISHING_RESISTANT_REQUIRED, _required_by(access))
 
 
 def request_is_in_scope(scope: TokenScope, facts: Facts) -> bool:
@@ -116,7 +116,7 @@ def _level_of_denied(facts: Facts) -> Access:
     return facts.domain.access if is_granted and facts.domain else Access.DENIED
 
 
-def _asked_by(access: AccessOutcome) -> DecidedBy | None:
+def _required_by(access: AccessOutcome) -> DecidedBy | None:
     """Return the rule that requires a stronger sign-in; None if the domain does."""
     return by_rule(access.rule) if access.rule and access.level is not Access.DENIED else None
 

@@ -42,17 +42,17 @@ class GeoFile:
         self._reader: maxminddb.Reader | None = None
         self._in_use: Stamp | None = None
         self._refused: tuple[Stamp | None, str] | None = None
-        self._look_at = 0.0
+        self._next_check_at = 0.0
         self.reload()
 
     def reload(self) -> None:
         """Reopen the database, even if the file seems unchanged."""
         self._in_use = None
-        self._follow()
+        self._reload_if_changed()
 
-    def _follow(self) -> None:
+    def _reload_if_changed(self) -> None:
         """Reopen the database if the file changed; log each error once, and retry."""
-        self._look_at = self._clock() + LOOK_SECONDS
+        self._next_check_at = self._clock() + LOOK_SECONDS
         stamp = None
         try:
             stamp = stamp_of(self._path)
@@ -70,8 +70,8 @@ class GeoFile:
 
     def reader(self) -> maxminddb.Reader | None:
         """Return the database in use, a new object after each change of the file, or None before the first."""
-        if self._clock() >= self._look_at:
-            self._follow()
+        if self._clock() >= self._next_check_at:
+            self._reload_if_changed()
         return self._reader
 
 

@@ -15,17 +15,17 @@ def new_decision_id(at: float) -> str:
     try:
         random_part = _random_parts.pop()
     except IndexError:
-        random_part = _more()
-    return _of_time(int(at * 1000)) + random_part
+        random_part = _refill()
+    return _time_part(int(at * 1000)) + random_part
 
 
 @lru_cache(16)  # a busy process makes many decisions in a millisecond
-def _of_time(milliseconds: int) -> str:
+def _time_part(milliseconds: int) -> str:
     digits = f"{milliseconds & 0xFFFF_FFFF_FFFF:012x}"
     return f"{digits[:8]}-{digits[8:]}-7"
 
 
-def _more() -> str:
+def _refill() -> str:
     """Return a random part and store a batch of others: a system call for each would double the cost of an id."""
     digits = os.urandom(_AT_ONCE * _RANDOM_BYTES).hex()
     length = 2 * _RANDOM_BYTES

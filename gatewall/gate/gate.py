@@ -174,7 +174,7 @@ class Gate:
                 ports = self._ports if watch is None else watch.ports
                 facts = Facts(request, policy, ports if begun is None else replace(ports, rates=begun))
                 decision = decide(facts)
-            given = self._given(dialect, subrequest, request, decision, policy, decision_id)
+            given = self._answer_of(dialect, subrequest, request, decision, policy, decision_id)
             is_lost = begun is not None and begun.is_lost
             kept = not is_lost and self._record(request, decision, policy, decision_id, given.status)
             if not kept and _must_be_kept(policy):
@@ -193,7 +193,7 @@ class Gate:
             shadow.answered(watch)
         return given
 
-    def _given(
+    def _answer_of(
         self,
         dialect: Dialect,
         subrequest: Subrequest,

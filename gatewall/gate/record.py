@@ -127,7 +127,7 @@ def record_again(
     shared, verdict = request.shared, decision.verdict
     if shared is None or policy is None or decision.rules or verdict.effect is not Effect.ALLOW:
         return record_of(request, decision, policy, decision_id=decision_id, status=status, answered_at=answered_at)
-    same = _same_in(decision, policy, status)
+    same = _memo_key(decision, policy, status)
     known = shared.record
     if known is None or known[0] != same:
         record = record_of(request, decision, policy, decision_id=decision_id, status=status, answered_at=answered_at)
@@ -146,10 +146,10 @@ Parts = tuple[bytes, bytes, bytes]
 def parts_for(shared: Shared, decision: Decision, policy: PolicySnapshot, status: int) -> Parts | None:
     """Return the shared bytes of a head's last record, or None if it was for another decision."""
     known = shared.record
-    return known[1:] if known is not None and known[0] == _same_in(decision, policy, status) else None
+    return known[1:] if known is not None and known[0] == _memo_key(decision, policy, status) else None
 
 
-def _same_in(decision: Decision, policy: PolicySnapshot, status: int) -> tuple[object, ...]:
+def _memo_key(decision: Decision, policy: PolicySnapshot, status: int) -> tuple[object, ...]:
     verdict = decision.verdict
     return (policy.identity, verdict.reason, verdict.decided_by, decision.subject, decision.country_code, status)
 

@@ -104,11 +104,11 @@ def answer(
     ]
     match decision.effect:
         case Effect.ALLOW:
-            told = identity_headers(decision)
+            identity = identity_headers(decision)
             if policy is not None and policy.domains.has_own_headers and request is not None:
                 domain = policy.domains.match(request.host)
-                told = told if domain is None else renamed(told, domain)
-            headers += told
+                identity = identity if domain is None else renamed(identity, domain)
+            headers += identity
         case Effect.CHALLENGE if request is not None and policy is not None:
             scheme = "Basic" if _understands_basic(request) else "Gatewall"  # RFC 9110 section 11.6.1
             headers.append(("WWW-Authenticate", f'{scheme} realm="Gatewall"'))

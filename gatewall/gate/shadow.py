@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 MOST_WAITING = 64
 """Maximum number of requests in the queue: each keeps its headers and body in memory."""
-_MOST_SAVED = 0.1
+_MAX_BUDGET = 0.1
 """Maximum budget in seconds of CPU time that accumulates while idle."""
 _STEPS = 10_000
 CallLater = Callable[[Callable[[], None]], object]
@@ -73,7 +73,7 @@ class Amendments(Protocol):
         """Add to the record of a decision; False if it cannot be written. Never raises."""
 
 
-class _NotedRates:
+class _RecordingRates:
     """Counts by the wrapped rates, and records the results for one request."""
 
     def __init__(self, rates: RequestRate) -> None:
@@ -86,7 +86,7 @@ class _NotedRates:
         return seconds
 
 
-class _KnownRates:
+class _ReplayedRates:
     """Returns the live decision's result for its limits; for other limits, that of a read-only view."""
 
     def __init__(self, noted: Mapping[tuple[int, int | None], int], view: RequestRate) -> None:
@@ -104,7 +104,7 @@ class Watch:
     __slots__ = ("began", "decision", "decision_id", "policy", "ports", "rates", "request", "shadow")
 
     def __init__(
-        self, began: float, shadow: ShadowPolicy, decision_id: str, ports: Ports, rates: _NotedRates | None
+        self, began: float, shadow: ShadowPolicy, decision_id: str, ports: Ports, rates: _RecordingRates | None
     ) -> None:
         self.began = began
         self.shadow = shadow
@@ -130,13 +130,13 @@ class Shadow:
         self.policy: ShadowPolicy | None = None
         self.figures = ShadowFigures()
         self.fault = ""
-        self._begins: Callable[[], object] = lambda: None
+        self._on_first_queued: Callable[[], object] = lambda: None
         self._live = live
         self._read_only = read_only
         self._amendments = amendments
         self._cpu = cpu_clock
         self._waiting: deque[Watch] = deque()
-        self._saved = 0.0
+        self._budget = 0.0
         self._lock = Lock()
 
     def work_by(self, call_later: CallLater) -> None:
@@ -146,7 +146,7 @@ class Shadow:
             if self.work():
                 call_later(turn)
 
-        self._begins = lambda: call_later(turn)
+        self._on_first_queued = lambda: call_later(turn)
 
     @property
     def is_waiting(self) -> bool:
@@ -157,7 +157,7 @@ class Shadow:
         """Use this shadow policy from now on; another id starts new figures."""
         with self._lock:
             if (policy.id if policy else "") != self.figures.shadow and policy is not None:
-                self.figures, self.fault, self._saved = ShadowFigures(policy.id), "", 0.0
+                self.figures, self.fault, self._budget = ShadowFigures(policy.id), "", 0.0
             self.policy = policy
             if policy is None:
                 self._waiting.clear()
@@ -170,10 +170,10 @@ class Shadow:
         began = self._cpu()
         if not shadow.selects(decision_id):
             return Watch(began, shadow, decision_id, self._live, None)
-        if self._saved <= 0 or len(self._waiting) >= MOST_WAITING:
+        if self._budget <= 0 or len(self._waiting) >= MOST_WAITING:
             self._skipped()
             return Watch(began, shadow, decision_id, self._live, None)
-        rates = _NotedRates(self._live.rates)
+        rates = _RecordingRates(self._live.rates)
         return Watch(began, shadow, decision_id, replace(self._live, rates=rates), rates)
 
     def answered(self, watch: Watch) -> None:
@@ -187,9 +187,9 @@ class Shadow:
                 is_first = self._queue(watch) and len(self._waiting) == 1
             spent = max(0.0, self._cpu() - watch.began)
             figures.answer_seconds += spent
-            self._saved = min(_MOST_SAVED, self._saved + spent * watch.shadow.cpu_percent / 100)
+            self._budget = min(_MAX_BUDGET, self._budget + spent * watch.shadow.cpu_percent / 100)
         if is_first:
-            self._begins()
+            self._on_first_queued()
 
     def work(self) -> bool:
         """Evaluate one waiting request; True if more are waiting. Never raises."""
@@ -230,7 +230,7 @@ class Shadow:
         request, decision, noted = watch.request, watch.decision, watch.rates
         if request is None or decision is None or noted is None:
             return False
-        rates = _KnownRates(noted.noted, self._read_only.rates)
+        rates = _ReplayedRates(noted.noted, self._read_only.rates)
         verdict = evaluate(request, watch.shadow.policy, replace(self._read_only, rates=rates)).verdict
         if _content_of(verdict) == _content_of(decision.verdict):
             return False
@@ -239,7 +239,7 @@ class Shadow:
 
     def _count(self, spent: float, fault: str, *, differs: bool) -> None:
         with self._lock:
-            self._saved -= spent
+            self._budget -= spent
             self.figures.shadow_seconds += spent
             self.figures.evaluated += not fault
             self.figures.differing += differs

@@ -49,10 +49,11 @@ class SignedIdentities:
         subject, authority, algorithm = decision.subject, request.authority, policy.settings.signed_identity
         if algorithm is SignedIdentity.OFF or subject is None or authority is None:
             return _NO_HEADER
-        who = (subject.id, subject.user_id, subject.amr, subject.limits is None)  # kinds differ in the last three
-        key = (*who, request.scheme, authority.host.name, authority.port)
-        signed_at, token, told, signed_by = self._tokens.get(key, _NEVER)
-        is_same = (told is subject or told == subject) and signed_by is algorithm
+        # Subjects of different kinds differ in the last three.
+        subject_key = (subject.id, subject.user_id, subject.amr, subject.limits is None)
+        key = (*subject_key, request.scheme, authority.host.name, authority.port)
+        signed_at, token, signed_subject, signed_by = self._tokens.get(key, _NEVER)
+        is_same = (signed_subject is subject or signed_subject == subject) and signed_by is algorithm
         if not (is_same and 0 <= request.at - signed_at < REUSE_SECONDS):
             token = self._keys.sign(self._claims(subject, request.scheme, authority, request.at), algorithm.value)
             if len(self._tokens) >= _REMEMBERED:
@@ -64,7 +65,7 @@ class SignedIdentities:
         site = _origin(scheme, authority)
         issued_at = int(at)
         times = {"iat": issued_at, "exp": issued_at + LIFETIME_SECONDS}
-        return {"iss": self._issuer or site, "aud": site, **times, **_who(subject)}
+        return {"iss": self._issuer or site, "aud": site, **times, **_subject_claims(subject)}
 
     def key_set(self, method: str) -> Answer:
         """Return the response with the public keys."""
@@ -79,7 +80,7 @@ class SignedIdentities:
         return Answer(200, headers, self._keys.key_set)
 
 
-def _who(subject: Subject) -> dict[str, Any]:
+def _subject_claims(subject: Subject) -> dict[str, Any]:
     """Return the claims about a subject. A user's token counts as the user; other subjects have no name."""
     kind = str(subject.kind)
     if subject.kind in NAMELESS:

@@ -96,14 +96,14 @@ def _parsed(reading: Reading, subrequest: Subrequest, trusted: TrustedProxies, a
     if meaning is not None and subrequest.body is None and (known := meaning.again(subrequest.headers, at)) is not None:
         return known
     headers, cookies = subrequest.headers, wire.cookies(subrequest.headers)
-    foreign = _foreign(cookies)
-    shown = _shown(headers, foreign)
+    foreign = _foreign_cookies(cookies)
+    shown = _shown_headers(headers, foreign)
     client, target = peer_or_unknown(subrequest.peer), _Target(None, subrequest.scheme)
     try:
         is_trusted = trusted.trusts_peer(subrequest.peer)
         # Forwarding headers of an untrusted peer are ignored.
         client = client_address(subrequest.peer, headers.get("x-forwarded-for") if is_trusted else None, trusted)
-        target = reading(subrequest) if is_trusted else _asked_directly(subrequest)
+        target = reading(subrequest) if is_trusted else _direct_target(subrequest)
         request = AccessRequest(
             at=at,
             client=client,
@@ -149,7 +149,7 @@ def _malformed(
     )
 
 
-def _asked_directly(subrequest: Subrequest) -> _Target:
+def _direct_target(subrequest: Subrequest) -> _Target:
     return _Target(_authority(wire.one_value(subrequest.headers, "host")), subrequest.scheme)
 
 
@@ -233,18 +233,18 @@ def _with_body(request: AccessRequest, sent: Body, headers: Headers) -> AccessRe
     return replace(request, body=body.data, body_is_whole=whole, visible=request.visible | {"body"})
 
 
-def _shown(headers: Headers, foreign: wire.Cookies) -> tuple[tuple[str, str], ...]:
+def _shown_headers(headers: Headers, foreign: wire.Cookies) -> tuple[tuple[str, str], ...]:
     """Return the visitor's headers without our credentials and the proxy's additions."""
     if headers.keys() <= _USUAL_NAMES and wire.LINE not in "".join(headers.values()):
         shown = [each for each in headers.items() if each[0] in _USUALLY_SHOWN]
     else:
-        shown = _unusually_shown(headers)
+        shown = _shown_one_by_one(headers)
     if foreign:
         shown.append(("cookie", "; ".join([f"{name}={value}" if name else value for name, value in foreign])))
     return tuple(shown)
 
 
-def _unusually_shown(headers: Headers) -> list[tuple[str, str]]:
+def _shown_one_by_one(headers: Headers) -> list[tuple[str, str]]:
     """Return the visitor's headers without cookies, also for unusual names and repeated lines."""
     return [
         (name, value.replace(wire.LINE, ", ") if wire.LINE in value else value)
@@ -254,7 +254,7 @@ def _unusually_shown(headers: Headers) -> list[tuple[str, str]]:
     ]
 
 
-def _foreign(all_cookies: wire.Cookies) -> wire.Cookies:
+def _foreign_cookies(all_cookies: wire.Cookies) -> wire.Cookies:
     return tuple([each for each in all_cookies if each[0] not in OWN_COOKIES])
 
 

@@ -16,11 +16,11 @@ class Deadline:
 
     def watch(self, connection: socket.socket) -> None:
         """Shut down this connection on timeout, through a duplicate that remains valid when TLS wraps the socket."""
-        same = connection.dup()
-        timer = Timer(max(0.0, self.left), _shut, [same])
+        duplicate = connection.dup()
+        timer = Timer(max(0.0, self.left), _shut, [duplicate])
         timer.daemon = True
         timer.start()
-        self._watched.append((timer, same))
+        self._watched.append((timer, duplicate))
 
     def connect(self, addresses: Iterable[str], port: int) -> socket.socket:
         """Return a watched connection to the first address that accepts one. Raises OSError."""
@@ -43,10 +43,10 @@ class Deadline:
         return self._ends - time.monotonic()
 
     def cancel(self) -> None:
-        for timer, same in self._watched:
+        for timer, duplicate in self._watched:
             timer.cancel()
             timer.join()
-            same.close()
+            duplicate.close()
 
 
 def _shut(connection: socket.socket) -> None:

@@ -125,7 +125,7 @@ class Detectors:
         while seen.failures[0] <= since or len(seen.failures) > self.limits.brute_force_failures:
             seen.failures.popleft()
         _record(seen.accounts, signal.account, signal.at, since, self.limits.stuffing_accounts)
-        return [*self._overall(signal, since), *self._of_sign_ins(network, seen, signal)]
+        return [*self._distributed_attack(signal, since), *self._sign_in_verdicts(network, seen, signal)]
 
     def probe(self, signal: Probe) -> list[Verdict]:
         network = network_of(signal.client)
@@ -144,7 +144,7 @@ class Detectors:
             return [self._verdict(Detector.PATH_PROBING, network, signal, seen.targets.values(), figures)]
         return []
 
-    def _of_sign_ins(self, network: IPNetwork, seen: _Seen, signal: FailedSignIn) -> list[Verdict]:
+    def _sign_in_verdicts(self, network: IPNetwork, seen: _Seen, signal: FailedSignIn) -> list[Verdict]:
         figures = {"failures": len(seen.failures), "accounts": len(seen.accounts)}
         if len(seen.accounts) >= (FEW_ACCOUNTS if self._is_attacked else self.limits.stuffing_accounts):
             return [self._verdict(Detector.STUFFING, network, signal, seen.accounts.values(), figures)]
@@ -152,7 +152,7 @@ class Detectors:
             return [self._verdict(Detector.BRUTE_FORCE, network, signal, seen.failures, figures)]
         return []
 
-    def _overall(self, signal: FailedSignIn, since: float) -> list[Verdict]:
+    def _distributed_attack(self, signal: FailedSignIn, since: float) -> list[Verdict]:
         """Return the verdict on a distributed attack; when it begins, also verdicts on its known participants."""
         _record(self._accounts, signal.account, signal.at, since, MAX_ACCOUNTS)
         number, enough = len(self._accounts), self.limits.stuffing_accounts_overall

@@ -33,25 +33,25 @@ def _number(least: int, most: int) -> Callable[[str], str]:
     return wrong
 
 
-def _some(text: str) -> str:
+def _not_empty(text: str) -> str:
     return "" if text and text.isprintable() else "must not be empty"
 
 
 _PARAMETERS: Mapping[str, Callable[[str], str]] = {
     _POOLER: _one_of("transaction"),
     "sslmode": _one_of("disable", "allow", "prefer", "require", "verify-ca", "verify-full"),
-    "sslrootcert": _some,
-    "sslcert": _some,
-    "sslkey": _some,
-    "sslpassword": _some,
-    "sslcrl": _some,
+    "sslrootcert": _not_empty,
+    "sslcert": _not_empty,
+    "sslkey": _not_empty,
+    "sslpassword": _not_empty,
+    "sslcrl": _not_empty,
     "sslnegotiation": _one_of("postgres", "direct"),
     "ssl_min_protocol_version": _one_of("TLSv1.2", "TLSv1.3"),
     "channel_binding": _one_of("disable", "prefer", "require"),
     "target_session_attrs": _one_of("any", "read-write", "primary"),
     "load_balance_hosts": _one_of("disable", "random"),
-    "application_name": _some,
-    "options": _some,
+    "application_name": _not_empty,
+    "options": _not_empty,
     "connect_timeout": _number(2, 60),
     "keepalives": _number(0, 1),
     "keepalives_idle": _number(1, 7200),

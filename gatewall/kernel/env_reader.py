@@ -61,7 +61,7 @@ class Reader:
         return Path(file) if file else self._files.get(name)
 
     def key(self, name: str) -> str:
-        return _strong(name, self._required(name))
+        return _require_strong(name, self._required(name))
 
     def _required(self, name: str) -> str:
         value = self.secret(name)
@@ -72,7 +72,7 @@ class Reader:
     def token(self, name: str) -> str | None:
         """Return an optional secret, which must not be weak."""
         value = self.secret(name)
-        return _strong(name, value) if value else None
+        return _require_strong(name, value) if value else None
 
     def key_ring(self, name: str) -> KeyRing:
         """Return a required key ring without weak keys."""
@@ -87,7 +87,7 @@ class Reader:
         return ring
 
 
-def _strong(name: str, value: str) -> str:
+def _require_strong(name: str, value: str) -> str:
     if len(value) < MIN_SECRET_LENGTH or len(set(value)) < MIN_SECRET_LENGTH // 4:
         raise ConfigError(f"{name} is too short or not random: at least {MIN_SECRET_LENGTH} characters are needed")
     why = why_weak(value)

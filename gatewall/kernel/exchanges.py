@@ -54,7 +54,7 @@ def opened(
     deadline = Deadline(seconds)
     try:
         require_acceptable(url, reach)
-        with _sent(method, urlsplit(url), body, headers, reach, deadline) as response:
+        with _send(method, urlsplit(url), body, headers, reach, deadline) as response:
             _refuse_late(deadline)
             yield response
             _refuse_late(deadline)
@@ -67,7 +67,7 @@ def opened(
 
 
 @contextmanager
-def _sent(
+def _send(
     method: str, parts: SplitResult, body: bytes | None, headers: Mapping[str, str], reach: Reach, deadline: Deadline
 ) -> Iterator[http.client.HTTPResponse]:
     """Yield the response. Raises DownloadRefused, OSError, HTTPException, ValueError."""

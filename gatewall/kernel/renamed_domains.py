@@ -21,11 +21,11 @@ def with_settled_names(changes: Iterable[Change | None]) -> list[Change]:
         return listed
     first, last = dict[str, str](), dict[str, str]()
     for number, change in enumerate(listed):
-        listed[number] = replace(change, before=_named(change.before, first))
+        listed[number] = replace(change, before=_with_domain_name(change.before, first))
         if _is_rename(change):
             first[change.after["name"]] = first.pop(change.before["name"], change.before["name"])
     for number, change in reversed([*enumerate(listed)]):
-        listed[number] = replace(change, after=_named(change.after, last))
+        listed[number] = replace(change, after=_with_domain_name(change.after, last))
         if _is_rename(change):
             last[change.before["name"]] = last.pop(change.after["name"], change.after["name"])
     return listed
@@ -35,6 +35,6 @@ def _is_rename(change: Change) -> bool:
     return change.resource == Resource.DOMAINS and change.action == Action.CHANGED and "name" in change.before
 
 
-def _named(fields: Mapping[str, Any], names: Mapping[str, str]) -> Mapping[str, Any]:
+def _with_domain_name(fields: Mapping[str, Any], names: Mapping[str, str]) -> Mapping[str, Any]:
     name = names.get(fields.get("domain") or "")
     return fields if name is None else {**fields, "domain": name}

@@ -63,7 +63,7 @@ def environ_of(request: Request, *, peer: str, is_new: bool, server: tuple[str, 
 
 
 def header_keys(lines: Iterable[Line]) -> dict[str, str]:
-    """Return the headers as environ keys. Names with ``_`` are dropped: ``X_Forwarded_For`` must not be read as ours."""
+    """Return the headers as environ keys. Names with ``_`` are dropped: ``X_Forwarded_For`` must not count as ours."""
     keys: dict[str, str] = {}
     for raw_name, raw_value in lines:
         if b"_" in raw_name:

@@ -40,7 +40,7 @@ class Confirmations:
         if self._path is None or (before is not None and before >= at):
             return
         try:
-            os.utime(self._path, ns=_both(at))
+            os.utime(self._path, ns=_both_times(at))
         except FileNotFoundError:
             self._make(self._path, at)
 
@@ -57,7 +57,7 @@ class Confirmations:
     def _make(self, path: Path, at: float) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        os.utime(path, ns=_both(at))
+        os.utime(path, ns=_both_times(at))
         for other in self._folder.glob(f"{_PREFIX}*"):
             if other != path:
                 with suppress(OSError):
@@ -91,7 +91,7 @@ class PolicyAge:
         return f"not confirmed for {seconds:.0f} s" if seconds > ALARM_SECONDS else ""
 
 
-def _both(at: float) -> tuple[int, int]:
+def _both_times(at: float) -> tuple[int, int]:
     moment = int(at * 1e9)
     return moment, moment
 

@@ -169,9 +169,9 @@ class PolicyFiles:
 
         The modification time of an unused segment is when it was last used.
         """
-        lefts = tuple([f".{path.name}." for path in (self._current, self._overlay)])
+        prefixes = tuple([f".{path.name}." for path in (self._current, self._overlay)])
         for name in os.listdir(self.folder):  # noqa: PTH208 - pathlib's takes ten times as long, in each publication
-            if name.startswith(lefts):  # of a killed publisher: we hold the lock, and ours is renamed already
+            if name.startswith(prefixes):  # of a killed publisher: we hold the lock, and ours is renamed already
                 (self.folder / name).unlink(missing_ok=True)
         used, now = _digests(manifest) | self._overlay_digests(), time.time()
         for digest in before - used:

@@ -37,8 +37,8 @@ class PublishedPolicies:
         self._assembly = Assembly(files.patterns)
         self._policy: PolicySnapshot | None = None
         self._manifest: Manifest | None = None
-        self._seen: Stamp | None = None
-        self._taken: Stamp | None = None
+        self._seen_stamp: Stamp | None = None
+        self._loaded_stamp: Stamp | None = None
         self._confirmed_at: float | None = None
         self.age = PolicyAge(lambda: self._confirmed_at)
         self._alarm = False
@@ -58,18 +58,18 @@ class PublishedPolicies:
         confirmed_at, stamp = self._files.confirmations.last(), None  # first: a policy is confirmed after publication
         try:
             stamp = self._files.stamp()
-            if stamp != self._seen:
+            if stamp != self._seen_stamp:
                 with self._lock:
                     self._refresh()
         except OSError as error:
             # The stamp is not remembered: the next refresh may find the file, or a free file descriptor, again.
             logger.warning("published policy not read: %s", error)
-        if confirmed_at is not None and stamp is not None and stamp == self._taken:
+        if confirmed_at is not None and stamp is not None and stamp == self._loaded_stamp:
             self._confirmed_at = confirmed_at
 
     def _refresh(self) -> None:
         stamp = self._files.stamp()
-        if stamp == self._seen:
+        if stamp == self._seen_stamp:
             return
         try:
             self._load(stamp)
@@ -77,7 +77,7 @@ class PublishedPolicies:
             logger.error("policy.rejected: %s", error)  # noqa: TRY400 - the message is enough
             if self._report:
                 self._report.rejected(str(error))
-        self._seen = stamp
+        self._seen_stamp = stamp
 
     def _load(self, stamp: Stamp | None) -> None:
         manifest = self._files.manifest()
@@ -91,7 +91,7 @@ class PublishedPolicies:
         }
         policy = self._assembly.build(manifest.version, segments)
         reloaded = self._manifest is not None and manifest.version.reloads != self._manifest.version.reloads
-        self._policy, self._manifest, self._taken = policy, manifest, stamp
+        self._policy, self._manifest, self._loaded_stamp = policy, manifest, stamp
         if reloaded:
             self._on_reload()
         if self._report:

@@ -50,9 +50,7 @@ class WriteQueue:
         """Take the lock in turn; False on timeout. Raises OSError."""
         self._open()
         self._held = (
-            self._held
-            or (self._first_waiting() is None and try_lock(self._descriptor))
-            or self._entered_in_turn(seconds)
+            self._held or (self._first_waiting() is None and try_lock(self._descriptor)) or self._wait_in_turn(seconds)
         )
         return self._held
 
@@ -80,7 +78,7 @@ class WriteQueue:
             self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             self._process = os.getpid()
 
-    def _entered_in_turn(self, seconds: float) -> bool:
+    def _wait_in_turn(self, seconds: float) -> bool:
         free_since = self._clock()
         deadline = free_since + seconds
         place = self._take_place()
@@ -125,5 +123,5 @@ class WriteQueue:
         fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
     def _byte(self, command: int, kind: int, start: int, length: int) -> tuple[int, ...]:
-        asked = _FLOCK.pack(kind, os.SEEK_SET, start, length, 0)
-        return _FLOCK.unpack(fcntl.fcntl(self._descriptor, command, asked))
+        request = _FLOCK.pack(kind, os.SEEK_SET, start, length, 0)
+        return _FLOCK.unpack(fcntl.fcntl(self._descriptor, command, request))

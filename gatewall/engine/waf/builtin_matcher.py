@@ -99,17 +99,17 @@ class BuiltinMatcher:
 
     @property
     def is_waiting(self) -> bool:
-        return isinstance(self.scanner, OneByOne) or any(each.is_by_re2 for each in self._some)
+        return isinstance(self.scanner, OneByOne) or any(each.is_by_re2 for each in self._subsets)
 
     @property
-    def _some(self) -> list[SomePatterns]:
+    def _subsets(self) -> list[SomePatterns]:
         return [self._in_texts, self._in_files, *([self._enforced] if self._enforced else ())]
 
     def check(self) -> None:
         if not (isinstance(self.scanner, OneByOne) or passes_canaries(self.scanner)):
             self.scanner = OneByOne(PATTERNS)
             self.is_distrusted = True
-        for each in self._some:
+        for each in self._subsets:
             each.check()
             self.is_distrusted = self.is_distrusted or each.is_distrusted
 
@@ -127,7 +127,7 @@ class BuiltinMatcher:
             return []
         values = values_of(request)
         singles, texts = split(values) if values.has_texts else (values, {})
-        hits, found = self._found(self.scanner, _EVERY, singles, scope)
+        hits, found = self._scan(self.scanner, _EVERY, singles, scope)
         if shared is not None and not (hits or texts):
             note_quiet(request, shared, self.scanner, values)
         if uri:
@@ -148,11 +148,11 @@ class BuiltinMatcher:
                     found += self._marks(scope)
                     break
             else:
-                found += self._found(some.scanner, some.numbers, group, scope)[1]
+                found += self._scan(some.scanner, some.numbers, group, scope)[1]
         found += [each for each in self.others if scope.covers(each.rule) and holds(each, values, scope)]
         return list({each.position: each for each in found}.values())
 
-    def _found(
+    def _scan(
         self, scanner: Scanner, numbers: Sequence[int], values: list[Value], scope: Scope
     ) -> tuple[list[Hit], list[Placed]]:
         """Return the hits of one scan, and the matching rules; in doubt, each target is scanned once more."""
@@ -168,12 +168,12 @@ class BuiltinMatcher:
         """
         if rule := self._excepting:  # excluded values come last, so they hide no other match
             values = sorted(values, key=lambda value: scope.spares(rule, value[0], value[1]))
-        of_texts, is_stopped = self._until_enough(some, values, scope, found, stop_at)
+        of_texts, is_stopped = self._scan_until_enough(some, values, scope, found, stop_at)
         if is_stopped and self._enforced and not self._suffices([*found, *of_texts], stop_at):
-            of_texts += self._until_enough(self._enforced, values, scope, [*found, *of_texts], stop_at)[0]
+            of_texts += self._scan_until_enough(self._enforced, values, scope, [*found, *of_texts], stop_at)[0]
         return of_texts
 
-    def _until_enough(
+    def _scan_until_enough(
         self, some: SomePatterns, values: list[Value], scope: Scope, found: list[Placed], stop_at: int
     ) -> tuple[list[Placed], bool]:
         """Return the rules that match one of the texts, and whether the scan ended early."""
@@ -214,9 +214,9 @@ class BuiltinMatcher:
         """Return rules that match the beginning of a long URI, and the whole request, if they suffice to refuse."""
         values = beginning_of(request)
         text = "\n".join([value for _, _, value in values]).encode("latin-1")
-        return self._enough(values, text, scope, threshold)
+        return self._refusing_in_cut(values, text, scope, threshold)
 
-    def _enough(self, values: list[Value], text: bytes, scope: Scope, threshold: int) -> list[Placed]:
+    def _refusing_in_cut(self, values: list[Value], text: bytes, scope: Scope, threshold: int) -> list[Placed]:
         """Return the rules that match a cut text of values if they reach the threshold, with a mark, else none."""
         found = self._in_cut(self.scanner, _EVERY, values, text, scope)
         return found + self._marks(scope) if refuse(found, threshold) else []

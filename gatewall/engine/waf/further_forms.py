@@ -40,7 +40,7 @@ def add(  # noqa: C901 - one function, because an ordinary request calls it for 
     if text[_BEGINNING:] and not unusual.translate(None, _NOT_TRIGGERS):
         if base64 and not unusual.translate(None, _LINE_BREAKS):
             text = text.replace("\n", "\r")
-            if _look_through(values, target, name, text, depth):  # then it is known to be plain
+            if _add_encoded(values, target, name, text, depth):  # then it is known to be plain
                 _put_beginning(values, target, name, text)
                 return
             base64 = False
@@ -49,7 +49,7 @@ def add(  # noqa: C901 - one function, because an ordinary request calls it for 
     if "\n" in text and is_plain:
         text = text.replace("\n", "\r")
     if base64 and is_plain and len(text) >= MIN_BASE64:
-        _look_through(values, target, name, text, depth)
+        _add_encoded(values, target, name, text, depth)
     if not unusual:
         values.put(target, name, text)
         return
@@ -65,7 +65,7 @@ def add(  # noqa: C901 - one function, because an ordinary request calls it for 
     if has_forms and values.may_form(target, text):
         _other_forms(values, target, name, text)
     if base64 and not is_plain and text[:1] in {"{", "["}:
-        _look_through(values, target, name, text, depth)
+        _add_encoded(values, target, name, text, depth)
 
 
 def _markup(values: Values, name: Name | None, text: str, depth: int) -> Region:
@@ -122,7 +122,7 @@ def _other_forms(values: Values, target: Region, name: Name | None, text: str) -
         values.put(target, name, bare)
 
 
-def _look_through(values: Values, target: Region, name: Name | None, text: str, depth: int) -> bool:
+def _add_encoded(values: Values, target: Region, name: Name | None, text: str, depth: int) -> bool:
     """Add values decoded from base64, JSON, or a token (JWT); True if the text is base64."""
     if target is BodyRegion.FILE or (len(text) < MIN_BASE64 and text[:1] not in {"{", "["}):
         return False
@@ -140,7 +140,7 @@ def _look_through(values: Values, target: Region, name: Name | None, text: str, 
         and not text.encode("latin-1").translate(None, _IN_TOKENS)
     ):
         for part in text.split(".")[:2]:
-            _look_through(values, target, name, part, depth)
+            _add_encoded(values, target, name, part, depth)
     elif (inside := form_base64_decoded(text)) is not None:
         values.coded_left -= 1
         _add_decoded(values, target, name, inside, depth + 1)

@@ -50,7 +50,7 @@ def _add_headers(found: list[str], formless: list[str], request: AccessRequest) 
             cookies = value
         elif not _add_header(formless, name, value):
             return False
-    target = _of_target(request, referer)
+    target = _target_texts(request, referer)
     found += target or ()
     return target is not None
 
@@ -86,7 +86,7 @@ def _add_cookies(found: list[str], cookies: tuple[tuple[str, str], ...]) -> bool
     return True
 
 
-def _of_target(request: AccessRequest, referer: str | None) -> list[str] | None:
+def _target_texts(request: AccessRequest, referer: str | None) -> list[str] | None:
     """Return the texts of the URI and the referer; None if they may have further forms."""
     host = request.host
     if referer is None or "?" in referer or len(referer) > SHORT or not is_plain_address(referer):

@@ -43,18 +43,18 @@ def is_quiet_in(asked: Asked, shared: Shared, scanner: Scanner) -> bool:
         text = "\n".join(texts).encode("latin-1")
         left = MAX_INSPECTED - len(text) - len(texts) * (VALUE_COST - 1) - 1
         return left >= shared.quiet_room and not scanner.scan(text)
-    values = _varying(asked)
+    values = _varying_values(asked)
     return values is not None and values.left >= shared.quiet_room and not scanner.scan(values.joined())
 
 
 def note_quiet(request: AccessRequest, shared: Shared, scanner: Scanner, values: Values) -> None:
     """Record that a scan of all values of a request found nothing, and the room that the shared ones need."""
-    varying = _varying(asked_of(request, shared))
+    varying = _varying_values(asked_of(request, shared))
     if varying is not None and not values.is_noted:
         shared.quiet_for, shared.quiet_room = scanner, varying.left - values.left
 
 
-def _varying(asked: Asked) -> Values | None:
+def _varying_values(asked: Asked) -> Values | None:
     """Return the values of the URI and of the headers that are not shared; None if they use up bounds of others."""
     values = Values()
     add_target(values, asked)

@@ -17,7 +17,7 @@ Numbered = tuple[int, bytes]
 """A pattern with its number in the original list."""
 
 
-class _Doubt(Exception):
+class _Unsupported(Exception):
     """Syntax that this parser does not support."""
 
 
@@ -42,7 +42,7 @@ def _read(pattern: bytes) -> tuple[bytes, list[tuple[bytes, bool]]]:
     reader = _Reader(pattern[len(prefix) :].decode("latin-1"))
     try:
         found = reader.alternatives()
-    except (_Doubt, RecursionError):
+    except (_Unsupported, RecursionError):
         return b"", [(pattern, False)]
     if not reader.is_at_end:
         return b"", [(pattern, False)]
@@ -66,7 +66,7 @@ class _Reader:
     def _take(self) -> str:
         character = self._next()
         if not character:
-            raise _Doubt
+            raise _Unsupported
         self.at += 1
         return character
 
@@ -106,15 +106,15 @@ class _Reader:
             case "^" | "$" | ".":
                 return False
             case "*" | "+" | "?" | "{":
-                raise _Doubt
+                raise _Unsupported
         return _is_uncommon(character)
 
     def _group(self) -> bool:
         if self._next() == "?" and not (self._took("?:") or self._took("?i:")):
-            raise _Doubt  # inline flags, named groups, look-around
+            raise _Unsupported  # inline flags, named groups, look-around
         found = self.alternatives()
         if not self._took(")"):
-            raise _Doubt
+            raise _Unsupported
         return all(needs for _, needs in found)
 
     def _is_at_least_once(self) -> bool:
@@ -129,7 +129,7 @@ class _Reader:
             return True
         self._took("?")  # lazy: matches the same texts
         if self._next() in {"*", "+", "?", "{"}:
-            raise _Doubt
+            raise _Unsupported
         return least > 0
 
     def _counted(self) -> int:
@@ -137,7 +137,7 @@ class _Reader:
         text, end, _ = self.pattern[self.at :].partition("}")
         least, _, most = text.partition(",")
         if not (end and _is_number(least) and (not most or _is_number(most))):
-            raise _Doubt
+            raise _Unsupported
         self.at += len(text) + 1
         return int(least)
 
@@ -147,31 +147,31 @@ class _Reader:
         if letter == "x":
             digits = self._take() + self._take()
             if not _HEX.issuperset(digits):
-                raise _Doubt
+                raise _Unsupported
             return chr(int(digits, 16))
         if letter in _LITERAL_ESCAPES:
             return _LITERAL_ESCAPES[letter]
         if letter in "dDwWsSbB":
             return ""  # each class contains common characters
         if letter.isalnum() or not letter.isascii():
-            raise _Doubt
+            raise _Unsupported
         return letter
 
     def _class(self) -> bool:
         is_negated = self._took("^")
         if self._next() == "]":
-            raise _Doubt
+            raise _Unsupported
         needs = not is_negated  # a negated class always contains common characters
         while not self._took("]"):
             if self._next() == "[" and self.pattern[self.at + 1 : self.at + 2] in {":", ".", "="}:
-                raise _Doubt
+                raise _Unsupported
             first = self._member()
             last = first
             if self._next() == "-" and self.pattern[self.at + 1 : self.at + 2] != "]":
                 self.at += 1
                 last = self._member()
                 if not (first and last):
-                    raise _Doubt
+                    raise _Unsupported
             needs = needs and bool(first) and all(map(_is_uncommon, map(chr, range(ord(first), ord(last) + 1))))
         return needs
 
@@ -179,7 +179,7 @@ class _Reader:
         if not self._took("\\"):
             return self._take()
         if self._next() in {"b", "B"}:
-            raise _Doubt
+            raise _Unsupported
         return self._escaped()
 
 

@@ -81,10 +81,10 @@ def _parsed(text: str) -> object:
 def is_much(text: str) -> bool:
     """True if a text (latin-1) has more members than are parsed."""
     data = text.encode("latin-1")
-    return (len(data) > _BEGINNING and _holds_much(data[:_BEGINNING])) or _holds_much(data)
+    return (len(data) > _BEGINNING and _exceeds_limits(data[:_BEGINNING])) or _exceeds_limits(data)
 
 
-def _holds_much(data: bytes) -> bool:
+def _exceeds_limits(data: bytes) -> bool:
     is_escaped = b"\\" in data and len(data.split(b"\\", _MAX_ESCAPES + 1)) > _MAX_ESCAPES + 1
     return is_escaped or len(data.translate(None, _NO_MEMBERS)) > _MAX_MEMBERS
 
@@ -93,7 +93,7 @@ def read_loosely(text: str) -> list[BodyText]:
     """Return the strings in a text that begins like JSON, and the text between them unless it is only structure."""
     text = _decoded(text)
     text, behind = text[:_MAX_LOOSE], text[max(_MAX_LOOSE - _OVERLAP, 0) :] if len(text) > _MAX_LOOSE else ""
-    strings = _Found(None)
+    strings = _Strings(None)
     between: list[str] = []
     at = 0
     while (begin := text.find('"', at)) >= 0 and len(between) <= _MAX_STRINGS:
@@ -181,7 +181,7 @@ def _decoded(text: str) -> str:
 
 
 def _texts(root: object, part: Part | None, most: int = MAX_VALUES) -> list[BodyText]:
-    found = _Found(part, most)
+    found = _Strings(part, most)
     waiting: list[tuple[str, object]] = [("$", root)]
     while waiting:
         path, item = waiting.pop()
@@ -204,7 +204,7 @@ def _name(name: str) -> str:
     return f'"{name}":' if name[:1] == "$" else name
 
 
-class _Found:
+class _Strings:
     """Collects strings: the first ones as separate values, the others joined."""
 
     def __init__(self, part: Part | None, most: int = MAX_VALUES) -> None:

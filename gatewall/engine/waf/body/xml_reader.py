@@ -103,7 +103,7 @@ def _read(reader: "_Reader", data: bytes, *, is_whole: bool) -> list[BodyText] |
         reader.parse(data, is_whole=is_whole)
     except (expat.ExpatError, _Forbidden, ValueError, LookupError):
         return None
-    except _Enough:
+    except _LimitReached:
         pass
     found, rest_at = reader.result(), reader.rest_at
     if rest_at is not None or not is_whole:
@@ -128,7 +128,7 @@ def _has_long_tag(data: bytes) -> bool:
     return any(data.find(b"<", begin, begin + _PIECE) < 0 for begin in range(0, len(data) - _PIECE, _PIECE))
 
 
-class _Enough(Exception):
+class _LimitReached(Exception):
     """The limit of texts is reached."""
 
 
@@ -168,7 +168,7 @@ class _Reader:
                     raise _Forbidden
                 self._flush()
                 self.rest_at = begin
-                raise _Enough
+                raise _LimitReached
         self.parser.Parse(data[at:], is_whole)
 
     def add(self, path: str | None, text: str) -> None:
@@ -182,16 +182,16 @@ class _Reader:
         return self._found
 
     def _check(self) -> None:
-        """Raise _Enough if the limit is reached; the text before is added, because the rest begins after it."""
+        """Raise _LimitReached if the limit is reached; the text before is added, because the rest begins after it."""
         self._others += 1
         if len(self._found) >= self.most or self._others > _MAX_ELEMENTS:
             self._flush()
-            raise self._enough()
+            raise self._limit_reached()
 
-    def _enough(self) -> _Enough:
+    def _limit_reached(self) -> _LimitReached:
         """Return the exception that ends reading before the current event; once raised, expat is past the event."""
         self.rest_at = self.parser.CurrentByteIndex
-        return _Enough()
+        return _LimitReached()
 
     def _where(self) -> str:
         return "/" + "/".join(self._path)
@@ -214,7 +214,7 @@ class _Reader:
         if self._is_markup and (lower in _OF_FORMS or any(":" in each for each in (name, *attributes[::2]))):
             raise _Forbidden
         if len(self._found) >= self.most or self._elements > _MAX_ELEMENTS or len(attributes) > 2 * self.most:
-            raise self._enough()
+            raise self._limit_reached()
         self._path.append(local)
         if lower in _SCRIPTS or (attributes and any(each[:2].lower() == "on" for each in attributes[::2])):
             pairs = zip(attributes[::2], attributes[1::2], strict=True)
@@ -233,7 +233,7 @@ class _Reader:
             self._flush()
         self._path.pop()
         if len(self._found) > self.most:  # texts between the ends of nested elements
-            raise self._enough()
+            raise self._limit_reached()
 
     def _characters(self, text: str) -> None:
         self._text.append(text)
