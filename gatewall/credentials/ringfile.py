@@ -18,7 +18,7 @@ class RotationRunning(Exception):
 def held(paths: Iterable[Path]) -> Iterator[None]:
     """Lock these files against other rotations, without waiting. Raises RotationRunning, OSError."""
     with ExitStack() as stack:
-        # Lock the folder, so that no lock file of another owner stays behind.
+        # Lock the folder, so that no lock file of another owner is left behind.
         for folder in sorted({path.resolve().parent for path in paths}):
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
             stack.callback(os.close, descriptor)

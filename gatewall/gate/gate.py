@@ -75,7 +75,7 @@ class Peers(Protocol):
     """Observer of the peers that send subrequests."""
 
     def observe(self, subrequest: Subrequest) -> None:
-        """Record a peer that an operator should know about. Never raises."""
+        """Record a peer that sends forwarding headers but is not trusted. Never raises."""
 
 
 class Gate:
@@ -108,7 +108,7 @@ class Gate:
         """Signs identities for sites, if this process can."""
 
     def again(self, meaning: Meaning, lines: KnownLines) -> Answer | Begun | None:
-        """Answer a request with a known head and a settled decision; else return ``begun`` for ``check``, which must.
+        """Answer a request with a known head if its decision is settled; else return ``begun`` for ``check``, or None.
 
         Answer, record and counts are the same as those of ``check``.
         """

@@ -80,7 +80,7 @@ def send(server: MailServer, message: EmailMessage, *, sender: str, recipient: s
 
 
 def _open(server: MailServer, deadline: Deadline) -> _Connection:
-    """Return a connection that is encrypted and signed in, as the URL says."""
+    """Return a connection that is encrypted and signed in, as the URL requires."""
     connection = _Connection(server, deadline)
     try:
         _expect(connection.ehlo(), "EHLO")

@@ -74,7 +74,7 @@ def decode(segment: str, data: bytes | memoryview) -> Any:
             if body[: len(line)] != line:
                 raise DecodeError(f"{segment} is of another kind")
             # Copied, a few MiB: rows are parsed long after the digest was checked, and must not change with the
-            # file meanwhile. The networks, which are many more, stay mapped.
+            # file meanwhile. The networks are many more, and remain mapped.
             rows = bytes(body[len(line) :])
             name, row = attrgetter(KINDS[kind].key), CODECS[kind].decode
             return KeyedRows(rows, number=_number, name=name, read=lambda text: _parsed(kind, text, row))

@@ -64,7 +64,7 @@ class Pulse:
             return self._answers()
 
     def may_connect(self) -> bool:
-        """True to connect. For a silent server one thread a second probes first; all others get False."""
+        """True to connect. For a silent server, one thread per second probes first; all others get False."""
         if not self._silent:
             return True
         if not self._probe_lock.acquire(blocking=False):

@@ -105,7 +105,7 @@ class Values(list[Value]):
             self.append((target, name, text))
 
     def note(self, target: Region, what: str) -> None:
-        """Append the mark that something is not inspected as it should be; once for the head and once for the body.
+        """Append the mark of incomplete inspection, at most once for the head and once for the body.
 
         It has no name, because it may stand for several values.
         """

@@ -20,7 +20,7 @@ AVAILABLE = hyperscan is not None
 VERSION = f"hyperscan {hyperscan.__version__}" if AVAILABLE else ""
 
 LAYOUT = f"3 {COMMON.hex()}"
-"""Layout of serialized databases besides their patterns; part of the cache key."""
+"""Layout of serialized databases, apart from their patterns; part of the cache key."""
 _PARTS = 3  # compile time grows faster than the list: three databases take half the time of one
 _WORTH_PARTS = 128
 _BEGINNING = 2_048
