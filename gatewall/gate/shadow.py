@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 MOST_WAITING = 64
 """Maximum number of requests in the queue: each keeps its headers and body in memory."""
-_MAX_BUDGET = 0.1
+_MOST_SAVED = 0.1
 """Maximum budget in seconds of CPU time that accumulates while idle."""
 _STEPS = 10_000
 CallLater = Callable[[Callable[[], None]], object]
@@ -136,7 +136,7 @@ class Shadow:
         self._amendments = amendments
         self._cpu = cpu_clock
         self._waiting: deque[Watch] = deque()
-        self._budget = 0.0
+        self._saved = 0.0
         self._lock = Lock()
 
     def work_by(self, call_later: CallLater) -> None:
@@ -157,7 +157,7 @@ class Shadow:
         """Use this shadow policy from now on; another id starts new figures."""
         with self._lock:
             if (policy.id if policy else "") != self.figures.shadow and policy is not None:
-                self.figures, self.fault, self._budget = ShadowFigures(policy.id), "", 0.0
+                self.figures, self.fault, self._saved = ShadowFigures(policy.id), "", 0.0
             self.policy = policy
             if policy is None:
                 self._waiting.clear()
@@ -170,7 +170,7 @@ class Shadow:
         began = self._cpu()
         if not shadow.selects(decision_id):
             return Watch(began, shadow, decision_id, self._live, None)
-        if self._budget <= 0 or len(self._waiting) >= MOST_WAITING:
+        if self._saved <= 0 or len(self._waiting) >= MOST_WAITING:
             self._skipped()
             return Watch(began, shadow, decision_id, self._live, None)
         rates = _RecordingRates(self._live.rates)
@@ -187,7 +187,7 @@ class Shadow:
                 is_first = self._queue(watch) and len(self._waiting) == 1
             spent = max(0.0, self._cpu() - watch.began)
             figures.answer_seconds += spent
-            self._budget = min(_MAX_BUDGET, self._budget + spent * watch.shadow.cpu_percent / 100)
+            self._saved = min(_MOST_SAVED, self._saved + spent * watch.shadow.cpu_percent / 100)
         if is_first:
             self._on_first_queued()
 
@@ -239,7 +239,7 @@ class Shadow:
 
     def _count(self, spent: float, fault: str, *, differs: bool) -> None:
         with self._lock:
-            self._budget -= spent
+            self._saved -= spent
             self.figures.shadow_seconds += spent
             self.figures.evaluated += not fault
             self.figures.differing += differs

@@ -97,7 +97,7 @@ def _parsed(reading: Reading, subrequest: Subrequest, trusted: TrustedProxies, a
         return known
     headers, cookies = subrequest.headers, wire.cookies(subrequest.headers)
     foreign = _foreign_cookies(cookies)
-    shown = _shown_headers(headers, foreign)
+    shown = _shown(headers, foreign)
     client, target = peer_or_unknown(subrequest.peer), _Target(None, subrequest.scheme)
     try:
         is_trusted = trusted.trusts_peer(subrequest.peer)
@@ -233,18 +233,18 @@ def _with_body(request: AccessRequest, sent: Body, headers: Headers) -> AccessRe
     return replace(request, body=body.data, body_is_whole=whole, visible=request.visible | {"body"})
 
 
-def _shown_headers(headers: Headers, foreign: wire.Cookies) -> tuple[tuple[str, str], ...]:
+def _shown(headers: Headers, foreign: wire.Cookies) -> tuple[tuple[str, str], ...]:
     """Return the visitor's headers without our credentials and the proxy's additions."""
     if headers.keys() <= _USUAL_NAMES and wire.LINE not in "".join(headers.values()):
         shown = [each for each in headers.items() if each[0] in _USUALLY_SHOWN]
     else:
-        shown = _shown_one_by_one(headers)
+        shown = _unusually_shown(headers)
     if foreign:
         shown.append(("cookie", "; ".join([f"{name}={value}" if name else value for name, value in foreign])))
     return tuple(shown)
 
 
-def _shown_one_by_one(headers: Headers) -> list[tuple[str, str]]:
+def _unusually_shown(headers: Headers) -> list[tuple[str, str]]:
     """Return the visitor's headers without cookies, also for unusual names and repeated lines."""
     return [
         (name, value.replace(wire.LINE, ", ") if wire.LINE in value else value)
