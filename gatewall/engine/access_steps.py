@@ -124,8 +124,8 @@ def _required_by(access: AccessOutcome) -> DecidedBy | None:
 def _has_second_factor(subject: Subject, facts: Facts) -> bool:
     """Return whether the user has a second factor, or the subject needs none here.
 
-    A machine needs none if its scope names the domain. So does a share link, but not where an access rule requires a
-    second factor. A device pass never suffices.
+    A machine needs none if its scope names the domain; nor does a guest with a share link, except where an access rule
+    decides. A device pass never suffices.
     """
     if subject.kind is SubjectKind.USER:
         return not SECOND_FACTORS.isdisjoint(subject.amr)

@@ -35,7 +35,7 @@ def plain_request(request: AccessRequest) -> bytes | None:
 
 
 def _add_headers(found: list[str], formless: list[str], request: AccessRequest) -> bool:
-    """Add the texts of the URI and of headers, those to be ``formless`` apart; False if one may have further forms."""
+    """Add the texts of URI and headers to ``found``, or ``formless`` if they must be so; False for further forms."""
     headers = request.headers
     others = [each for each in headers if each[0] not in FILLED_IN]
     if len(others) > _MOST_OTHERS or is_unusual(",".join([value for name, value in headers if name in FILLED_IN])):

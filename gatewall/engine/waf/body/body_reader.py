@@ -86,7 +86,7 @@ class Body:
             self.texts += xml_reader.read(text, is_declared=False) or ()
 
     def _other_charset(self, charset: str, as_sent: charsets.Decoded | None) -> None:
-        """Add the body decoded from its charset, before and after percent-decoding; mark an invalid one as a form."""
+        """Add the body decoded from its charset, before and after percent-decoding; mark invalid text uninspected."""
         begin = self._text[:_MAX_RECODED].encode("latin-1")
         raw = decoded_once(begin.replace(b"+", b" "))
         others = [] if raw == begin else [charsets.decoded(raw.decode("latin-1"), charset)]

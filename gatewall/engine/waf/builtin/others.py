@@ -5,7 +5,7 @@ from gatewall.engine.waf.builtin.rule import ALL_BUT_REFERER, EVERYTHING_SENT, P
 from gatewall.engine.waf.rules import Category, Severity, Target
 
 _SERVICE_PORT = r"(?::(?:\d{1,4}|[12]\d{4}|3[01]\d{3})\b|[/?#\s'\"]|$)"
-"""A port below 32768: native apps have callbacks on ports from 32768, which the system assigns (RFC 8252)."""
+"""No port, or one below 32000: native apps have callbacks on ports from 32768, which the system assigns (RFC 8252)."""
 _PUBLIC = (
     r"(?:\d|1[1-9]|[2-9]\d|1[013-68]\d|12[0-689]|17[013-9]|19[013-9]|2\d\d|172\.(?:\d|1[0-5]|3[2-9]|[4-9]\d|\d{3})"
     r"|192\.(?:\d\d?|1[0-57-9]\d|16[0-79]|2\d\d))"
