@@ -211,7 +211,7 @@ class UserAdmin(LinksAdmin):
         forget, unlock = (values.pop(name, False) for name in _SECOND_FACTOR_FIELDS)
         is_own = row.pk == request.user.pk
         if is_own and (password is not None or forget or unlock) and not _REAUTHENTICATED.get(request):
-            raise reauthentication.ReauthenticationRequired("send your password along")
+            raise reauthentication.ReauthenticationRequired("your password is required")
         if forget:
             recovery.reset(row, actor=actor(request), client_ip=browser.visitor(request).client_ip)
         if unlock:

@@ -25,8 +25,8 @@ class IdentityProvider(Record):
     """
 
     slug = models.CharField(max_length=32, unique=True, validators=[RegexValidator(SLUG_PATTERN)])
-    name = models.CharField(max_length=64, help_text="What the button on the guard page says.")
-    issuer = models.CharField(max_length=500, help_text="Exactly as the provider's discovery document has it.")
+    name = models.CharField(max_length=64, help_text="Label of the button on the guard page.")
+    issuer = models.CharField(max_length=500, help_text="Exactly as in the provider's discovery document.")
     client_id = models.CharField(max_length=255)
     sealed_client_secret = models.CharField(max_length=1000, blank=True, editable=False)
     scopes = models.JSONField(default=default_scopes)
@@ -39,7 +39,9 @@ class IdentityProvider(Record):
         default=False, help_text="Link to the one user who has the e-mail address that the provider verified."
     )
     allowed_email_domains = models.JSONField(default=list, blank=True)
-    trust_amr = models.BooleanField(default=False, help_text="Believe the provider that a second factor was used.")
+    trust_amr = models.BooleanField(
+        default=False, help_text="Trust the provider's claim that a second factor was used."
+    )
     domains = models.JSONField(default=list, blank=True, help_text="Which sites offer it; empty means all.")
     enabled = models.BooleanField(default=True)
     allow_private = models.BooleanField(default=False, help_text="Allow addresses that are not public.")

@@ -65,7 +65,7 @@ def create_first_admin(*, username: str, password: str) -> User:
 @revisions.one_at_a_time
 def _create_first(admin: User, actor: str) -> User:
     if selectors.has_admin():
-        raise AdminExists("there is an administrator already")
+        raise AdminExists("an administrator already exists")
     return _create(admin, (), (), actor=actor)
 
 

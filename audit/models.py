@@ -122,8 +122,8 @@ class GapKind(models.TextChoices):
     """Why records are missing."""
 
     DROPPED = "dropped", "could not be spooled"
-    DAMAGED = "damaged", "could not be read back, and are set aside"
-    TORN = "torn", "the piece of one at the end of a segment"
+    DAMAGED = "damaged", "could not be read, and are quarantined"
+    TORN = "torn", "incomplete record at the end of a segment"
 
 
 class LogGap(models.Model):

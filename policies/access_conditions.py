@@ -52,7 +52,7 @@ def validate_path(match: str, text: str) -> None:
     if not text.isprintable():
         raise _refused(_("a path has no control characters"))
     if _REGEX.search(text):
-        raise _refused(_("a path is no regular expression: use prefix, or glob with * and **"))
+        raise _refused(_("a path is not a regular expression: use prefix, or glob with * and **"))
     canonical = canonical_path(text)
     if "%" in canonical or "\ufffd" in canonical:
         raise _refused(_("write a path decoded, without %20 and the like"))
@@ -147,7 +147,9 @@ def canonical_header(text: str) -> str:
     if not _HEADER.fullmatch(name):
         raise _refused(_("%(text)s is not the name of a header"), text=repr(text[:32]))
     if not is_header_of_tokens(name):
-        raise _refused(_("%(text)s has another use: name a header of the app, like x-emby-token"), text=repr(name))
+        raise _refused(
+            _("%(text)s is used for something else: choose a header of the app, like x-emby-token"), text=repr(name)
+        )
     return name
 
 

@@ -54,7 +54,7 @@ def check_and_save(row: models.Model, shown: object) -> None:
         with transaction.atomic():
             row.save()
     except IntegrityError:
-        raise Duplicate(_("%(row)s exists already"), row=shown) from None
+        raise Duplicate(_("%(row)s already exists"), row=shown) from None
 
 
 def save(row: models.Model, *segments: str, actor: str, replaced: Iterable[Change | None] = (), **values: Any) -> None:
@@ -88,5 +88,5 @@ def still_registered(domains: Iterable[AuthorizedDomain]) -> list[AuthorizedDoma
     ids = {domain.pk for domain in domains}
     rows = list(AuthorizedDomain.objects.filter(pk__in=ids))
     if len(rows) != len(ids):
-        raise DomainRemoved(_("a domain that was named is not registered any more"))
+        raise DomainRemoved(_("a domain in the request is no longer registered"))
     return rows

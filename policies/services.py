@@ -252,7 +252,7 @@ def create_waf_rule(*, actor: str, force: bool = False, **values: Any) -> WafRul
     _check_pattern(rule, values)
     if WafRule.objects.filter(builtin_key__isnull=True).count() >= MAX_CUSTOM_RULES:
         raise TooManyWafRules(
-            _("there are %(number)s rules already, and no more can be published in time"),
+            _("there are already %(number)s rules, the maximum that can be published in time"),
             number=f"{MAX_CUSTOM_RULES:,}",
         )
     rows.save(rule, Segment.WAF_RULES, actor=actor, **values)

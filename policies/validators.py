@@ -99,7 +99,7 @@ def validate_group_name(text: str) -> None:
     if not _GROUP_NAME.fullmatch(text):
         raise ValidationError(_("a name has 1 to 64 of a-z, 0-9, dot, underscore and hyphen"), code="invalid")
     if text == ADMINS:
-        raise ValidationError(_("admins are listed under this name"), code="invalid")
+        raise ValidationError(_("this name is reserved: Remote-Groups uses it for admins"), code="invalid")
 
 
 def validate_source(text: str) -> None:

@@ -130,7 +130,7 @@ def _refused_hosts(at: datetime) -> str | None:
     if not hosts:
         return None
     others = f" and {len(hosts) - _NAMED} others" if len(hosts) > _NAMED else ""
-    return f"hosts that were asked for in the last hour and are refused now: {', '.join(hosts[:_NAMED])}{others}"
+    return f"hosts that were requested in the last hour and are now refused: {', '.join(hosts[:_NAMED])}{others}"
 
 
 class GeoBlockRules(_PolicyView, UsedResource):

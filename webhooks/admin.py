@@ -110,7 +110,7 @@ class WebhookAdmin(_NoSealedLookups, ShownOnceAdmin):
                     messages.SUCCESS,
                 )
 
-    @admin.action(description=_("Make a new secret (choose one webhook)"))
+    @admin.action(description=_("Rotate the secret (choose one webhook)"))
     def rotate_secret(self, request: HttpRequest, queryset: QuerySet[Webhook]) -> HttpResponse | None:
         chosen = list(queryset[:2])
         if len(chosen) != 1:

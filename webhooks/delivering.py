@@ -20,7 +20,7 @@ _USER_AGENT = "Gatewall-Webhooks/1"
 def attempt(claimed: Claimed) -> Posted:
     """Send a claimed delivery and return the result. Uses no database connection, as it may take long."""
     if not claimed.keys:
-        return Posted(failure="the secret cannot be opened: GATEWALL_DATA_KEYS lacks its key")
+        return Posted(failure="the secret cannot be decrypted: GATEWALL_DATA_KEYS does not contain its key")
     webhook, notice = claimed.delivery.webhook, claimed.delivery.notice
     now, body = int(timezone.now().timestamp()), notice.body.encode()
     headers = {

@@ -123,7 +123,7 @@ def send_test(webhook: Webhook, *, actor: str) -> Delivery:
     data = {"webhook": webhook.pk, "name": webhook.name, "actor": actor}
     made = outbox.put([Draft(TEST, timezone.now(), lambda: data, [webhook])])
     if not made:
-        raise OutboxFull("as many notices wait for it, or were sent to it within the hour, as may be")
+        raise OutboxFull("the webhook's outbox is full, or its hourly limit is reached")
     return made[0]
 
 
@@ -159,7 +159,7 @@ def _write(webhook: Webhook, values: dict[str, Any]) -> None:
         with transaction.atomic():
             webhook.save()
     except IntegrityError:
-        raise Duplicate(_("%(row)s exists already"), row=repr(webhook.name)) from None
+        raise Duplicate(_("%(row)s already exists"), row=repr(webhook.name)) from None
 
 
 def _set_secret(webhook: Webhook, secret: bytes) -> None:

@@ -19,9 +19,11 @@ def validate_url(value: str) -> None:
     except ValueError:
         raise ValidationError(_("that is not a URL")) from None
     if parts.username is not None or parts.password is not None or "?" in value or "#" in value:
-        raise ValidationError("no user, query or fragment: every admin sees the URL, and revisions keep it")
+        raise ValidationError(
+            "remove user, query and fragment from the URL: every admin sees it, and revisions keep it"
+        )
     if not (value.isascii() and value.isprintable()) or " " in value or "\\" in value or not Authority.of_url(value):
-        raise ValidationError("an https URL in ASCII, of one host")
+        raise ValidationError("enter an https URL with one host, in ASCII")
 
 
 def validate_kinds(value: Any) -> None:
@@ -31,4 +33,4 @@ def validate_kinds(value: Any) -> None:
     if unknown := sorted(set(value) - _KINDS):
         raise ValidationError(f"there is no such kind: {', '.join(unknown)[:200]}")
     if len(set(value)) < len(value):
-        raise ValidationError("a kind is there twice")
+        raise ValidationError("a kind is listed twice")

@@ -54,7 +54,7 @@ class GroupMapField(LinesField):
         for line in super().clean(value):
             name, equals, groups = line.rpartition("=")
             if not equals or not 0 < len(name.strip()) <= validators.LONGEST_VALUE:
-                raise ValidationError("a line is a value of the claim, = and names of groups")
+                raise ValidationError("write each line as: claim value = group, group")
             found[name.strip()] = [group.strip() for group in groups.split(",") if group.strip()]
         if len(found) > validators.MAX_VALUES:
             raise ValidationError(f"at most {validators.MAX_VALUES} values")

@@ -42,8 +42,8 @@ def validate_provider(provider: IdentityProvider) -> None:
     provider.allowed_email_domains = sorted(set(domains))
     if _gives_admin(provider) and not provider.group_map_gives_admin:
         words = _(
-            "this map makes administrators of everybody whom the provider puts into these groups: set "
-            "group_map_gives_admin as well if you mean it"
+            "with this map, everybody in these groups at the provider becomes an administrator: set "
+            "group_map_gives_admin to allow it"
         )
         raise ValidationError({"group_map": ValidationError(words, code="gives-admin")})
 

@@ -89,7 +89,14 @@ def _failures_reported(provider: IdentityProvider, client_ip: str, at: datetime)
         words = _("%(provider)s does not answer as it should. Try again in a minute, or sign in another way.")
         raise ProviderUnavailable(words, provider=provider.name) from None
     except SealBroken:
-        _count(EventKind.PROVIDER_FAILED, provider, client_ip, at, "sealed-secret", "GATEWALL_DATA_KEYS lacks its key")
+        _count(
+            EventKind.PROVIDER_FAILED,
+            provider,
+            client_ip,
+            at,
+            "sealed-secret",
+            "GATEWALL_DATA_KEYS does not contain its key",
+        )
         words = _("%(provider)s is not set up completely. Sign in another way.")
         raise ProviderUnavailable(words, provider=provider.name) from None
     except TokenRefused as refused:

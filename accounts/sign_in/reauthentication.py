@@ -86,7 +86,7 @@ def require_own_password(
 def require_password(user: User, password: str | None, *, visitor: Visitor, at: datetime) -> None:
     """Raise unless this is the user's password: ReauthenticationRequired, ReauthenticationFailed, TooManyAttempts."""
     if password is None:
-        raise ReauthenticationRequired("send your password along")
+        raise ReauthenticationRequired("your password is required")
     attempt = events.attempt(user.username, visitor, at, flow=FLOW)
     with attempt.uncounted_if_too_busy():
         is_right = passwords.is_correct(user, password)

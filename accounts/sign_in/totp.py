@@ -172,7 +172,8 @@ def _secret(device: TotpDevice) -> bytes | None:
     try:
         return Sealer(settings.GATEWALL_DATA_KEYS).open(device.sealed_secret, context=sealing_context(device.user_id))
     except SealBroken:
-        logger.error("the second factor of user %d cannot be opened: GATEWALL_DATA_KEYS lacks its key", device.user_id)  # noqa: TRY400 - says it all
+        text = "the second factor of user %d cannot be decrypted: GATEWALL_DATA_KEYS does not contain its key"
+        logger.error(text, device.user_id)  # noqa: TRY400 - says it all
         return None
 
 

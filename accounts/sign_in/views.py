@@ -114,7 +114,7 @@ class RecoverSecondFactor(_SignInView):
         if system_settings.current().recovery_local_only and not browser.is_at_this_machine(request):
             client_ip = browser.visitor(request).client_ip
             events.recovery_refused("", client_ip, timezone.now(), why=RecoveryLocalOnly.code)
-            raise RecoveryLocalOnly("only whoever is at this machine may do this (recovery_local_only)")
+            raise RecoveryLocalOnly("recovery is allowed only from this machine (recovery_local_only)")
         recovery.recover(**self.body(RecoveryInput), visitor=browser.visitor(request), at=timezone.now())
         return Response(status=status.HTTP_204_NO_CONTENT)
 

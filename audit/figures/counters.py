@@ -93,4 +93,4 @@ def _add_if_possible(numbers: Mapping[str, int]) -> None:
             for name, number in sorted(numbers.items()):  # in one order, to avoid deadlocks
                 add(name, number)
     except Error as error:
-        logger.warning("what happened is not counted for /metrics (%s)", type(error).__name__)
+        logger.warning("counters for /metrics were not updated (%s)", type(error).__name__)

@@ -36,11 +36,11 @@ class Window:
     def of(cls, start: datetime, end: datetime) -> "Window":
         """Return the smallest window of whole minutes that contains these times. Raises FilterRefused."""
         if start >= end:
-            raise FilterRefused("start_time", "the start is before the end")
+            raise FilterRefused("start_time", "must be before the end")
         if end - start > MAX_WINDOW:
             raise FilterRefused("start_time", f"at most {MAX_WINDOW.days} days before the end")
         if not _FIRST_YEAR <= start.year <= end.year <= _LAST_YEAR:
-            raise FilterRefused("start_time", f"a window lies in the years {_FIRST_YEAR} to {_LAST_YEAR}")
+            raise FilterRefused("start_time", f"must be in the years {_FIRST_YEAR} to {_LAST_YEAR}")
         return cls(_moment(start_of(start.timestamp(), MINUTE)), _moment(-start_of(-end.timestamp(), MINUTE)))
 
     @classmethod
@@ -85,9 +85,9 @@ def require_timeline(window: Window, interval: timedelta) -> None:
         raise FilterRefused("interval", f"a multiple of {MINUTE} seconds")
     width = _widest_in(seconds)
     if window.end - window.start > _MAX_TIMELINE[width] + _ROUNDING:
-        raise FilterRefused("interval", f"such an interval is for windows of at most {_MAX_TIMELINE[width].days} days")
+        raise FilterRefused("interval", f"only for windows of at most {_MAX_TIMELINE[width].days} days")
     if number_of_bars(window, seconds) > MAX_BARS:
-        raise FilterRefused("interval", f"so long a window would have more than {MAX_BARS} bars")
+        raise FilterRefused("interval", f"the window would have more than {MAX_BARS} bars: choose a longer interval")
 
 
 def timeline(window: Window, interval: timedelta, kinds: Collection[str] = ("outcome", "would-refuse")) -> list[Bar]:

@@ -250,7 +250,7 @@ class SpoolWriter:
         """Sync a duplicate of the descriptor, so that no request waits for the disk."""
         with self._lock:
             if self._descriptor >= 0 and not os.fstat(self._descriptor).st_nlink:
-                logger.error("access log: the spool was removed, with what was in it")
+                logger.error("access log: the spool was removed, with the records in it")
                 self._give_up_segment()  # records in a removed file would not be shipped
             if self._descriptor < 0 or not self._unsynced:
                 return

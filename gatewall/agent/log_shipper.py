@@ -119,13 +119,13 @@ class LogShipper(Loop):
         self.failing = "the access log is not shipped"
         with self.changes.uncounted():
             shipped = ingest.ship(self._spool, self._looked, self._stop.is_set, self._detection.observe)
-        self.failing = "the access log is not looked through"
+        self.failing = "attack detection does not run"
         self._detection.turn(timezone.now(), has_news=self._detectors_are_behind)
         self._detectors_are_behind = False
         if self._stop.is_set():
             return
         self._complete_until = began
-        self.failing = "the access log is not tidied up"
+        self.failing = "old rows of the access log are not deleted"
         self._tidy(timezone.now())
         self._rows_since_upkeep += shipped
         if self._rows_since_upkeep >= _UPKEEP_ROWS or began - self._upkept_at >= _UPKEEP_SECONDS:

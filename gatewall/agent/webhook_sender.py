@@ -26,7 +26,7 @@ class WebhookSender(Loop):
     name = "webhook-sender"
     every_seconds = 1.0
     join_seconds = 5.0
-    failing = "webhooks are not sent to"
+    failing = "webhook notices are not sent"
     recovered = "sending to webhooks again"
 
     def __init__(self) -> None:

@@ -34,7 +34,8 @@ WHY: dict[str, Promise] = {
     "identity": _("Your site trusts Remote-User. A copy that a visitor sends must never reach it."),
     "sign-in": _("Browsers must reach the guard page. Programs must get 401, or they read a page as data."),
     "refusal": _(
-        "If the proxy changes a refusal, the page may never load or access may be granted. The number finds the reason."
+        "If the proxy changes a refusal, the page may never load or access may be granted. The decision id leads to "
+        "the reason in the log."
     ),
     "hidden": _("The gate's auth endpoint, metrics and recovery are for your own machines only."),
     "asked-every-time": _("A cached answer lets somebody in after sign-out, a ban or expiry."),
@@ -171,13 +172,13 @@ _MEANINGS: dict[str, Promise] = {
     "query-lost": _("The query did not arrive as it was sent: %(sent)s became %(arrived)s."),
     "redirected": _("The answer was %(status)s to %(location)s. Enter the final address of your site."),
     "refusal-403": _("Refused with 403 and the number %(decision)s (%(reason)s)."),
-    "refusal-other": _("The gate said 403, the visitor got %(status)s."),
-    "refusal-other-number": _("The visitor got the number %(told)s, the decision has %(decision)s."),
+    "refusal-other": _("The gate answered 403, but the visitor got %(status)s."),
+    "refusal-other-number": _("The visitor got the decision id %(told)s instead of %(decision)s."),
     "refusal-without-number": _("The visitor got 403 without X-Gatewall-Decision-Id (%(decision)s)."),
     "refused-by-proxy": _("The proxy itself refused it with %(status)s, and did not pass it on."),
     "remembered": _("A repeated request was answered %(status)s without asking the gate."),
     "scheme-forged": _("%(header)s from a visitor is trusted: the gate saw %(scheme)s."),
-    "scheme-other": _("The gate was told %(scheme)s, the request came by %(asked)s."),
+    "scheme-other": _("The proxy sent the scheme %(scheme)s, but the request used %(asked)s."),
     "untrusted-seen": _(
         "In the last 10 minutes, peers that are not trusted proxies sent forwarding headers: %(peers)s. If one of"
         " them is your proxy, all its visitors look like the proxy itself."

@@ -119,7 +119,7 @@ class Gate:
             return self._again(answers, meaning, lines)
         except Exception:
             # A bug in this shortcut must not decide: ``check`` decides, and refuses if it fails too.
-            logger.exception("a settled decision was not given again")
+            logger.exception("a settled decision could not be reused")
             return None
 
     def _again(self, answers: tuple[SettledAnswer, ...], meaning: Meaning, lines: KnownLines) -> Answer | Begun | None:

@@ -130,7 +130,7 @@ def _reseal_all(ring: KeyRing) -> tuple[list[str], frozenset[str]]:
 def _counts(result: Resealed) -> str:
     words = [f"{result.done} re-sealed"]
     words += [f"{result.left} left, because they change: run --finish"] if result.left else []
-    words += [f"{result.broken} that no key opens"] if result.broken else []
+    words += [f"{result.broken} that no key can decrypt"] if result.broken else []
     return ", ".join(words)
 
 

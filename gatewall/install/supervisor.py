@@ -245,7 +245,7 @@ class Supervisor:
             if child.is_ready:
                 self._were_ready.add(index)
             if now >= self._lenient_until and child.hangs(now):
-                self._say(f"{child.name} shows no sign of life: killing it (pid {child.pid})")
+                self._say(f"{child.name} does not respond: killing it (pid {child.pid})")
                 child.send(signal.SIGKILL)
 
     def _reap(self) -> None:

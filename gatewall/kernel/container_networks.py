@@ -40,7 +40,7 @@ def expanded(names: Iterable[str]) -> Iterator[str]:
     for name in names:
         found = WORDS[name]() if name in WORDS else [name]
         if not found:
-            raise ValueError(f"{name} names nothing here; give the addresses of the proxies")
+            raise ValueError(f"{name} finds no network here; write the addresses of the proxies")
         yield from found
 
 

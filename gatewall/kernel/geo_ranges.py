@@ -102,7 +102,7 @@ class CountryRanges:
             "binary_format_minor_version": (_UINT16, 0),
             "build_epoch": (_UINT64, int(self._built_at(at).timestamp())),
             "database_type": KIND,
-            "description": {"en": origin or "made of text ranges"},
+            "description": {"en": origin or "converted from text ranges"},
             "ip_version": (_UINT16, 6),
             "languages": ["en"],
             "node_count": (_UINT32, count),

@@ -31,7 +31,7 @@ _STATES = {
     RequestState.EXPIRED.value: gettext_lazy("Nobody answered your request in time."),
     "ended": gettext_lazy("Your access has ended."),
     "coming": gettext_lazy("One moment, the refusal is being looked up."),
-    "unknown": gettext_lazy("There is no refusal of your account with this number."),
+    "unknown": gettext_lazy("No refusal with this id was found for your account."),
     "not-offered": gettext_lazy("Access cannot be given for this."),
 }
 _MAY_ASK_AGAIN = frozenset({"refused", "withdrawn", "expired", "ended"})

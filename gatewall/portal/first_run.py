@@ -34,7 +34,7 @@ def announce() -> None:
         return
     origin = settings.GATEWALL_PUBLIC_URL or f"http://{settings.GATEWALL_BIND}:{settings.GATEWALL_PORT}"
     link = f"{origin}{settings.ROOT_PATH}/setup?token={_secret_for_all_processes()}"
-    logger.warning("there is no administrator yet; within an hour, make the first at %s", link)
+    logger.warning("no administrator exists yet: create the first one within an hour at %s", link)
 
 
 class FirstAdmin(Form):

@@ -12,7 +12,7 @@ _KNOWN = {
         "Other people are behind your address, or it is shared by customers of a carrier. A pass would let them in as "
         "well, so there is none."
     ),
-    "too-many-device-passes": gettext_lazy("There is the maximum number of passes. Take one back first."),
+    "too-many-device-passes": gettext_lazy("You have the maximum number of passes. Delete one first."),
     "admin-exists": gettext_lazy("There is an administrator already."),
     "code-entry-locked": gettext_lazy(
         "Too many wrong codes. Use one of your recovery codes, or ask an administrator to unlock code entry."

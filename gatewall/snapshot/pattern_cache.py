@@ -36,7 +36,7 @@ _LONGEST_SECONDS = 3600
 """Timeout for a hung child. It limits its own CPU time, and with its low priority may get 1% of a busy host."""
 _ROOT = Path(__file__).resolve().parents[2]
 NO_ENGINE = "there is no hyperscan for this machine: RE2 takes its place, and is slower"
-NOT_COMPILED = "patterns could not be compiled: RE2 takes their place"
+NOT_COMPILED = "patterns could not be compiled; RE2 is used instead"
 
 
 class _Engine:

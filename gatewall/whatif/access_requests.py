@@ -73,7 +73,7 @@ def ask(user: Any, record: AccessRecord, reason: str, *, client_ip: str | None) 
     get_user_model()._default_manager.select_for_update().get(pk=user.pk)  # noqa: SLF001 - public by its documentation
     domain = AuthorizedDomain.objects.filter(name=possible[0].domain).first() if possible else None
     if domain is None:
-        raise NotOffered(_("access cannot be given for this: something that overrides every grant refuses it"))
+        raise NotOffered(_("access cannot be granted: this refusal overrides every grant"))
     waiting = pending().filter(user=user)
     found: RequestForAccess | None = waiting.filter(domain=domain).first()
     if found is not None:
@@ -104,7 +104,7 @@ def grant(request: RequestForAccess, key: str | None, lifetime: Lifetime, *, act
     possible = offers(record) if record else []
     offer = next((each for each in possible if key in {None, each.key}), None)
     if record is None or offer is None or until is None:
-        raise NotOffered(_("what refused this request has changed; look at it again"))
+        raise NotOffered(_("the reason for this refusal has changed: open the request again"))
     request.grant = give(offer, record, until, actor=actor, reason=request.reason)
     _decide(request, RequestState.GRANTED, actor, now)
     _record(EventKind.ACCESS_GRANTED, request, actor=actor, grant=request.grant.pk)
@@ -149,7 +149,7 @@ def _refuse_too_many(user: Any, waiting: int, now: datetime) -> None:
         seconds = int((asked[0].asked_at + hour - now).total_seconds()) + 1
         raise TooManyRequests(_("you asked too often; wait before you ask again"), retry_after_seconds=seconds)
     if waiting >= MAX_PENDING:
-        words = _("%(number)s of your requests wait already; withdraw one, or wait for an answer")
+        words = _("%(number)s of your requests are pending; withdraw one, or wait for an answer")
         raise TooManyRequests(words, retry_after_seconds=int(hour.total_seconds()), number=waiting)
 
 

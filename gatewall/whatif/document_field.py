@@ -13,7 +13,7 @@ _DOCUMENT = {"type": ["string", "object"], "description": "YAML 1.2 or JSON as a
 class DocumentField(ShapedField):
     """A policy document, as a text: YAML, of which JSON is a part."""
 
-    default_error_messages = {"kind": _("a text or an object is needed")}
+    default_error_messages = {"kind": _("must be a text or an object")}
 
     def __init__(self, **options: Any) -> None:
         super().__init__(_DOCUMENT, **options)

@@ -75,7 +75,7 @@ def apply(
     offer = next((each for each in offers(record, today) if each.key == key), None)
     until = lifetime.end(timezone.now())
     if offer is None or (until is None and not offer.may_be_permanent):
-        raise NotOffered(_("what refused this request has changed; look at it again"))
+        raise NotOffered(_("the reason for this refusal has changed: open the request again"))
     remark = f"exemption for {record.decision_id}"
     match offer.kind:
         case Kind.EXCLUSION | Kind.EXCLUSIONS:
@@ -101,14 +101,14 @@ def _domain(offer: Offer) -> AuthorizedDomain | None:
         return None
     domain = AuthorizedDomain.objects.filter(name=offer.domain).first()
     if domain is None:
-        raise NotOffered(_("what refused this request has changed; look at it again"))
+        raise NotOffered(_("the reason for this refusal has changed: open the request again"))
     return domain
 
 
 def _exclude(offer: Offer, until: datetime | None, actor: str) -> None:
     rule = WafRule.objects.filter(pk=offer.row).first()
     if rule is None:
-        raise NotOffered(_("what refused this request has changed; look at it again"))
+        raise NotOffered(_("the reason for this refusal has changed: open the request again"))
     now = timezone.now().timestamp()
     end = {"expires_at": until.isoformat().replace("+00:00", "Z")} if until else {}
     kept = [each for each in rule.exclusions if is_live(exclusion_expiry(each), now)]

@@ -102,7 +102,7 @@ class HeadersField(serializers.Field[Any, Any, Any, Any]):
     default_error_messages = {
         "invalid": _("an object of header names and texts, or lists of texts, is needed"),
         "name": _("a header name has letters, digits and !#$%&'*+-.^_`|~, at most {length}"),
-        "told": _("host, client, scheme, method and URI have fields of their own"),
+        "told": _("send host, client, scheme, method and URI in their own fields, not as headers"),
         "too-many": _("at most {count} header lines"),
         "too-long": _("at most {bytes} bytes of headers"),
     }

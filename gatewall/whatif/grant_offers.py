@@ -49,7 +49,7 @@ def give(offer: Offer, record: AccessRecord, until: datetime, *, actor: str, rea
     user = get_user_model()._default_manager.filter(pk=offer.row).first()  # noqa: SLF001 - public by its documentation
     domain = AuthorizedDomain.objects.filter(name=offer.domain).first()
     if user is None or domain is None:
-        raise NotOffered(_("what refused this request has changed; look at it again"))
+        raise NotOffered(_("the reason for this refusal has changed: open the request again"))
     return create_grant(
         actor=actor,
         user=user,

@@ -25,7 +25,7 @@ class NoPolicy(APIException):
     """No policy could be loaded since the process started."""
 
     status_code = 503
-    default_detail = "there is no policy that a rule could be tried in"
+    default_detail = "no policy is loaded, so the rule cannot be tried"
 
 
 def try_request(made_up: MadeUpRequest, body: bytes | None, rule: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -84,5 +84,5 @@ def _draft(values: Mapping[str, Any]) -> tuple[Draft, list[str]]:
     row.pk = saved.pk if saved else 0
     rule = engine_rule(row)
     why = why_it_matches_everything(rule) if row.action == Action.BLOCK else ""
-    warnings = [f"{why}: it is saved by force alone"] if why else warnings_about(row)
+    warnings = [f"{why}: it can be saved only with `force`"] if why else warnings_about(row)
     return Draft(rule if row.enabled else None, row.pk or None), warnings

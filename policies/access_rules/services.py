@@ -162,7 +162,7 @@ def _write(rule: AccessRule, values: Mapping[str, Any]) -> None:
         with transaction.atomic():
             rule.save()
     except IntegrityError:
-        raise rows.Duplicate(_("%(row)s exists already"), row=rule) from None
+        raise rows.Duplicate(_("%(row)s already exists"), row=rule) from None
     for name, named in related.items():
         getattr(rule, name).set(named)
 
@@ -172,7 +172,7 @@ def _still_existing_users(users: Iterable[Any]) -> list[Any]:
     ids = {user.pk for user in users}
     found = list(get_user_model().objects.filter(pk__in=ids))
     if len(found) != len(ids):
-        raise UserRemoved(_("a user that was named does not exist any more"))
+        raise UserRemoved(_("a user in the request no longer exists"))
     return found
 
 

@@ -105,11 +105,11 @@ class WafRuleAdmin(UsedRowsAdmin, PolicyAdmin):
     def switch_off(self, request: HttpRequest, queryset: QuerySet[WafRule]) -> None:
         self._change_rules(request, queryset, enabled=False)
 
-    @admin.action(description=_("Have the selected WAF rules block"))
+    @admin.action(description=_("Set the selected WAF rules to block"))
     def block(self, request: HttpRequest, queryset: QuerySet[WafRule]) -> None:
         self._change_rules(request, queryset, action=Action.BLOCK)
 
-    @admin.action(description=_("Have the selected WAF rules only monitor"))
+    @admin.action(description=_("Set the selected WAF rules to monitor"))
     def monitor(self, request: HttpRequest, queryset: QuerySet[WafRule]) -> None:
         self._change_rules(request, queryset, action=Action.MONITOR)
 

@@ -55,9 +55,9 @@ _RESOURCES = {
 }
 """The sections whose rows are written one by one, through the services of their resource."""
 _REMOVED: Mapping[str, tuple[type[Conflict], str]] = {
-    "domains": (DomainRemoved, _("a domain that was named is not registered any more")),
-    "groups": (GroupRemoved, _("a group that was named does not exist any more")),
-    "users": (UserRemoved, _("a user that was named does not exist any more")),
+    "domains": (DomainRemoved, _("a domain in the request is no longer registered")),
+    "groups": (GroupRemoved, _("a group in the request no longer exists")),
+    "users": (UserRemoved, _("a user in the request no longer exists")),
 }
 """The error for rows that name a deleted row, by kind."""
 

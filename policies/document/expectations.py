@@ -73,7 +73,7 @@ class _HeadersField(serializers.DictField):
 
     default_error_messages = {
         "name": _("{name} is not the name of a header"),
-        "told": _("host, client, scheme, method and URI have fields of their own"),
+        "told": _("send host, client, scheme, method and URI in their own fields, not as headers"),
         "too-many": _("at most {count} headers"),
     }
 

@@ -70,7 +70,7 @@ class _Reading:
         known = {_VERSION, SETTINGS, *BY_NAME}
         for name in self._values:
             if name not in known:
-                words = _("there is no section %(name)s; there are %(known)s")
+                words = _("unknown section %(name)s; the sections are %(known)s")
                 self._add(
                     (name,), Message(words, name=repr(name[:64]), known=", ".join([SETTINGS, *BY_NAME])), key=True
                 )

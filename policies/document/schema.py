@@ -23,7 +23,10 @@ def schema() -> Schema:
         "type": "object",
         "properties": {
             "version": {"const": VERSION},
-            SETTINGS: {**_object(settings, []), "description": "The system settings; one left out has its default"},
+            SETTINGS: {
+                **_object(settings, []),
+                "description": "The system settings; an omitted setting has its default",
+            },
             **{section.name: _section(section) for section in SECTIONS},
         },
         "required": ["version"],

@@ -233,7 +233,7 @@ COUNTRIES = Section(
 )
 WAF_RULES = Section(
     name="waf_rules",
-    title="The WAF rules of your own",
+    title="The custom WAF rules",
     model=WafRule,
     serializer=lambda: row_serializer(WafRuleInput),
     key=("name",),
@@ -244,7 +244,7 @@ WAF_RULES = Section(
 )
 BUILTIN_WAF_RULES = Section(
     name="builtin_waf_rules",
-    title="The built-in WAF rules that differ from what comes with this version",
+    title="The built-in WAF rules that differ from the shipped ones",
     model=WafRule,
     serializer=lambda: row_serializer(
         WafRuleInput,

@@ -14,7 +14,7 @@ from gatewall.policy import revisions
 from policies import policy_source, selectors
 from policies.models import ShareLink
 
-_CANNOT_OPEN = _("this link has ended, was taken back, was used by others already, or is for another address")
+_CANNOT_OPEN = _("this link has expired, was revoked, was already used by others, or is for another site")
 
 
 class ShareLinkOver(Conflict):

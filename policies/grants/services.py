@@ -65,7 +65,7 @@ def _refuse_contradictions(grant: Grant, values: dict[str, Any]) -> None:
         require_valid_end(values["expires_at"])
     _require_one_holder(values.get("user", grant.user), values.get("group", grant.group))
     if values.get("user") and not get_user_model().objects.filter(pk=values["user"].pk).exists():
-        raise UserRemoved(_("a user that was named does not exist any more"))
+        raise UserRemoved(_("a user in the request no longer exists"))
     if values.get("group"):
         still_existing([values["group"]])
     if "domain" in values:

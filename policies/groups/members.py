@@ -41,7 +41,7 @@ def still_existing(groups: Iterable[Group]) -> list[Group]:
     ids = {group.pk for group in groups}
     rows = list(Group.objects.filter(pk__in=ids))
     if len(rows) != len(ids):
-        raise GroupRemoved(_("a group that was named does not exist any more"))
+        raise GroupRemoved(_("a group in the request no longer exists"))
     return rows
 
 

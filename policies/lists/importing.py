@@ -273,7 +273,7 @@ def _outcome(diff: ListDiff, skipped: _Skipped, rules: ImportRules) -> Imported:
     )
     if outcome.after * 2 < outcome.before and not rules.force:
         raise ListDoubtful(
-            _("it has %(after)s entries instead of %(before)s, less than half"),
+            _("the list has %(after)s entries instead of %(before)s: less than half"),
             after=f"{outcome.after:,}",
             before=f"{outcome.before:,}",
         )

@@ -55,7 +55,7 @@ def change_subscription(subscription: ListSubscription, *, actor: str, **values:
     """Update a subscription; if anything changes, it is due at once. Raises ValidationError, Gone."""
     subscription = revisions.as_it_is_now(subscription)
     if values.get("name", subscription.name) != subscription.name:
-        raise ValidationError({"name": "the name is that of the entries and stays"})
+        raise ValidationError({"name": "the name cannot be changed: it identifies the entries of the list"})
     if values.get("url", subscription.url) != subscription.url:
         values["tag"] = ""
     if all(getattr(subscription, name) == value for name, value in values.items()):

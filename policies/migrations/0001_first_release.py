@@ -164,7 +164,7 @@ class Migration(FirstMigration):
                 ('path_prefix', models.CharField(blank=True, max_length=500, null=True, validators=[policies.access_conditions.validate_path_prefix])),
                 ('methods', models.JSONField(blank=True, default=policies.models.share_links.reading_methods, validators=[policies.access_conditions.validate_methods])),
                 ('expires_at', models.DateTimeField()),
-                ('max_uses', models.PositiveSmallIntegerField(default=1, help_text='How many browsers may open it. The first ones do; the link is of no use to others.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100)])),
+                ('max_uses', models.PositiveSmallIntegerField(default=1, help_text='How many browsers may open it. The link lets in the first browsers that open it and refuses all others.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100)])),
             ],
             options={
                 'verbose_name': 'share link',

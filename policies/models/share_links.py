@@ -34,7 +34,9 @@ class ShareLink(Record):
     max_uses = models.PositiveSmallIntegerField(
         default=1,
         validators=[MinValueValidator(1), MaxValueValidator(MAX_USES)],
-        help_text=_("How many browsers may open it. The first ones do; the link is of no use to others."),
+        help_text=_(
+            "How many browsers may open it. The link lets in the first browsers that open it and refuses all others."
+        ),
     )
 
     recorded = Recorded(

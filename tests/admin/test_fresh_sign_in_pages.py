@@ -38,7 +38,7 @@ def test_page_asks_for_the_password_when_the_session_is_ten_minutes_old(pages, b
 
     answers = [pages.submit(path, **values), pages.submit(path, current_password="wrong", **values)]
 
-    assert ["send your password along" in answers[0].content.decode(), model.objects.count()] == [True, 0]
+    assert ["your password is required" in answers[0].content.decode(), model.objects.count()] == [True, 0]
     assert "the password is wrong" in answers[1].content.decode()
     assert pages.submit(path, current_password=PASSWORD, **values).status_code == 200
     assert model.objects.count() == 1
@@ -53,7 +53,7 @@ def test_a_page_asks_for_the_password_before_it_gives_a_user_access(pages, bob):
     tries = [("/accounts/user/add/", NEW), (own, {"new_password": PASSWORD + "!"}), (own, {"is_auditor": "on"})]
     for path, values in tries:
         before = list(User.objects.order_by("pk").values_list("password", "is_auditor"))
-        assert "send your password along" in pages.submit(path, **values).content.decode(), path
+        assert "your password is required" in pages.submit(path, **values).content.decode(), path
         assert "the password is wrong" in pages.submit(path, current_password="wrong", **values).content.decode()
         assert list(User.objects.order_by("pk").values_list("password", "is_auditor")) == before
         assert pages.submit(path, current_password=PASSWORD, **values).status_code == 302

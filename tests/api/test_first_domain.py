@@ -12,7 +12,7 @@ from tests.support.records import a_record
 pytestmark = pytest.mark.django_db
 
 MODE = "authorized_domains_mode is now registered: other hosts are refused"
-SENTENCE = "hosts that were asked for in the last hour and are refused now: "
+SENTENCE = "hosts that were requested in the last hour and are now refused: "
 HOUR = timedelta(hours=1)
 
 

@@ -218,5 +218,5 @@ def test_a_secret_whose_key_is_lost_opens_nothing_and_recovery_codes_still_do(ap
     TotpDevice.objects.update(sealed_secret="v1.gone." + "A" * 80)
 
     assert code_of(finish(begin(), app.code(at=MOMENT.timestamp()))) == (401, "invalid-code")
-    assert f"the second factor of user {alice.pk} cannot be opened" in caplog.text
+    assert f"the second factor of user {alice.pk} cannot be decrypted" in caplog.text
     assert finish(begin(), app.recovery_codes[0]).status_code == 200

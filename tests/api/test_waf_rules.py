@@ -144,7 +144,7 @@ def test_exclusions_are_shown_as_they_were_sent(admin):
         ({"path_exact": "/a/../b"}, "write '/b'"),
         ({"path_exact": "/a/*"}, "* stands for a segment only in a glob"),
         ({"path_glob": "/a*"}, "* and ** stand for whole segments"),
-        ({"path_glob": "/a.*"}, "a path is no regular expression"),
+        ({"path_glob": "/a.*"}, "a path is not a regular expression"),
         ({"path_glob": "/a", "path_prefix": "/b"}, "at most one of path_prefix, path_exact, path_glob"),
         ({"argument": "a", "header": "b"}, "at most one of argument, header, cookie"),
     ],

@@ -161,7 +161,7 @@ def test_force_is_offered_for_what_it_overrides_alone(pages):
         ("users", {"change": "update", "id": "999"}, 400, "no such row"),
         ("users", {"change": "update", "id": "1", "authorized_domains": "no.example"}, 400, "not a registered domain"),
         ("users", {"change": "update", "id": "1", "groups": "family"}, 400, "there is no group family"),
-        ("groups", {"name": "admins"}, 400, "admins are listed under this name"),
+        ("groups", {"name": "admins"}, 400, "this name is reserved: Remote-Groups uses it for admins"),
     ],
 )
 def test_a_draft_is_refused_in_the_words_of_its_resource(pages, kind, values, status, words):

@@ -151,7 +151,7 @@ def test_a_backup_without_log_and_secrets_has_neither(site, tmp_path):
     assert "data-keys" not in content.members
     assert "keys" not in said
     elsewhere = new_site(tmp_path)
-    assert "secrets of second factors and webhooks that no key opens: 1" in elsewhere.ok(
+    assert "secrets of second factors and webhooks that no key can decrypt: 1" in elsewhere.ok(
         "restore", tmp_path / "backup", "--yes"
     )
 

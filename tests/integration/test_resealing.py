@@ -110,7 +110,7 @@ def test_broken_row_is_counted_left_alone_and_stops_nobody(installation, alice, 
 
     installation.rotate(days=1)
 
-    assert "second factors: 1 re-sealed, 1 that no key opens" in capsys.readouterr().out
+    assert "second factors: 1 re-sealed, 1 that no key can decrypt" in capsys.readouterr().out
     assert TotpDevice.objects.get(user=alice).sealed_secret == broken.sealed_secret
     assert opened(bob, installation.data) == SECRET
 

@@ -78,7 +78,7 @@ def test_a_secret_is_sealed_in_its_row_and_opens_in_no_other(receiver):
     failed = Delivery.objects.get(webhook=webhook)
     assert (failed.status, failed.failure) == (
         "waiting",
-        "the secret cannot be opened: GATEWALL_DATA_KEYS lacks its key",
+        "the secret cannot be decrypted: GATEWALL_DATA_KEYS does not contain its key",
     )
 
 

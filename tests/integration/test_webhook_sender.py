@@ -67,8 +67,10 @@ def test_a_database_that_cannot_be_used_is_said_once_and_survived(monkeypatch, c
         patch.setattr(incidents, "close_ended", broken)
         sender.turn()
         sender.turn()
-    assert sender.problem == "webhooks are not sent to (OperationalError)"
-    assert [record.getMessage() for record in caplog.records] == ["agent: webhooks are not sent to (OperationalError)"]
+    assert sender.problem == "webhook notices are not sent (OperationalError)"
+    assert [record.getMessage() for record in caplog.records] == [
+        "agent: webhook notices are not sent (OperationalError)"
+    ]
     sender.turn()
     assert sender.problem == ""
 

@@ -92,7 +92,7 @@ def _report(
             report.summary(account, ledger, scene.stage.kills),
             report.table(events, account, ledger, scene.stored_log),
             (
-                f"Ended by themselves and started again, as a service manager does: {len(scene.stage.ended)}. "
+                f"Processes that ended by themselves and were restarted: {len(scene.stage.ended)}. "
                 f"Workers that outlived their killed master for long and were ended: {scene.stage.slow_exits}."
             ),
             *scene.stage.ended,

@@ -160,6 +160,6 @@ def test_silence_and_its_end_are_logged_once(server, caplog):
         server.pulse.heard()
 
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
-        ("ERROR", "PostgreSQL at db:5432 does not answer: its connections are given up"),
+        ("ERROR", "PostgreSQL at db:5432 does not answer; its connections are closed"),
         ("INFO", "PostgreSQL at db:5432 answers again"),
     ]

@@ -173,4 +173,4 @@ def test_an_error_in_a_settled_decision_is_logged_and_the_request_decided_again(
     assert plane.ask(b"/wall/auth", lines)[:3] == expected
     plane.policies.policy = policy_in("signed out")
     assert plane.ask(b"/wall/auth", lines)[0] == 401
-    assert "a settled decision was not given again" in caplog.text
+    assert "a settled decision could not be reused" in caplog.text

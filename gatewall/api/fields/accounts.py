@@ -6,7 +6,7 @@ ACCOUNTS = {
     "username": Words("Name to sign in with; case does not matter.", "alice"),
     "User.password": Words("The new password."),
     "email": Words("Address for invitations, links to set a new password, and notices.", "alice@example.com"),
-    "is_active": Words("False: cannot sign in, and every credential of it is refused.", True),
+    "is_active": Words("If false, the user cannot sign in, and all their credentials are refused.", True),
     "is_admin": Words("May change everything, and enters every domain.", False),
     "is_auditor": Words("May read everything, and change nothing.", False),
     "groups": Words("Names of groups.", ["family"]),

@@ -3,9 +3,9 @@
 from gatewall.api.fields.common import Words
 
 SYSTEM = {
-    "Delivery.status": Words("How far it is.", "delivered"),
-    "attempts": Words("How often it was tried.", 1),
-    "data": Words("What was sent."),
+    "Delivery.status": Words("State of the delivery.", "delivered"),
+    "attempts": Words("Number of attempts.", 1),
+    "data": Words("Content of the notice."),
     "type": Words("Kind of event.", "auto-ban"),
     "message_id": Words("Id of the notice, the same in every attempt.", "msg_2kXb9"),
     "response_status": Words("Status of the receiver's response; null without one.", 204),

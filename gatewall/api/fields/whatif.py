@@ -22,7 +22,7 @@ WHATIF = {
     "result": Words("What recorded requests would get; null until it is finished."),
     "progress": Words("Requests done and in total; null until they are counted."),
     "saved": Words("The proposal as it was saved; null if it is none any more."),
-    "state": Words("How far it is."),
+    "state": Words("State of the run."),
     "would_lock_you_out": Words("Whether your own address or account would be refused.", False),
     "if_revision": Words("Apply only if this is the revision in force.", 118),
     "confirm_within_seconds": Words("Revert unless the change is confirmed within this time.", 300),

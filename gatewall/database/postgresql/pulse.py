@@ -46,7 +46,7 @@ class Pulse:
         self._probed_at, self._failed_at = probed_at, self._clock()
         if not self._silent:
             self._silent = True
-            logger.error("PostgreSQL at %s does not answer: its connections are given up", self._name)
+            logger.error("PostgreSQL at %s does not answer; its connections are closed", self._name)
 
     def is_alive(self, since: float) -> bool:
         """True to go on waiting for a response since that time; may probe the server, which blocks.

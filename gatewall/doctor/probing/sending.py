@@ -94,9 +94,9 @@ def _ordinary_host(text: str) -> str:
     if isinstance(address, IPv6Address):
         address = address.ipv4_mapped or inside_of(address) or address
     if address is None or address in CLOUD_METADATA:
-        raise DownloadRefused(_("%(address)s is not the address of a proxy"), address=text)
+        raise DownloadRefused(_("%(address)s cannot be the address of a proxy"), address=text)
     if address.is_link_local or address.is_multicast or address.is_unspecified:
-        raise DownloadRefused(_("%(address)s is not the address of a proxy"), address=text)
+        raise DownloadRefused(_("%(address)s cannot be the address of a proxy"), address=text)
     return text
 
 

@@ -16,8 +16,8 @@ from gatewall.engine.waf.rules import Region, Target, WafRule
 from gatewall.engine.waf.scanning import Scanners
 from gatewall.engine.waf.scope import Scope, name_of, target_of
 
-DISTRUSTED = "hyperscan did not tell the canaries apart: RE2 takes its place"
-WAITING = "patterns are being compiled: RE2 takes their place"
+DISTRUSTED = "hyperscan failed its self-test; RE2 is used instead"
+WAITING = "patterns are being compiled; RE2 is used until then"
 
 
 _ELSEWHERE: tuple[Region, None] = (Target.URI, None)

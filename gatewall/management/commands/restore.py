@@ -81,7 +81,7 @@ class Command(BaseCommand):
                 "then run gatewall rotate-keys --finish"
             )
         if report.unopened:
-            self.stdout.write(f"secrets of second factors and webhooks that no key opens: {report.unopened}")
+            self.stdout.write(f"secrets of second factors and webhooks that no key can decrypt: {report.unopened}")
         if not selectors.has_active_admin():
             self.stdout.write("no admin can sign in: run gatewall create-admin NAME")
         if report.compared and report.undone:

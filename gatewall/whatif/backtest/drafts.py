@@ -45,7 +45,7 @@ def from_values(
     if is_single and row_id is not None:
         raise serializers.ValidationError({"id": _("%(resource)s have no id") % {"resource": resource}})
     if not is_single and (row_id is None) != (write is Write.CREATE):
-        words = "a new row has none yet" if write is Write.CREATE else "which row is meant"
+        words = "a new row has no id yet" if write is Write.CREATE else "the id of the row is required"
         raise serializers.ValidationError({"id": words})
     others = {name: value for name, value in values.items() if name != "force"}
     return Draft(resource, write, row_id, others, force=force or values.get("force") is True)

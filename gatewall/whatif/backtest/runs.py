@@ -70,9 +70,7 @@ def _delete_oldest() -> None:
     done = Backtest.objects.filter(state__in=(State.FINISHED, State.FAILED)).order_by("id")
     oldest = list(done.values_list("pk", flat=True)[:over])
     if len(oldest) < over:
-        raise TooManyBacktests(
-            _("%(number)s backtests wait already: delete one, or have an agent run them"), number=KEPT
-        )
+        raise TooManyBacktests(_("%(number)s backtests are queued: delete one, or start an agent"), number=KEPT)
     Backtest.objects.filter(pk__in=oldest).delete()
 
 

@@ -54,14 +54,14 @@ def save(run: Backtest, how: str, *, actor: str, caller: Caller | None, force: b
     """
     run = revisions.as_it_is_now(run)
     if run.state != State.FINISHED or run.result is None:
-        raise runs.NotFinished(_("it has no result yet: wait for it, or change the policy without it"))
+        raise runs.NotFinished(_("the backtest has no result yet: wait, or change the policy without a backtest"))
     if run.saved is not None:
         raise SavedAlready(_("this draft is saved already"))
     proposal = runs.proposal_of(run)
     if how == MONITOR and not may_monitor(proposal):
         raise NoMonitor(_("only a WAF rule can be saved as monitor"))
     if not force and may_have_changed(proposal, run.result["policy_revision"]):
-        raise OtherRow(_("what it changes was changed after the backtest"))
+        raise OtherRow(_("a row of this draft was changed after the backtest"))
     other = {"action": Action.MONITOR.value} if how == MONITOR else {}
     segments = segments_now()
     row = apply(replace(proposal, force=force), actor=actor, caller=caller, note=_note(run), **other)

@@ -103,7 +103,7 @@ def _window(start: datetime | None, end: datetime | None) -> dict[str, datetime]
     try:
         start = start or end - DEFAULT_SPAN
     except OverflowError:
-        raise serializers.ValidationError({"end_time": _("a time that has a day before it")}) from None
+        raise serializers.ValidationError({"end_time": _("the time is too early")}) from None
     if start >= end:
         raise serializers.ValidationError({"end_time": _("a time after start_time")})
     if end - start > MAX_SPAN:
