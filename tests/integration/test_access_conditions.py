@@ -73,7 +73,7 @@ def test_another_spelling_is_refused_with_the_canonical_one(match, text, canonic
         ("exact", "/\ud800"),
     ],
 )
-def test_what_has_no_canonical_form_is_refused(match, text):
+def test_a_path_without_a_canonical_form_is_refused(match, text):
     with pytest.raises(ValidationError) as refused:
         conditions.validate_path(match, text)
 

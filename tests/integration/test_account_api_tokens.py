@@ -32,7 +32,7 @@ def test_an_admin_sees_the_last_use_and_deletes_a_token(visitor, alice):
     assert code_of(with_api_token(text).get("/users"))[0] == 401
 
 
-def test_many_with_long_names_stay_a_small_page_that_leads_to_all(visitor, alice):
+def test_many_api_tokens_with_long_names_are_paged(visitor, alice):
     for number in range(7):
         an_api_token(alice, "users:read", name=f"{number}" + "&" * 99)
 
@@ -48,7 +48,7 @@ def test_a_user_without_one_sees_no_list(bob):
 
 
 @pytest.mark.parametrize("caller", ["another", "nobody", "another site"])
-def test_nobody_else_deletes_it(alice, bob, caller):
+def test_only_its_owner_deletes_an_api_token_from_our_own_page(alice, bob, caller):
     an_api_token(alice)
     visitor, headers = Visitor(), {"Sec-Fetch-Site": "cross-site"} if caller == "another site" else {}
     if caller != "nobody":

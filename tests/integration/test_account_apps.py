@@ -80,7 +80,7 @@ def test_five_apps_with_long_names_stay_a_small_page_and_the_sixth_is_refused(vi
 
 
 @pytest.mark.parametrize("name", ["", "   ", "a\nb", "x" * 101])
-def test_a_name_that_is_none_adds_nothing(visitor, name):
+def test_an_invalid_name_adds_no_app(visitor, name):
     page = visitor.send("/enrol", name=name)
 
     assert page.status_code in {400, 409}
@@ -99,7 +99,7 @@ def test_only_the_own_apps_that_are_on(visitor, bob, alice, path, whose):
 
 
 @pytest.mark.parametrize("proof", [{}, {"password": "wrong"}, {"code": "000000"}])
-def test_an_old_session_removes_and_adds_none_without_a_proof(stale, bob, proof):
+def test_an_old_session_without_a_proof_adds_and_removes_no_app(stale, bob, proof):
     assert stale.send("/account/apps/remove", id=row_of(bob), **proof).status_code == 403
     page = stale.send("/enrol", name="mine", **proof)
 
@@ -109,12 +109,12 @@ def test_an_old_session_removes_and_adds_none_without_a_proof(stale, bob, proof)
 
 @pytest.mark.parametrize("path", ["/account/apps/rename", "/account/apps/remove", "/enrol"])
 @pytest.mark.parametrize("headers", [{"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}])
-def test_another_site_sends_none_of_the_forms(visitor, bob, path, headers):
+def test_forms_sent_by_another_site_are_refused(visitor, bob, path, headers):
     assert visitor.send(path, headers, id=row_of(bob), name="mine").status_code == 403
     assert [app.name for app in TotpDevice.objects.all()] == [""]
 
 
-def test_nobody_is_led_to_the_guard_page(bob, first):
+def test_a_visitor_without_a_session_is_redirected_to_the_guard_page(bob, first):
     for path in ("/account/apps/rename", "/account/apps/remove"):
         assert Visitor().send(path, id=row_of(bob), name="mine").headers["Location"] == "/wall/"
     assert [app.name for app in TotpDevice.objects.all()] == [""]

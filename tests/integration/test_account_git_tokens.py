@@ -58,7 +58,7 @@ def test_a_git_token_that_is_refused_is_not_made(visitor, bob, name, status):
     assert GitToken.objects.count() == 1
 
 
-def test_there_is_an_end_to_git_tokens(visitor, bob):
+def test_the_number_of_git_tokens_is_limited(visitor, bob):
     for number in range(50):
         a_git_token(bob, name=str(number))
 
@@ -84,7 +84,7 @@ def test_the_last_use_of_a_git_token_is_shown(visitor, bob):
 
 
 @pytest.mark.parametrize("text", ["{theirs}", "999999", "-1", "x", "1" * 30, "", "\uff11"])
-def test_no_other_git_token_can_be_deleted(visitor, alice, text):
+def test_a_user_cannot_delete_the_git_token_of_another(visitor, alice, text):
     a_git_token(alice)
     theirs = GitToken.objects.get().pk
 

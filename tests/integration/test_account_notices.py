@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 
 
-def test_a_changed_password_is_told_to_its_owner_with_what_to_do(mailbox, bob):
+def test_a_changed_password_is_mailed_to_its_owner_with_advice(mailbox, bob):
     visitor = Visitor()
     visitor.sign_in()
     visitor.send("/account/password", {"X-Forwarded-For": "203.0.113.7"}, current=PASSWORD, new=f"{PASSWORD} new")
@@ -54,7 +54,7 @@ def test_html_has_nothing_from_elsewhere_and_escapes_what_others_wrote(mailbox, 
     assert set(re.findall(r'href="([^"]+)"', page)) == {f"{PUBLIC_URL}/wall/account"}
 
 
-def test_a_second_factor_that_comes_and_goes_is_told(mailbox, bob):
+def test_adding_and_removing_an_authenticator_app_is_mailed(mailbox, bob):
     an_app(bob)
     second_factor.switch_off_app(bob, actor="alice", client_ip="203.0.113.7")
     send_due()
@@ -63,7 +63,7 @@ def test_a_second_factor_that_comes_and_goes_is_told(mailbox, bob):
     assert "Address: 203.0.113.7." in mailbox.texts()[1]
 
 
-def test_passkeys_that_come_and_go_are_told_too(mailbox, bob):
+def test_adding_and_removing_a_passkey_is_mailed(mailbox, bob):
     for kind in (EventKind.PASSKEY_ADDED, EventKind.PASSKEY_REMOVED):
         record_event(Event(kind, client_ip="203.0.113.7", user=bob, detail={"passkey": "laptop"}))
 
@@ -74,7 +74,7 @@ def test_passkeys_that_come_and_go_are_told_too(mailbox, bob):
     ("kind", "subject"),
     [(EventKind.IDENTITY_LINKED, "Account linked"), (EventKind.IDENTITY_UNLINKED, "Account unlinked")],
 )
-def test_accounts_at_providers_that_come_and_go_are_told(mailbox, bob, kind, subject):
+def test_linking_and_unlinking_an_identity_is_mailed(mailbox, bob, kind, subject):
     record_event(Event(kind, client_ip="203.0.113.7", user=bob, detail={"provider": "corp"}))
     send_due()
 
@@ -84,7 +84,7 @@ def test_accounts_at_providers_that_come_and_go_are_told(mailbox, bob, kind, sub
 
 
 @pytest.mark.parametrize("by_admin", [True, False])
-def test_a_changed_password_is_told_with_the_address_wherever_it_was_changed(mailbox, bob, alice, by_admin):
+def test_the_mail_about_a_password_changed_over_the_api_has_the_address(mailbox, bob, alice, by_admin):
     Visitor().sign_in()
     bob = User.objects.get(pk=bob.pk)
     client = Api(a_token(alice if by_admin else bob), **{"X-Forwarded-For": "203.0.113.7"})
@@ -95,7 +95,7 @@ def test_a_changed_password_is_told_with_the_address_wherever_it_was_changed(mai
     assert "Address: 203.0.113.7." in mailbox.texts()[-1]
 
 
-def test_ten_wrong_codes_are_told_once(mailbox, bob, clock):
+def test_ten_wrong_codes_are_one_mail(mailbox, bob, clock):
     app, visitor = an_app(bob), Visitor()
     Mail.objects.all().delete()
     for code in app.wrong_codes(wrong_codes.ENDS_CHALLENGES):
@@ -108,7 +108,7 @@ def test_ten_wrong_codes_are_told_once(mailbox, bob, clock):
     assert "entered a wrong code 10 times in a row" in mailbox.texts()[0].replace("\n", " ")
 
 
-def test_a_new_browser_is_told_and_a_known_one_is_not(mailbox, bob):
+def test_a_sign_in_from_a_new_browser_is_mailed_and_from_a_known_one_is_not(mailbox, bob):
     first = Visitor(**{"User-Agent": FIREFOX})
     first.sign_in()
     first.sign_in()
@@ -136,7 +136,7 @@ def test_a_program_without_cookies_is_known_by_its_network(mailbox, bob):
     assert "evil" not in mailbox.texts()[0]
 
 
-def test_the_browser_cookie_of_one_user_is_none_of_another(mailbox, bob, alice):
+def test_the_browser_cookie_of_one_user_is_not_valid_for_another(mailbox, bob, alice):
     visitor = Visitor()
     visitor.sign_in()
     name, _, digest = visitor.client.cookies["gatewall.browser"].value.partition(".")

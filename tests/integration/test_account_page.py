@@ -42,14 +42,14 @@ def live(user):
 
 
 @forms
-def test_who_is_not_signed_in_is_led_to_the_guard_page(bob, path):
+def test_a_form_without_a_session_is_redirected_to_the_guard_page(bob, path):
     answer = Visitor().send(path, **FORMS[path])
 
     assert (answer.status_code, answer.headers["Location"]) == (303, "/wall/")
     assert not GitToken.objects.exists()
 
 
-def test_the_page_of_who_is_not_signed_in_is_the_guard_page(bob):
+def test_the_page_without_a_session_redirects_to_the_guard_page(bob):
     answer = Visitor().get("/account")
 
     assert (answer.status_code, answer.headers["Location"]) == (303, "/wall/")
@@ -59,7 +59,7 @@ def test_the_page_of_who_is_not_signed_in_is_the_guard_page(bob):
     "headers", [{"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Origin": "https://evil.example"}]
 )
 @forms
-def test_another_site_sends_none_of_the_forms(visitor, bob, path, headers):
+def test_forms_sent_by_another_site_are_refused(visitor, bob, path, headers):
     before = live(bob)
 
     page = visitor.send(path, headers, **FORMS[path])
@@ -71,7 +71,7 @@ def test_another_site_sends_none_of_the_forms(visitor, bob, path, headers):
 
 
 @forms
-def test_a_protected_site_sends_none_of_the_forms_once_we_have_a_host_of_our_own(visitor, bob, settings, path):
+def test_with_a_public_url_forms_sent_by_a_protected_site_are_refused(visitor, bob, settings, path):
     """Under the site's host the pages have its origin, and its scripts could send them."""
     settings.GATEWALL_PUBLIC_URL = "https://wall.example"
     before = live(bob)
@@ -96,7 +96,7 @@ def test_the_forms_are_taken_as_forms_alone(visitor, path, media_type):
 
 
 @forms
-def test_whoever_reloads_an_answer_comes_back_to_the_page(visitor, path):
+def test_reloading_the_answer_to_a_form_returns_to_the_page(visitor, path):
     answer = visitor.get(path)
 
     assert (answer.status_code, answer.headers["Location"]) == (303, "/wall/account")
@@ -104,7 +104,7 @@ def test_whoever_reloads_an_answer_comes_back_to_the_page(visitor, path):
 
 @pytest.mark.parametrize("how", ["revoked", "expired", "disabled", "garbage"])
 @forms
-def test_a_session_that_is_over_does_nothing(visitor, bob, path, how):
+def test_a_form_with_an_ended_session_changes_nothing(visitor, bob, path, how):
     if how == "revoked":
         services.revoke_session(Session.objects.get().pk, at=timezone.now())
     elif how == "expired":
@@ -132,7 +132,7 @@ def test_the_page_holds_no_credential(visitor, bob):
     assert bob.password not in text
 
 
-def test_what_others_named_is_shown_as_text(bob):
+def test_names_from_users_are_escaped(bob):
     nasty = "<img src=x onerror=alert(1)>\"'"
     visitor = Visitor(**{"User-Agent": nasty})
     visitor.sign_in()
@@ -146,7 +146,7 @@ def test_what_others_named_is_shown_as_text(bob):
     assert "&lt;img src=x" in text
 
 
-def test_the_page_stays_small_with_many_rows_and_leads_to_all_of_them(visitor, bob):
+def test_long_tables_are_paged(visitor, bob):
     for number in range(20):
         a_token(bob, at=timezone.now() - timedelta(minutes=number))
         a_git_token(bob, name=f"{number:02d}" + "&" * 98)
@@ -159,12 +159,12 @@ def test_the_page_stays_small_with_many_rows_and_leads_to_all_of_them(visitor, b
 
 
 @pytest.mark.parametrize("page", ["0", "-1", "999", "x", "9" * 50, "\0"])
-def test_a_page_that_is_not_there_is_no_error(visitor, page):
+def test_a_page_number_out_of_range_is_no_error(visitor, page):
     assert visitor.get("/account", {"tokens": page, "sessions": page}).status_code == 200
 
 
 @pytest.mark.parametrize("done", ["password", "<b>", "nothing"])
-def test_only_our_own_words_say_what_was_done(visitor, done):
+def test_the_message_after_a_form_cannot_be_forged_in_the_url(visitor, done):
     text = visitor.get("/account", {"done": done}).text
 
     assert ("Your password is changed." in text) == (done == "password")
@@ -269,7 +269,7 @@ def test_ending_the_session_of_this_device_signs_out(visitor):
 
 
 @pytest.mark.parametrize("whose", ["another's", "unknown", "malformed", "ended"])
-def test_no_other_session_can_be_ended(visitor, alice, bob, whose):
+def test_a_user_cannot_end_the_session_of_another(visitor, alice, bob, whose):
     a_token(alice)
     jti = str(Session.objects.get(user=alice).pk)
     if whose == "unknown":

@@ -55,7 +55,7 @@ def test_a_code_that_begins_a_set_up_is_not_asked_for_again(remembered, bob):
     assert bob.totp_devices.filter(confirmed_at__isnull=False).count() == 2
 
 
-def test_a_passkey_is_confirmed_once_and_leads_back_to_the_account(bob, settings):
+def test_a_passkey_is_confirmed_once_and_returns_to_the_account(bob, settings):
     settings.GATEWALL_PUBLIC_URL = ORIGIN
     visitor, key = Visitor("wall.example.com"), Authenticator(ORIGIN)
     assert register(Api(a_token(bob)), bob, key).status_code == 201

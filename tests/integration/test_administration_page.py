@@ -38,7 +38,7 @@ def may_administer(browser):
     return browser.get("/wall/admin/").status_code == HTTPStatus.OK
 
 
-def test_the_page_of_an_admin_leads_there(admins):
+def test_the_guard_page_of_an_admin_links_to_the_administration_page(admins):
     assert f'href="{PAGE}"' in admins.get("/wall/").text
     page = admins.get(PAGE)
 
@@ -46,7 +46,7 @@ def test_the_page_of_an_admin_leads_there(admins):
     assert not may_administer(admins)
 
 
-def test_under_the_host_of_a_site_the_link_leads_to_the_public_url(admins, settings):
+def test_under_the_host_of_a_site_the_link_uses_the_public_url(admins, settings):
     settings.GATEWALL_PUBLIC_URL = "https://wall.example.com"
     page = admins.get("/wall/", headers={"Host": "app.example.com"})
 
@@ -74,7 +74,7 @@ def test_a_wildcard_over_the_host_of_the_public_url_is_no_site_there(admins, set
     assert words not in admins.get(PAGE).text
 
 
-def test_an_admin_without_a_site_is_led_to_the_page_that_protects_one(admins):
+def test_an_admin_without_a_site_is_redirected_to_first_site(admins):
     assert send(admins, password=PASSWORD).headers["Location"] == "/wall/admin/first-site/"
 
 
@@ -89,7 +89,7 @@ def test_the_password_opens_the_admin_site_and_the_api(admins):
     assert admins.get("/wall/users").status_code == HTTPStatus.OK
 
 
-def test_a_wrong_password_or_none_opens_nothing(admins):
+def test_a_wrong_or_missing_password_is_refused(admins):
     for fields in ({}, {"password": ""}, {"password": f"{PASSWORD}x"}, {"code": "000000"}):
         refused = send(admins, **fields)
         assert (refused.status_code, 'role="alert"' in refused.text) == (403, True)
@@ -141,7 +141,7 @@ def test_the_session_that_another_admin_left_in_the_browser_ends(admins, alice, 
     assert not may_administer(admins)
 
 
-def test_nobody_else_may(browser, bob):
+def test_only_admins_open_the_administration_page(browser, bob):
     assert browser.get(PAGE).status_code == HTTPStatus.SEE_OTHER
     assert send(browser, password=PASSWORD).status_code == HTTPStatus.SEE_OTHER
     browser.cookies["service.token"] = a_token(bob)

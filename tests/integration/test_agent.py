@@ -98,7 +98,7 @@ def test_turn_reports_the_node(agent, monkeypatch):
 
 
 @pytest.mark.parametrize(("options", "left"), [(["--forget-host"], ["other"]), ([], ["here", "other"])])
-def test_an_agent_that_ends_takes_along_the_row_of_a_host_that_never_comes_back_if_told_so(monkeypatch, options, left):
+def test_an_ending_agent_deletes_the_row_of_its_host_if_the_option_is_set(monkeypatch, options, left):
     for name in ("here", "other"):
         Node.objects.create(name=name, seen_at=MOMENT, revision=1)
     monkeypatch.setenv("HOSTNAME", "here")
@@ -110,7 +110,7 @@ def test_an_agent_that_ends_takes_along_the_row_of_a_host_that_never_comes_back_
     assert sorted(Node.objects.values_list("name", flat=True)) == left
 
 
-def test_an_agent_ends_though_the_row_of_its_host_cannot_be_deleted(monkeypatch):
+def test_an_agent_ends_even_if_the_row_of_its_host_cannot_be_deleted(monkeypatch):
     def gone(*_):
         raise OperationalError("away")
 
@@ -130,7 +130,7 @@ def test_turn_reports_the_node_when_the_clock_was_set_back(agent):
     assert Node.objects.get().seen_at == MOMENT - timedelta(days=1)
 
 
-def test_policy_that_cannot_be_compiled_is_said_once_and_the_last_one_stays(agent, monkeypatch, caplog):
+def test_policy_that_cannot_be_compiled_is_logged_once_and_the_last_one_stays_published(agent, monkeypatch, caplog):
     a_committed_change(monkeypatch)
     agent.turn()
     entry = services.block_network(actor="alice", network="203.0.113.8")

@@ -9,7 +9,7 @@ from tests.support.processes import wait_until
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_another_agent_is_started_after_a_bug_and_ends_when_told_to(monkeypatch, caplog):
+def test_another_agent_starts_after_a_bug_and_ends_on_stop(monkeypatch, caplog):
     started = []
 
     class Buggy:

@@ -123,7 +123,7 @@ def test_dying_between_commit_and_unlink_changes_nothing(folder, writer):
     ],
     ids=["id", "effect", "time", "shadow", "kind", "cut"],
 )
-def test_what_is_no_amendment_is_set_aside(folder, writer, bad):
+def test_an_invalid_amendment_is_quarantined(folder, writer, bad):
     (record,) = records(1)
     writer.write(record)
     os.write(writer._descriptor, framed(bad))

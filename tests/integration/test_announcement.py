@@ -42,7 +42,7 @@ def broken(_version):
     [(lambda _: True, False), (lambda _: False, True), (broken, True)],
     ids=["yes", "no", "fails"],
 )
-def test_change_is_pending_unless_the_hook_says_that_it_is_in_force(hook, answer, pending):
+def test_change_is_pending_unless_the_hook_reports_it_in_force(hook, answer, pending):
     hook(answer)
 
     services.block_network(actor="alice", network="203.0.113.7")

@@ -59,12 +59,12 @@ def decided(sent, policy, headers=()):
     return evaluate(asked, policy, a_ports())
 
 
-def test_there_is_a_profile_for_each_app_sorted_by_name():
+def test_each_app_has_a_profile_sorted_by_name():
     assert list(profiles()) == APPS == app_requests.apps()
 
 
 @pytest.mark.parametrize("app", APPS)
-def test_each_rule_says_what_it_opens_and_why_that_is_safe(app):
+def test_each_rule_explains_what_it_opens_and_why_that_is_safe(app):
     profile = profiles()[app]
 
     assert profile.title

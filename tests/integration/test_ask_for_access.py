@@ -107,7 +107,7 @@ def test_a_refused_visitor_asks_and_is_through_until_the_second_of_its_end(outsi
         assert "Your access has ended." in words(outside.get(f"/ask/{decision_id}"))
 
 
-def test_a_refusal_reaches_the_visitor_who_may_ask_again(outside, entered, approver):
+def test_a_refused_visitor_reads_the_answer_and_may_ask_again(outside, entered, approver):
     decision_id = entered(outside)[1]
     outside.send(f"/ask/{decision_id}", reason="please")
     row = RequestForAccess.objects.get()
@@ -136,7 +136,7 @@ def test_asking_for_the_same_domain_again_changes_nothing_and_it_can_be_taken_ba
     assert outside.send(f"/ask/{one}", withdraw="1").status_code == 409
 
 
-def test_who_asks_too_often_is_slowed_down(outside, entered):
+def test_access_requests_of_a_user_are_rate_limited(outside, entered):
     decision_id = entered(outside)[1]
     answers = []
     for _number in range(50):
@@ -158,7 +158,7 @@ def test_only_so_many_wait_at_once(outside, entered):
     assert RequestForAccess.objects.count() == access_requests.MAX_PENDING
 
 
-def test_one_that_nobody_decided_has_expired(outside, entered, approver):
+def test_an_access_request_expires_after_seven_days_without_a_decision(outside, entered, approver):
     decision_id = entered(outside)[1]
     outside.send(f"/ask/{decision_id}", reason="please")
     RequestForAccess.objects.update(asked_at=timezone.now() - timedelta(days=7))
@@ -169,7 +169,7 @@ def test_one_that_nobody_decided_has_expired(outside, entered, approver):
     assert approver.submit(f"/access-requests/{row.pk}/", decide="refuse").status_code == 409
 
 
-def test_nobody_asks_about_the_refusal_of_somebody_else(outside, entered, charlie):
+def test_a_user_cannot_ask_about_the_refusal_of_another_user(outside, entered, charlie):
     decision_id = entered(outside)[1]
     other = Visitor()
     other.sign_in("charlie")
@@ -180,7 +180,7 @@ def test_nobody_asks_about_the_refusal_of_somebody_else(outside, entered, charli
     assert not RequestForAccess.objects.exists()
 
 
-def test_who_is_not_signed_in_signs_in_and_comes_back(outside, entered):
+def test_asking_without_a_session_redirects_to_sign_in_and_back(outside, entered):
     decision_id = entered(outside)[1]
 
     answer = Visitor().get(f"/ask/{decision_id}")
@@ -210,7 +210,7 @@ def test_a_refusal_that_reaches_the_log_while_its_page_is_made_is_known(outside,
     assert (page.status_code, 'id="reason"' in page.text) == (200, True)
 
 
-def test_what_stands_above_every_grant_cannot_be_asked_for(outside, entered, office, approver):
+def test_access_that_no_grant_can_give_cannot_be_requested(outside, entered, office, approver):
     decision_id = entered(outside)[1]
     outside.send(f"/ask/{decision_id}", reason="please")
     row = RequestForAccess.objects.get()
@@ -236,7 +236,7 @@ def test_access_is_given_for_the_times_that_are_offered_alone(outside, entered, 
     assert not Grant.objects.exists()
 
 
-def test_an_approver_who_is_no_admin_approves_nothing(outside, entered, wall):
+def test_an_auditor_cannot_decide_an_access_request(outside, entered, wall):
     outside.send(f"/ask/{entered(outside)[1]}", reason="please")
     row = RequestForAccess.objects.get()
     auditor = Pages(Client(enforce_csrf_checks=True, headers={"Host": "testserver"}))
@@ -248,7 +248,7 @@ def test_an_approver_who_is_no_admin_approves_nothing(outside, entered, wall):
     assert RequestForAccess.objects.get().state == "pending"
 
 
-def test_an_empty_reason_and_an_unknown_request_are_told(outside, entered, approver):
+def test_an_empty_reason_and_an_unknown_request_are_errors(outside, entered, approver):
     decision_id = entered(outside)[1]
 
     assert outside.send(f"/ask/{decision_id}", reason="  ").status_code == 400

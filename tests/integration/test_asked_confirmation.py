@@ -86,7 +86,7 @@ def test_a_change_of_too_many_objects_to_be_reverted_is_refused(monkeypatch):
     assert not BlocklistEntry.objects.exists()
 
 
-def test_the_lock_out_guard_says_nothing_of_a_change_that_asked():
+def test_the_lockout_guard_ignores_a_change_that_waits_for_its_requested_confirmation():
     block("203.0.113.1", seconds=30)
 
     assert not lockout.stays_refused(CALLER)

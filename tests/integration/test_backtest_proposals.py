@@ -63,7 +63,7 @@ def test_a_setting_is_tried_and_saved(recorded):
     assert system_settings.current().authorized_domains_mode == "registered"
 
 
-def test_settings_that_no_record_can_tell_leave_every_request_undecidable(recorded):
+def test_settings_that_records_cannot_replay_leave_every_request_undecidable(recorded):
     rate = run_of(settings_draft(request_rate_per_minute=1))
     age = run_of(settings_draft(stale_policy="strict"))
     kept = run_of(settings_draft(log_query_strings="off", audit_mode="strict", session_hours=1))
@@ -167,7 +167,7 @@ def ban():
         (Restore(1), ban, False),
     ],
 )
-def test_what_a_proposal_changes_and_was_changed_since_is_saved_by_force_alone(recorded, proposal, change, is_stale):
+def test_a_proposal_whose_rows_changed_since_is_saved_only_with_force(recorded, proposal, change, is_stale):
     run = finished(proposal)
     change()
     if is_stale:
@@ -178,7 +178,7 @@ def test_what_a_proposal_changes_and_was_changed_since_is_saved_by_force_alone(r
     assert Backtest.objects.get(pk=run.pk).saved
 
 
-def test_a_user_who_is_disabled_is_shut_out(recorded, bob):
+def test_disabling_a_user_refuses_their_recorded_requests(recorded, bob):
     assert (
         turns(run_of(a_draft("users", "update", bob.pk, is_active=False)))["session-valid", "credential-invalid"] == 4
     )
@@ -205,7 +205,7 @@ PROPOSALS = {
 
 
 @pytest.mark.parametrize("proposal", PROPOSALS.values(), ids=PROPOSALS)
-def test_what_is_predicted_happens_when_the_same_requests_come_again(auth, wall, bob, proposal):
+def test_predicted_changes_happen_when_the_same_requests_are_repeated(auth, wall, bob, proposal):
     services.register_domain(actor="", name=OFFICE, access="authenticated", seed=True)
     token = wall.a_token(bob)
     before = answers(auth, token)

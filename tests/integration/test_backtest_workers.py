@@ -142,7 +142,7 @@ def test_a_worker_that_fails_fails_the_backtest_and_ends_the_others(log, monkeyp
     assert set(children()) <= set(before)
 
 
-def test_a_worker_that_is_told_to_end_leaves_that_to_the_process_that_started_it(log, monkeypatch):
+def test_sigterm_to_a_worker_does_not_fail_the_backtest(log, monkeypatch):
     monkeypatch.setattr(window, "pieces", in_slice(4, lambda: os.kill(os.getpid(), signal.SIGTERM)))
 
     assert ran(monkeypatch).result["read"] == ROWS  # the agent queues a backtest again that has not failed

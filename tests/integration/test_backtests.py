@@ -44,7 +44,7 @@ def test_a_block_entry_names_the_person_that_it_would_shut_out(recorded, bob):
     assert result["assumed"] == {"credential": 3}
 
 
-def test_a_rule_is_held_against_what_was_asked_for(recorded):
+def test_a_rule_is_replayed_against_recorded_requests(recorded):
     result = run_of(a_draft("waf-rules", name="evil", pattern="evil", targets=["query"]))
 
     assert turns(result) == {("credential-missing", "waf-rule"): 1}
@@ -143,7 +143,7 @@ def test_nothing_of_the_policy_is_changed(recorded):
     assert not BlocklistEntry.objects.exists()
 
 
-def test_what_the_change_would_refuse_is_refused(bob):
+def test_a_draft_that_the_change_itself_would_refuse_is_refused(bob):
     services.block_network(actor="", network=CLIENT)
 
     with pytest.raises(Duplicate):
@@ -155,7 +155,7 @@ def test_what_the_change_would_refuse_is_refused(bob):
     assert not Backtest.objects.exists()
 
 
-def test_a_draft_that_cannot_be_applied_any_more_says_why(recorded):
+def test_a_draft_that_no_longer_applies_fails_with_the_reason(recorded):
     run = asked(BLOCK)
     services.block_network(actor="", network=CLIENT)
 
@@ -166,7 +166,7 @@ def test_a_draft_that_cannot_be_applied_any_more_says_why(recorded):
     assert "exists already" in run.failure
 
 
-def test_a_draft_whose_domain_is_gone_says_which_one(recorded):
+def test_a_draft_whose_domain_was_removed_fails_with_its_name(recorded):
     domain = services.register_domain(actor="", name="shop.test", access="public")
     run = asked(a_draft("ip-white-list", ip=CLIENT, domain="shop.test"))
     services.remove_domain(domain, actor="")
@@ -191,7 +191,7 @@ def test_one_runs_at_a_time_and_the_oldest_first():
     assert runs.claim_next(now).pk == second.pk
 
 
-def test_a_process_that_says_nothing_is_dead():
+def test_a_process_without_a_heartbeat_is_dead():
     asked(BLOCK)
     now = timezone.now()
     dead = runs.claim_next(now)
@@ -204,7 +204,7 @@ def test_a_process_that_says_nothing_is_dead():
     assert not runs.finish(dead.claim, {}, done=0)
 
 
-def test_what_is_told_to_end_with_its_agent_waits_again(monkeypatch):
+def test_a_backtest_that_is_stopped_with_its_agent_is_queued_again(monkeypatch):
     run = runs.claim_run(asked(BLOCK), timezone.now())
     runner, start = BacktestRunner(), subprocess.Popen
     dead = [sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"]
@@ -270,7 +270,7 @@ def test_no_more_are_kept_than_twenty():
     assert not Backtest.objects.filter(pk=oldest.pk).exists()
 
 
-def test_recent_history_is_known_as_far_as_its_revisions_are_all_there():
+def test_recent_history_reaches_back_to_the_first_missing_revision():
     for number in range(4):
         services.block_network(actor="", network=f"203.0.113.{number}")
     PolicyRevision.objects.filter(number=2).delete()

@@ -124,7 +124,7 @@ def test_the_statements_of_a_long_list_are_held_against_those_of_a_short_one():
     assert "| 2.0 | 6.5 (5.0 to 8.0) | 3.25 (2.50 to 4.00) | 4, 5 |" in lists.as_text(result)
 
 
-def test_what_was_not_reached_is_said_and_what_is_only_reported_is_neither():
+def test_a_missed_target_is_marked_and_a_value_without_a_target_is_not():
     spread = {"median": 0.24, "least": 0.2, "most": 0.3}
     servers = [
         {"name": "nginx return 200", "cpu_us": spread},
@@ -140,7 +140,7 @@ def test_what_was_not_reached_is_said_and_what_is_only_reported_is_neither():
     )
 
 
-def test_what_a_machine_lacks_is_said_before_and_the_others_go_on(monkeypatch, capsys):
+def test_a_bench_without_its_prerequisite_is_skipped_and_the_others_run(monkeypatch, capsys):
     monkeypatch.setattr(everything, "_IS_THERE", {**everything._IS_THERE, "nginx": (lambda: False, "install it")})
     monkeypatch.setattr(everything, "BENCHES", {name: everything.BENCHES[name] for name in ("auth", "lists")})
     monkeypatch.setattr(everything, "_measured", lambda bench, *_: [everything.Row(bench.name, "1", "1", True, "-")])

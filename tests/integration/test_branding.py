@@ -47,7 +47,7 @@ def test_the_name_the_logo_and_the_color_are_on_every_page(client, home):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("content", [b"GIF89a", b"<svg" + b" " * MAX_LOGO, b"<html><script>alert(1)</script></html>"])
-def test_what_is_no_small_image_is_no_logo(client, home, content):
+def test_a_file_that_is_not_a_small_image_is_no_logo(client, home, content):
     (home / "logo.svg").write_bytes(content)
     (home / "logo.png").write_bytes(content)
 

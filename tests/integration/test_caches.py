@@ -44,7 +44,7 @@ def test_the_tests_use_the_cache_of_an_installation():
     assert isinstance(caches["default"], LocalCache)
 
 
-def test_what_is_not_there_is_the_default():
+def test_a_missing_key_gives_the_default():
     assert cache.get("nothing", "default") == "default"
 
 
@@ -58,7 +58,7 @@ def test_calls_that_django_would_pickle_for_are_refused():
     assert Canary.touched == []
 
 
-def test_a_value_that_is_over_is_not_there():
+def test_an_expired_value_is_missing():
     cache.set("key", "value", 0)
 
     assert cache.get("key") is None
@@ -80,7 +80,7 @@ def test_a_version_is_a_cache_of_its_own():
 
 
 @pytest.mark.parametrize("value", PLAIN, ids=repr)
-def test_what_goes_to_redis_comes_back(value):
+def test_a_value_survives_serialization_for_redis(value):
     serializer = PlainSerializer()
 
     assert serializer.loads(serializer.dumps(value)) == value

@@ -142,7 +142,7 @@ def test_seeding_brings_the_operator_and_leaves_what_was_edited(capsys):
 
 
 @pytest.mark.django_db
-def test_seeding_gives_way_to_a_rule_of_a_person_and_says_so(caplog):
+def test_seeding_renames_a_built_in_rule_whose_name_is_taken_and_logs_it(caplog):
     mine = services.create_waf_rule(actor="alice", name="xss-script-tag", pattern="x")
     services.create_waf_rule(actor="alice", name="xss-script-tag-builtin", pattern="x")
 
@@ -173,7 +173,7 @@ def test_seeded_domains_leave_the_mode():
 
 
 @pytest.mark.django_db
-def test_a_person_who_registers_beside_the_seeds_turns_the_mode(admin):
+def test_the_first_domain_that_a_user_adds_to_the_seeds_changes_the_mode(admin):
     call_command("seed_domains")
 
     assert admin.post("/authorized-domains", {"name": "office.example"}).json()["warnings"]
@@ -223,7 +223,7 @@ def test_passwords_are_hashed_with_argon2id_at_the_cost_that_owasp_asks_for(sett
 
 
 @pytest.mark.django_db
-def test_the_real_hasher_lets_in_whom_it_should(settings, anonymous, wall):
+def test_the_real_hasher_accepts_the_exact_password_alone(settings, anonymous, wall):
     from gatewall.settings import PASSWORD_HASHERS  # noqa: PLC0415
 
     settings.PASSWORD_HASHERS = PASSWORD_HASHERS

@@ -88,7 +88,7 @@ def test_revisions_are_consecutive_and_in_the_order_of_the_commits(writers):
     assert moments == sorted(moments)
 
 
-def test_who_sees_a_revision_sees_every_change_up_to_it(writers):
+def test_a_consistent_read_has_every_change_up_to_its_revision(writers):
     before = revisions.current().revision
     done = Event()
     torn = []
@@ -133,7 +133,7 @@ def test_revocations_are_counted_one_by_one(writers):
     assert revisions.current().revocations == before + WRITERS * CHANGES
 
 
-def test_of_two_who_end_the_same_session_one_is_counted(sessions):
+def test_two_simultaneous_revocations_of_a_session_count_once(sessions):
     jti = sessions[0][0]
     before = revisions.current().revocations
 

@@ -69,7 +69,7 @@ def test_the_list_has_every_command_of_ours_with_one_line_and_needs_no_package(a
     assert max(map(len, result.stdout.splitlines())) <= 100
 
 
-def test_every_command_that_django_has_is_known_and_no_other():
+def test_the_known_commands_are_those_of_django_and_keys():
     assert command_groups.known() == {name.replace("_", "-") for name in get_commands()} | {"keys"}
 
 
@@ -86,7 +86,7 @@ def test_an_unknown_command_ends_with_2_and_names_the_nearest(typed, meant):
     )
 
 
-def test_a_name_that_is_like_none_is_one_line_too():
+def test_an_unknown_command_without_a_similar_name_is_one_line():
     result = manage("xyzzy")
 
     assert (result.returncode, result.stderr) == (
@@ -139,7 +139,7 @@ def test_the_usage_of_a_command_is_that_of_gatewall(home, arguments):
 
 
 @pytest.mark.parametrize("arguments", [("policy", "schema"), ("policy", "--help", "--url=x")])
-def test_output_that_nobody_reads_to_its_end_is_no_error(home, arguments):
+def test_a_closed_output_pipe_causes_no_traceback(home, arguments):
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as closed:
@@ -203,7 +203,7 @@ def test_keys_are_made_below_the_state_folder_once(tmp_path):
     assert (again.returncode, again.stdout) == (0, "")
 
 
-def test_a_command_that_takes_no_argument_says_so(tmp_path):
+def test_a_command_without_arguments_refuses_one(tmp_path):
     result = run([sys.executable, str(BASE / "manage.py"), "keys", "now"], "/", GATEWALL_HOME=str(tmp_path / "state"))
 
     assert result.returncode == 2

@@ -187,7 +187,7 @@ def test_a_running_agent_verifies_by_itself(publication, running_agent, monkeypa
     assert publication.starts_a_worker()
 
 
-def test_what_a_worker_refuses_for_good_is_verified_once(publication, running_agent, monkeypatch):
+def test_a_publication_that_a_worker_keeps_refusing_is_verified_once(publication, running_agent, monkeypatch):
     verified = []
     monkeypatch.setattr(agents, "publish", lambda files, **how: (verified.append(how), publish(files, **how))[1])
     worker = WorkerReport(publication.run / "workers")
@@ -219,7 +219,7 @@ def refused(_name):
     raise ValueError("a row that is not one of its own")
 
 
-def test_what_is_whole_is_left_alone(publication):
+def test_an_intact_publication_is_not_rewritten(publication):
     before = publication.files.stamp()
 
     call_command("publish_policy")

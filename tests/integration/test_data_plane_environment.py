@@ -37,7 +37,7 @@ def test_a_data_plane_gets_no_secret_of_others(tmp_path, name):
 
 
 @pytest.mark.parametrize("text", ["short", SECRET, "=" * 43, base64url.encode(bytes(31))])
-def test_a_manifest_key_that_is_none_is_refused_and_not_shown(tmp_path, text):
+def test_an_invalid_manifest_key_is_refused_and_not_shown(tmp_path, text):
     with pytest.raises(env.ConfigError, match="GATEWALL_MANIFEST_KEY must be") as refused:
         env.read(of_a_data_plane(GATEWALL_MANIFEST_KEY=text), tmp_path)
 

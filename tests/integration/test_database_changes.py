@@ -66,7 +66,7 @@ def write_uncounted(changes, name, *, counts=False):
     thread.join()
 
 
-def test_what_another_thread_commits_uncounted_is_no_change_unless_its_transaction_says_so():
+def test_an_uncounted_commit_of_another_thread_is_a_change_only_if_it_asks_for_it():
     changes = DatabaseChanges()
     changes.look()
 
@@ -81,7 +81,7 @@ def test_what_another_thread_commits_uncounted_is_no_change_unless_its_transacti
 
 
 @pytest.mark.parametrize("is_later", [False, True])
-def test_what_others_commit_beside_an_uncounted_transaction_is_a_change(is_later):
+def test_a_commit_beside_an_uncounted_transaction_is_a_change(is_later):
     changes = DatabaseChanges()
     changes.look()
 
@@ -121,7 +121,7 @@ def test_nothing_that_several_writers_commit_at_once_is_missed():
     assert missed == [False] * 50
 
 
-def test_what_is_rolled_back_is_no_change():
+def test_a_rolled_back_transaction_is_no_change():
     changes = DatabaseChanges()
     changes.look()
 
@@ -133,7 +133,7 @@ def test_what_is_rolled_back_is_no_change():
     assert not changes.look()
 
 
-def test_what_the_thread_writes_itself_counts_unless_it_says_otherwise():
+def test_writes_of_the_thread_itself_count_unless_they_are_uncounted():
     changes = DatabaseChanges()
     changes.look()
     with changes.uncounted():
@@ -145,7 +145,7 @@ def test_what_the_thread_writes_itself_counts_unless_it_says_otherwise():
     assert [changes.look(), changes.look()] == [True, False]
 
 
-def test_after_a_while_the_database_may_have_changed_and_it_is_quiet_all_the_same():
+def test_after_the_longest_wait_a_change_is_assumed_and_the_quiet_time_goes_on():
     now = [0.0]
     changes = DatabaseChanges(lambda: now[0])
     changes.look()
@@ -203,7 +203,7 @@ class Idle(Loop):
         return self.is_idle.is_set()
 
 
-def test_an_idle_thread_that_is_woken_takes_a_turn_only_if_there_is_something_to_do():
+def test_a_woken_idle_thread_takes_a_turn_only_if_it_has_work():
     loop, looks = Idle(), []
     is_idle = loop._is_idle
     loop._is_idle = lambda: looks.append(1) or is_idle()
@@ -229,7 +229,7 @@ def test_an_idle_thread_waits_until_it_is_woken_and_a_busy_one_does_not():
     assert not loop._thread.is_alive()
 
 
-def test_threads_with_something_to_do_later_are_not_idle(settings):
+def test_threads_with_scheduled_work_are_not_idle(settings):
     settings.GATEWALL_MAIL_SERVER = object()
     mails, webhooks, watches = MailSender(), WebhookSender(), RefusalWatches()
     assert [loop._is_idle() for loop in (mails, webhooks, watches)] == [True, True, True]

@@ -128,16 +128,16 @@ def speaks_tls(url, **parameters):
         return connection.pgconn.ssl_in_use
 
 
-def test_a_server_that_the_authority_vouches_for_is_spoken_to_in_tls(url, authorities):
+def test_a_server_with_a_certificate_of_the_authority_is_connected_to_over_tls(url, authorities):
     assert speaks_tls(url, sslmode="verify-full", sslrootcert=authorities["ours"].file)
 
 
-def test_a_server_that_another_authority_vouches_for_is_refused(url, authorities):
+def test_a_server_with_a_certificate_of_another_authority_is_refused(url, authorities):
     with pytest.raises(psycopg.OperationalError, match="certificate verify failed"):
         speaks_tls(url, sslmode="verify-full", sslrootcert=authorities["other"].file)
 
 
-def test_a_server_that_is_called_otherwise_than_its_certificate_says_is_refused(url, authorities):
+def test_a_server_whose_name_differs_from_its_certificate_is_refused(url, authorities):
     named = url.replace("@127.0.0.1:", "@localhost:")
 
     assert speaks_tls(named, sslmode="verify-ca", sslrootcert=authorities["ours"].file)

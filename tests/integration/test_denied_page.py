@@ -36,7 +36,7 @@ def denied(visitor, reason="", number=NUMBER, uri="/a?b=c", **headers):
 
 
 @pytest.mark.parametrize("reason", Reason, ids=lambda reason: reason.value)
-def test_every_reason_is_told_by_its_class_and_not_by_its_name(visitor, reason):
+def test_the_page_shows_the_class_of_the_reason_and_not_its_name(visitor, reason):
     page = denied(visitor, reason.value)
 
     assert page.status_code == 403
@@ -44,7 +44,7 @@ def test_every_reason_is_told_by_its_class_and_not_by_its_name(visitor, reason):
     assert reason.value not in page.text
 
 
-def test_a_blocked_address_cannot_be_told_from_a_blocked_country(visitor):
+def test_a_blocked_address_and_a_blocked_country_get_the_same_page(visitor):
     texts = {denied(visitor, reason).text for reason in ("client-blocked", "country-blocked")}
 
     assert len(texts) == 1
@@ -55,7 +55,7 @@ def test_the_number_is_shown_to_quote_it(visitor):
 
 
 @pytest.mark.parametrize("number", ["", "1", "<b>", f"{NUMBER}x", f"{NUMBER}\u00b2", NUMBER.upper()])
-def test_what_is_no_number_of_ours_is_not_shown(visitor, number):
+def test_an_invalid_decision_id_is_not_shown(visitor, number):
     page = denied(visitor, "waf-rule", number)
 
     assert "<code>" not in page.text
@@ -81,11 +81,11 @@ def test_an_unknown_reason_gets_general_words(visitor):
     assert "You may not enter this site." in words(denied(visitor, "no-such-reason"))
 
 
-def test_without_any_header_it_is_still_a_refusal(visitor):
+def test_without_any_header_the_page_is_still_a_refusal(visitor):
     assert visitor.get("/denied").status_code == 403
 
 
-def test_who_may_not_enter_with_this_account_is_led_to_another_with_the_way_back(visitor, charlie):
+def test_a_user_outside_the_scope_gets_a_link_to_another_account_with_the_return_url(visitor, charlie):
     page = denied(visitor, "host-not-in-scope")
 
     href = re.search(r'href="(/wall/\?[^"]+)"', page.text)[1]
@@ -100,7 +100,7 @@ def test_another_account_is_chosen_on_the_host_of_our_own(visitor, office, setti
     )
 
 
-def test_the_way_to_another_account_goes_through_the_guard_page_and_back(visitor, office, bob):
+def test_switching_accounts_goes_through_the_guard_page_and_back(visitor, office, bob):
     visitor.sign_in()
     href = re.search(r'href="(/wall/\?[^"]+)"', denied(visitor, "host-not-in-scope").text)[1]
     query = {name: value for name, (value,) in parse_qs(urlsplit(href).query).items()}
@@ -114,7 +114,7 @@ def test_the_way_to_another_account_goes_through_the_guard_page_and_back(visitor
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example@office.example", "a b", ""])
-def test_no_host_that_is_not_registered_is_led_to(visitor, office, host):
+def test_an_unregistered_host_is_not_linked(visitor, office, host):
     page = visitor.get("/denied", **{"X-Gatewall-Reason": "host-not-in-scope", "X-Forwarded-Host": host})
 
     assert "evil" not in page.text
@@ -122,7 +122,7 @@ def test_no_host_that_is_not_registered_is_led_to(visitor, office, host):
 
 
 @pytest.mark.parametrize("uri", ["@evil.example/", ".evil.example/", ":80@evil.example", *HOSTILE])
-def test_no_address_leads_elsewhere(visitor, office, uri):
+def test_a_hostile_uri_adds_no_link_to_another_host(visitor, office, uri):
     page = denied(visitor, "host-not-in-scope", uri=uri.replace("\r", "").replace("\n", ""))
 
     for href in re.findall(r'href="([^"]+)"', page.text):
@@ -131,14 +131,14 @@ def test_no_address_leads_elsewhere(visitor, office, uri):
             assert urlsplit(target).netloc == OFFICE
 
 
-def test_it_is_read_only(visitor):
+def test_the_page_is_read_only(visitor):
     assert visitor.send("/denied").status_code == 405
 
 
 @pytest.mark.parametrize(
     ("language", "told"), [("zh-CN", "您无权访问此网站。"), ("fr, en;q=0.5", "You may not enter this site.")]
 )
-def test_it_speaks_the_visitors_language(visitor, language, told):
+def test_the_page_is_in_the_language_of_the_visitor(visitor, language, told):
     page = denied(visitor, **{"Accept-Language": language})
 
     assert told in words(page)

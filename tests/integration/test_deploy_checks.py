@@ -169,7 +169,7 @@ def test_a_database_of_a_newer_release(production):
     assert ids() == {"W014"}
 
 
-def test_nobody_may_administer(production):
+def test_an_installation_without_an_admin_is_a_warning(production):
     User.objects.all().delete()
 
     assert ids() == {"W007"}

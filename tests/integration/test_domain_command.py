@@ -47,7 +47,7 @@ def test_a_site_that_the_cookie_does_not_reach_is_a_warning_with_the_fix(setting
 
 
 @pytest.mark.parametrize("name", [SITE, "TV.example.com", "https://x.example.com", "x y", ""])
-def test_what_cannot_be_registered_is_one_line_and_code_1(name):
+def test_an_invalid_or_duplicate_domain_is_one_line_and_code_1(name):
     services.register_domain(actor="alice", name=SITE, access="public")
 
     with pytest.raises(CommandError) as caught:

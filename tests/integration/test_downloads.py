@@ -59,7 +59,7 @@ def test_an_address_that_is_public(address):
     assert downloads.is_public(address)
 
 
-def test_a_name_that_leads_to_this_machine_is_refused_before_anybody_is_asked(publisher):
+def test_a_name_that_resolves_to_this_machine_is_refused_before_connecting(publisher):
     with pytest.raises(DownloadRefused, match=r"^localhost has an address that is not public$"):
         fetched(f"{publisher.url.replace('127.0.0.1', 'localhost')}/list", reach=PLAIN_PUBLIC)
     assert publisher.asked == []
@@ -73,7 +73,7 @@ def test_a_name_with_one_private_address_among_public_ones_is_refused(monkeypatc
         fetched("https://lists.example/drop.txt", reach=PUBLIC)
 
 
-def test_what_was_looked_up_is_what_is_connected_to(monkeypatch):
+def test_the_connection_goes_to_the_address_that_was_checked(monkeypatch):
     asked = []
     place = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("8.8.8.8", 443))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: place)
@@ -122,7 +122,7 @@ def test_a_url_that_is_never_fetched(url, reach):
 
 @pytest.mark.parametrize("host", ["a..example", f"{'a' * 64}.example"])
 @pytest.mark.parametrize("reach", [PUBLIC, ANYWHERE])
-def test_a_host_that_no_name_can_be_is_refused(host, reach):
+def test_an_impossible_host_name_is_refused(host, reach):
     with pytest.raises(DownloadRefused, match="no valid host name"):
         fetched(f"https://{host}/list", reach=reach)
 
@@ -151,7 +151,7 @@ def dribbling_body(request, over):
 
 
 @pytest.mark.parametrize("answer", [silent, dribbling_head, dribbling_body])
-def test_a_server_that_never_ends_is_left_in_time(publisher, answer):
+def test_an_endless_response_is_abandoned_at_the_deadline(publisher, answer):
     publisher.answers["/list"] = answer
     began = time.monotonic()
 
@@ -160,7 +160,7 @@ def test_a_server_that_never_ends_is_left_in_time(publisher, answer):
     assert time.monotonic() - began < 3
 
 
-def test_what_has_not_changed_is_not_sent_again(publisher):
+def test_an_unchanged_document_is_not_sent_again(publisher):
     publisher.answers["/list"] = (304, {}, b"")
 
     with download(f"{publisher.url}/list", reach=ANYWHERE, tag='"1"') as downloaded:
@@ -175,7 +175,7 @@ def test_not_modified_without_a_tag_is_a_failure(publisher):
         fetched(f"{publisher.url}/list", reach=ANYWHERE)
 
 
-def test_a_redirect_to_what_is_no_url_is_a_failure(publisher):
+def test_a_redirect_to_an_invalid_url_is_a_failure(publisher):
     publisher.answers["/list"] = (302, {"Location": "https://[oops/list"}, b"")
 
     with pytest.raises(DownloadFailed, match="cannot be reached"):
@@ -189,13 +189,13 @@ def endless_redirect(request, over):
             request.wfile.write(b"1" * 65536)
 
 
-def test_what_a_redirect_has_besides_its_target_is_not_read(publisher):
+def test_the_body_of_a_redirect_is_not_read(publisher):
     publisher.answers["/away"] = endless_redirect
 
     assert fetched(f"{publisher.url}/away", reach=ANYWHERE, seconds=2) == b"1.2.3.4\n"
 
 
-def test_a_length_that_is_no_number_that_python_takes_is_no_length(publisher):
+def test_a_content_length_that_python_cannot_parse_is_ignored(publisher):
     publisher.answers["/list"] = (200, {"Content-Length": "9" * 5000}, b"1.2.3.4\n")
 
     assert fetched(f"{publisher.url}/list", reach=ANYWHERE) == b"1.2.3.4\n"

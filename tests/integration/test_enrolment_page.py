@@ -27,7 +27,7 @@ def begin(visitor, rd=""):
     return page, App(secret_of(secret(page)))
 
 
-def test_a_site_that_asks_for_two_factors_leads_who_has_none_to_the_set_up(signed_in, vault):
+def test_a_user_without_a_second_factor_is_sent_to_its_set_up_by_a_site_that_needs_it(signed_in, vault):
     page = signed_in.get("/", {"rd": BACK})
 
     assert 'action="/wall/enrol"' in page.text

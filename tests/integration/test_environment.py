@@ -209,7 +209,7 @@ def test_a_bad_value_is_one_line_that_names_the_variable(tmp_path, name, text):
 
 
 @pytest.mark.parametrize("name", ENOUGH)
-def test_without_a_key_the_line_says_how_to_make_one(tmp_path, name):
+def test_a_missing_key_is_one_line_with_the_command_that_makes_it(tmp_path, name):
     with pytest.raises(env.ConfigError, match=f"{name} is not set: .*gatewall keys"):
         env.read({key: value for key, value in ENOUGH.items() if key != name}, tmp_path)
 
@@ -283,7 +283,7 @@ def test_no_secret_is_in_the_text_of_the_configuration(tmp_path):
     ],
     ids=repr,
 )
-def test_a_port_that_nobody_else_listens_on_is_free(tmp_path, variables):
+def test_a_port_without_a_listener_is_free(tmp_path, variables):
     assert read(tmp_path, **variables).port == int(variables["GATEWALL_PORT"])
 
 

@@ -34,7 +34,7 @@ def kind(response):
 
 
 @pytest.mark.parametrize("path", ["/wall/nothing", "/nothing", "/wall/users/x/y"])
-def test_an_unknown_path_is_a_page_that_leads_to_the_guard_page(browser, path):
+def test_an_unknown_path_is_a_page_with_a_link_to_the_guard_page(browser, path):
     page = browser.get(path)
 
     assert (page.status_code, kind(page)) == (404, "text/html")
@@ -45,7 +45,7 @@ def test_an_unknown_path_is_a_page_that_leads_to_the_guard_page(browser, path):
     assert page.headers["Referrer-Policy"] == "same-origin"
 
 
-def test_an_admin_page_of_the_api_leads_to_the_sign_in(browser):
+def test_an_admin_page_of_the_api_links_to_the_sign_in(browser):
     page = browser.get("/wall/docs?a=b")
 
     assert (page.status_code, kind(page)) == (401, "text/html")
@@ -60,7 +60,7 @@ def test_a_page_of_the_api_is_refused_in_the_language_of_the_browser(browser):
     assert (page.headers["Content-Language"], page.headers["Vary"]) == ("zh-hans", "Accept-Language")
 
 
-def test_a_session_of_the_guard_page_is_led_to_the_administration(browser, alice):
+def test_a_gate_session_gets_a_link_to_the_administration_page(browser, alice):
     browser.cookies["service.token"] = a_token(alice, audiences=[GATE])
     page = browser.get("/wall/docs")
 
@@ -114,7 +114,7 @@ def test_a_form_that_a_browser_sends_to_nowhere_gets_a_page(browser):
 
 
 @pytest.mark.parametrize("path", ["/wall/login", "/wall/admin/import/", "/wall/nothing"])
-def test_an_upload_that_is_too_large_is_a_page_that_says_how_large_it_may_be(browser, path):
+def test_an_upload_that_is_too_large_is_a_page_with_the_limit(browser, path):
     page = browser.post(path, {"file": SimpleUploadedFile("list.txt", b"\n" * MAX_BODY)})
 
     assert (page.status_code, kind(page)) == (413, "text/html")
@@ -125,7 +125,7 @@ def test_an_upload_that_is_too_large_is_a_page_that_says_how_large_it_may_be(bro
     assert kind(sent) == "application/problem+json"
 
 
-def test_a_browser_is_told_in_its_language_to_come_again_while_the_database_is_away(browser, monkeypatch):
+def test_without_the_database_a_browser_gets_a_translated_503_page(browser, monkeypatch):
     browser.raise_request_exception = False
     monkeypatch.setattr(guard_views.Guard, "get", fails_with(OperationalError("gone")))
     with connection.execute_wrapper(fails_with(OperationalError("no page may need it"))):
@@ -147,7 +147,7 @@ def test_a_browser_that_meets_a_bug_gets_a_page_without_its_details(browser, mon
     assert "secret" not in page.text
 
 
-def test_the_root_of_the_origin_leads_to_the_guard_page(browser):
+def test_the_root_of_the_origin_redirects_to_the_guard_page(browser):
     answer = browser.get("/?rd=https://office.example/")
 
     assert (answer.status_code, answer.headers["Location"]) == (302, "/wall/?rd=https://office.example/")

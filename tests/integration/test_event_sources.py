@@ -74,7 +74,7 @@ def test_refusals_are_counted_up_from_batch_to_batch(folder):
     assert [event.count for event in found("request.blocked")] == [2]
 
 
-def test_what_is_read_again_after_a_fault_is_counted_once(folder, monkeypatch):
+def test_records_that_are_read_again_after_a_fault_are_counted_once(folder, monkeypatch):
     spooled(folder, [a_record(1)])
     with monkeypatch.context() as patch:
         patch.setattr("audit.storage.ingest.positions.move", lambda *_: (_ for _ in ()).throw(OSError("killed")))
@@ -86,7 +86,7 @@ def test_what_is_read_again_after_a_fault_is_counted_once(folder, monkeypatch):
     assert [event.count for event in found("request.blocked")] == [1]
 
 
-def test_records_that_are_missing_are_told(folder):
+def test_missing_records_are_an_event(folder):
     writer = spooled(folder, [a_record(1)], close=False)
     losing(writer, 3)
     writer.close()
@@ -95,7 +95,7 @@ def test_records_that_are_missing_are_told(folder):
     assert [(event.count, event.detail) for event in found("log.gap")] == [(3, {"node": "node-1", "gap": "dropped"})]
 
 
-def test_records_that_are_missing_again_and_again_are_one_event_a_minute(folder):
+def test_repeatedly_missing_records_are_one_event_a_minute(folder):
     with time_machine.travel(MOMENT, tick=False):
         for number in (3, 4):
             ingest._record_gap("node-1", GapKind.DROPPED, number)
@@ -105,7 +105,7 @@ def test_records_that_are_missing_again_and_again_are_one_event_a_minute(folder)
     assert [event.count for event in found("log.gap")] == [7, 1, 1]
 
 
-def test_events_are_kept_as_long_as_the_setting_says(capsys):
+def test_events_are_kept_for_the_configured_time(capsys):
     for days in (1, 89, 91):
         record_event(Event(EventKind.CLIENT_BANNED, timezone.now() - timedelta(days=days)))
 
@@ -134,7 +134,7 @@ def test_the_shipper_prunes_events(folder):
     assert found("client.banned") == []
 
 
-def test_the_shipper_bans_whom_its_detectors_find(folder):
+def test_the_shipper_bans_detected_clients(folder):
     rules = [[{"id": number, "name": "r", "action": "block"}] for number in range(6)]
     sent = {"client_ip": "203.0.113.9", "at": time.time(), "credential": None, "subject": None}
     spooled(folder, [a_record(number, path=f"/{number}", rules=each, **sent) for number, each in enumerate(rules)])
@@ -153,7 +153,7 @@ def looked(events, *problems):
     events.record(timezone.now(), problems)
 
 
-def test_a_policy_that_cannot_be_published_is_told_once(settings, run, monkeypatch, caplog):
+def test_a_policy_that_cannot_be_published_is_one_event(settings, run, monkeypatch, caplog):
     monkeypatch.setattr("gatewall.publication.announcement._WAIT_SECONDS", 0)
     agent = Agent(policy_files(settings.CONFIG), run, "here", LogShipper(settings.CONFIG.home / "spool"))
     with AgentLock(run).held(), time_machine.travel(MOMENT, tick=False) as clock, caplog.at_level(logging.CRITICAL):
@@ -169,7 +169,7 @@ def test_a_policy_that_cannot_be_published_is_told_once(settings, run, monkeypat
     assert "policy.rejected" in event.detail["problem"]
 
 
-def test_a_worker_that_does_not_take_a_policy_is_told_and_again_when_it_comes_back(run):
+def test_a_policy_that_a_worker_refuses_is_an_event_and_a_second_one_if_it_recurs(run):
     events, report = HostEvents("here", run), WorkerReport(run / "workers")
     report.rejected("the signature is wrong")
     with time_machine.travel(MOMENT, tick=False) as clock:
@@ -182,7 +182,7 @@ def test_a_worker_that_does_not_take_a_policy_is_told_and_again_when_it_comes_ba
     assert [event.count for event in found("policy.rejected")] == [1, 1]
 
 
-def test_a_clock_that_is_put_forward_or_back_is_told_and_time_that_passes_is_not(run):
+def test_a_clock_jump_is_an_event_and_passing_time_is_not(run):
     passed = [0.0]
     events = HostEvents("here", run, monotonic=lambda: passed[0])
     with time_machine.travel(MOMENT, tick=False) as clock:
@@ -196,7 +196,7 @@ def test_a_clock_that_is_put_forward_or_back_is_told_and_time_that_passes_is_not
     assert [event.detail for event in found("clock.jumped")] == [{"node": "here", "seconds": -3600.0}]
 
 
-def test_a_proxy_that_nobody_has_configured_is_told_and_a_trusted_one_is_not(run):
+def test_an_untrusted_proxy_is_an_event_and_a_trusted_one_is_not(run):
     events = HostEvents("here", run)
     for peer in ("10.0.0.1", "192.0.2.77"):
         UntrustedPeers(run / FOLDER, TRUSTED).observe(a_subrequest(peer=peer, x_forwarded_for="1.2.3.4"))
@@ -224,7 +224,7 @@ def test_a_process_writes_no_more_than_one_note_a_minute(run, monkeypatch):
     assert len(written) == 1
 
 
-def test_what_a_killed_worker_left_unfinished_is_removed_after_a_minute(run):
+def test_unfinished_notes_of_a_killed_worker_are_removed_after_a_minute(run):
     (run / FOLDER).mkdir()
     for name, age in ((".1.7", 61), (".2.7", 1)):
         (run / FOLDER / name).write_text("{")
@@ -235,7 +235,7 @@ def test_what_a_killed_worker_left_unfinished_is_removed_after_a_minute(run):
     assert [path.name for path in (run / FOLDER).iterdir()] == [".2.7"]
 
 
-def test_notes_that_are_none_and_a_folder_that_cannot_be_written_harm_nobody(run):
+def test_invalid_notes_and_an_unwritable_folder_cause_no_error(run):
     (run / FOLDER).mkdir()
     for name, text in (("1", "{"), ("2", "[]"), ("3", '{"peer": "x", "at": 1}'), (".4.7", "")):
         (run / FOLDER / name).write_text(text)

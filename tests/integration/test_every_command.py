@@ -233,7 +233,7 @@ def run(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
-def test_a_command_has_help_and_refuses_an_option_that_is_none(run, command):
+def test_a_command_has_help_and_refuses_an_unknown_option(run, command):
     assert run(command, "--help") == (0, [])
     assert run(command, "--no-such-option")[0] == 2
 
@@ -258,7 +258,7 @@ def ports():
 
 
 @pytest.mark.parametrize("command", sorted(SERVERS))
-def test_a_server_ends_with_0_when_it_is_told_to_stop(home, command):
+def test_a_server_ends_with_0_on_sigterm(home, command):
     changes, log = {**ports(), "GATEWALL_DEMO": "0"}, home / f"{command}.log"
     config = env.read(environment(home, **changes), home)
     is_ready = {

@@ -85,7 +85,7 @@ def test_a_database_without_its_tables_is_one_line_and_exit_code_2(tmp_path, com
         assert len(result.stderr.splitlines()) == 1
 
 
-def test_what_argparse_does_not_understand_is_exit_code_2(tmp_path):
+def test_wrong_arguments_are_exit_code_2(tmp_path):
 
     result = manage(tmp_path, "explain", "--uri", "/")
 
@@ -93,7 +93,7 @@ def test_what_argparse_does_not_understand_is_exit_code_2(tmp_path):
     assert "Traceback" not in result.stderr
 
 
-def test_outside_of_the_environment_one_line_says_what_to_type(tmp_path):
+def test_outside_of_the_virtual_environment_one_line_has_the_command_to_type(tmp_path):
     command = [sys.executable, "-S", BASE / "manage.py", "explain", "--uri", "/a b"]  # without site-packages
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
 

@@ -24,7 +24,7 @@ def said(capsys):
     return run
 
 
-def test_the_decision_and_every_step_are_said(said):
+def test_the_output_has_the_decision_and_every_step(said):
     entry = services.block_network(actor="alice", network="203.0.113.0/24")
 
     first, *rest = said().splitlines()
@@ -36,21 +36,21 @@ def test_the_decision_and_every_step_are_said(said):
     assert sum(line.endswith("(not reached)") for line in rest) == len(STEPS) - 2
 
 
-def test_a_user_is_taken_as_signed_in(said, bob):
+def test_a_named_user_is_treated_as_signed_in(said, bob):
     services.register_domain(actor="", name="app.example", access="two_factor", seed=True)
 
     assert said("--user", "BOB").startswith("401 second-factor-required")
     assert said("--user", "bob", "--amr", "pwd,otp").startswith("200 session-valid")
 
 
-def test_a_license_is_taken_as_sent(said):
+def test_a_named_license_is_treated_as_sent(said):
     a_license()
 
     assert said("--license", "build farm").startswith("200 license-valid")
 
 
 @pytest.mark.parametrize("kind", ["session", "git-token", "license"])
-def test_a_token_is_read_from_a_file_and_not_said(said, bob, tmp_path, kind):
+def test_a_token_is_read_from_a_file_and_not_printed(said, bob, tmp_path, kind):
     token = {"session": a_token, "git-token": lambda bob: f"Bob:{a_git_token(bob)}", "license": lambda _: a_license()}
     text = token[kind](bob)
     (tmp_path / "token").write_text(f"{text}\n")
@@ -61,7 +61,7 @@ def test_a_token_is_read_from_a_file_and_not_said(said, bob, tmp_path, kind):
     assert text not in output
 
 
-def test_method_scheme_and_headers_are_told(said):
+def test_method_scheme_and_headers_are_options(said):
     services.create_waf_rule(actor="alice", name="agent", pattern="evil", targets=["user-agent"])
 
     shown = json.loads(said("--json", "--header", "User-Agent: evil", "--method", "POST", "--scheme", "https"))
@@ -76,7 +76,7 @@ def test_json_is_the_answer_of_the_api(said, admin):
     assert json.loads(said("--json")) == admin.post("/policy/explain", body).json()
 
 
-def test_what_is_malformed_is_explained(said):
+def test_a_malformed_request_is_explained(said):
     assert said("--method", "get").splitlines()[:2] == [
         "403 request-malformed (deny)",
         "malformed: x-forwarded-method is not a method in capital letters",

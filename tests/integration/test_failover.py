@@ -65,7 +65,7 @@ def failover(alice):
     return Failover(alice)
 
 
-def test_a_standby_does_not_confirm_a_history_that_is_lost(files, failover, outage, caplog):
+def test_a_standby_does_not_confirm_a_lost_history(files, failover, outage, caplog):
     standby = Standby(files, run_folder(settings.CONFIG.home))
     standby.turn()
     outage[0]()
@@ -86,7 +86,7 @@ def a_holder(files):
     return PolicyHolder(DatabasePolicyStore(files), confirmed=LastPublished(files).confirmed_at)
 
 
-def test_the_control_plane_does_not_confirm_a_history_that_is_lost(files, failover, outage):
+def test_the_control_plane_does_not_confirm_a_lost_history(files, failover, outage):
     Standby(files, run_folder(settings.CONFIG.home)).turn()
     holder = a_holder(files)
     holder.current()
@@ -102,7 +102,7 @@ def test_the_control_plane_does_not_confirm_a_history_that_is_lost(files, failov
     assert holder._confirmed_at == before
 
 
-def test_the_control_plane_that_alone_has_seen_what_is_lost_takes_what_there_is(files, failover, outage):
+def test_a_control_plane_that_alone_saw_the_lost_revocation_takes_the_restored_rows(files, failover, outage):
     holder = a_holder(files)
     holder.current()
     outage[0]()

@@ -44,19 +44,19 @@ def test_an_ended_session_is_in_the_policy_of_a_host_whose_clock_is_fast(ended, 
     assert ended in policy_source.revoked_sessions(MOMENT + days * DAY)
 
 
-def test_it_is_so_within_thirty_days_where_somebody_signs_in_by_that_clock(ended, alice):
+def test_an_ended_session_is_in_the_policy_for_thirty_days_of_a_fast_clock(ended, alice):
     a_session(alice, MOMENT + 29 * DAY)
 
     assert ended in policy_source.revoked_sessions(MOMENT + 29 * DAY)
 
 
-def test_thirty_days_after_its_end_nobody_needs_it_any_more(ended, alice):
+def test_thirty_days_after_its_end_a_session_leaves_the_policy(ended, alice):
     a_session(alice, MOMENT + 31 * DAY)
 
     assert ended not in policy_source.revoked_sessions(MOMENT + 31 * DAY)
 
 
-def test_of_many_sessions_the_last_stay_that_long_and_the_others_a_day(alice, monkeypatch):
+def test_of_many_ended_sessions_the_latest_stay_longer_in_the_policy(alice, monkeypatch):
     monkeypatch.setattr(selectors, "_SPARE_SESSIONS", 2)
     issued = [MOMENT - days * DAY for days in (10, 9, 8, 1.5, 1, 0)]
     ended = [str(a_session(alice, at, revoked_at=at).jti) for at in issued]
@@ -68,7 +68,7 @@ def test_of_many_sessions_the_last_stay_that_long_and_the_others_a_day(alice, mo
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_was_compiled_by_a_fast_clock_holds_when_it_was_put_right(alice):
+def test_revocations_compiled_by_a_fast_clock_stay_after_the_clock_is_corrected(alice):
     files = policy_files(settings.CONFIG)
     sessions = [a_session(alice), a_session(alice)]
 
@@ -86,7 +86,7 @@ def test_what_was_compiled_by_a_fast_clock_holds_when_it_was_put_right(alice):
 
 
 @pytest.mark.parametrize("days", [31, 60, 3650])
-def test_a_clock_that_is_fast_deletes_no_session_that_is_young(ended, alice, days):
+def test_a_fast_clock_deletes_no_recent_session(ended, alice, days):
     live = a_session(alice)
 
     housekeeping.tidy(MOMENT + days * DAY)
@@ -94,7 +94,7 @@ def test_a_clock_that_is_fast_deletes_no_session_that_is_young(ended, alice, day
     assert set(Session.objects.values_list("pk", flat=True)) == {live.pk, uuid.UUID(ended)}
 
 
-def test_what_is_old_by_the_sessions_themselves_goes_by_any_clock(alice):
+def test_sessions_that_are_old_relative_to_the_newest_are_pruned_by_any_clock(alice):
     old, young = a_session(alice, MOMENT - 25 * DAY), a_session(alice, MOMENT - 23 * DAY)
     newest = a_session(alice)
 

@@ -44,7 +44,7 @@ def name_admin(visitor, token, username="root", password=PASSWORD, headers=None)
     return visitor.send("/setup", headers, token=token, username=username, password=password)
 
 
-def test_the_link_of_the_log_makes_the_admin_who_can_then_sign_in(visitor, token):
+def test_the_link_in_the_log_creates_an_admin_who_can_sign_in(visitor, token):
     page = visitor.get("/setup", {"token": token})
     answer = name_admin(visitor, field(page, "token"))
 
@@ -63,7 +63,7 @@ def test_the_link_works_once(visitor, token, settings):
 
 
 @pytest.mark.parametrize("wrong", ["", "x", "a" * 43, "%00", "ä"])
-def test_without_the_secret_there_is_no_such_page(visitor, token, wrong):
+def test_a_wrong_or_missing_secret_is_404(visitor, token, wrong):
     assert visitor.get("/setup", {"token": wrong}).status_code == 404
     assert visitor.get("/setup").status_code == 404
     assert name_admin(visitor, wrong).status_code == 404
@@ -80,7 +80,7 @@ def test_a_damaged_secret_opens_nothing(visitor, settings, content):
         assert name_admin(visitor, token).status_code == 404
 
 
-def test_without_a_link_in_the_log_there_is_no_such_page(visitor):
+def test_without_a_link_in_the_log_the_page_is_404(visitor):
     assert visitor.get("/setup", {"token": ""}).status_code == 404
 
 
@@ -110,21 +110,21 @@ def test_the_secret_is_for_the_owner_alone_and_never_half_written(token, setting
     assert list(path.parent.glob(f".{path.name}.*")) == []
 
 
-def test_nothing_is_printed_once_there_is_an_admin(alice, log, settings):
+def test_no_link_is_printed_once_an_admin_exists(alice, log, settings):
     first_run.announce()
 
     assert log.text == ""
     assert not secret_file(settings).exists()
 
 
-def test_an_admin_that_came_by_another_way_closes_the_page(visitor, token):
+def test_an_admin_that_was_created_elsewhere_closes_the_page(visitor, token):
     a_user("alice", is_admin=True)
 
     assert visitor.get("/setup", {"token": token}).status_code == 404
     assert name_admin(visitor, token).status_code == 404
 
 
-def test_a_user_who_is_no_admin_does_not_close_the_page(visitor, bob, token):
+def test_a_user_without_admin_rights_does_not_close_the_page(visitor, bob, token):
     assert name_admin(visitor, token).status_code == 303
 
 
@@ -142,7 +142,7 @@ def test_a_database_that_cannot_be_read_prints_nothing(log, monkeypatch):
     ("username", "password"),
     [("root", "short"), ("root", "password123"), ("root", ""), ("a b", PASSWORD), ("", PASSWORD), ("<b>", PASSWORD)],
 )
-def test_what_is_refused_is_said_and_the_link_lives_on(visitor, token, username, password):
+def test_a_refused_form_shows_an_error_and_keeps_the_link(visitor, token, username, password):
     page = name_admin(visitor, token, username, password)
 
     assert (page.status_code, 'role="alert"' in page.text) == (400, True)
@@ -158,19 +158,19 @@ def test_a_name_that_is_taken_is_refused(visitor, bob, token):
     assert (page.status_code, "This name is used already." in words(page)) == (409, True)
 
 
-def test_another_site_makes_nobody_admin(visitor, token):
+def test_a_form_sent_by_another_site_creates_no_admin(visitor, token):
     assert name_admin(visitor, token, headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
     assert not User.objects.exists()
 
 
-def test_the_link_leads_to_the_public_url(log, settings):
+def test_the_link_uses_the_public_url(log, settings):
     settings.GATEWALL_PUBLIC_URL = "https://wall.example"
     first_run.announce()
 
     assert "https://wall.example/wall/setup?token=" in log.text
 
 
-def test_the_page_says_where_visitors_will_sign_in(visitor, token, settings):
+def test_the_page_shows_the_host_of_the_session_cookie(visitor, token, settings):
     settings.GATEWALL_PUBLIC_URL = "https://wall.example.com"
 
     page = visitor.get("/setup", {"token": token})
@@ -179,7 +179,7 @@ def test_the_page_says_where_visitors_will_sign_in(visitor, token, settings):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_first_admins_at_once_there_is_one(token):
+def test_two_simultaneous_requests_create_one_first_admin(token):
     barrier = threading.Barrier(2)
 
     def race(name):

@@ -43,7 +43,7 @@ def test_a_database_with_all_earlier_migrations_goes_on_without_a_step(earlier):
 
 
 @pytest.mark.parametrize("lacking", [("policies", "0017_grants_of_groups"), EARLIER[0]])
-def test_a_database_with_a_part_of_them_is_one_line_that_says_what_to_install_first(earlier, lacking):
+def test_a_database_with_some_of_them_is_one_line_with_the_commit_to_install_first(earlier, lacking):
     earlier.record_unapplied(*lacking)
 
     with pytest.raises(CommandError) as refused:

@@ -67,7 +67,7 @@ def postgresql():
         yield running
 
 
-def test_a_backup_of_before_is_restored_and_one_of_a_part_is_refused(tmp_path):
+def test_a_backup_with_all_earlier_migrations_is_restored_and_one_with_some_is_refused(tmp_path):
     site = Site.migrated(tmp_path / "home")
     site.ok("backup", tmp_path / "backup")
     content = Content.read(tmp_path / "backup")

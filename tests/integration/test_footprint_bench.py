@@ -18,7 +18,7 @@ def test_memory_and_cpu_are_those_of_each_process_and_of_all():
     assert [(row.figure, row.reached) for row in found] == [("2", True), ("59 MiB", True), ("0.21 % of a core", True)]
 
 
-def test_too_much_is_said():
+def test_exceeded_targets_are_marked():
     rounds = [dict.fromkeys("abcd", 0.2)]
 
     found = wanted.rows("footprint", footprint.summary(rounds, dict.fromkeys("abcd", 41.0), 60))

@@ -110,7 +110,7 @@ def test_status_shows_the_database_in_use(tmp_path, capsys):
     }
 
 
-def test_status_of_a_file_that_is_no_database_says_so(target):
+def test_status_of_an_invalid_database_is_an_error(target):
     target.parent.mkdir()
     target.write_bytes(b"nothing")
 

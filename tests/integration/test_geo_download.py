@@ -98,7 +98,7 @@ def test_an_answer_without_a_database_is_one_line_without_the_query(serve, targe
     assert not target.exists()
 
 
-def test_a_server_that_is_not_there_is_exit_code_2(serve):
+def test_an_unreachable_server_is_exit_code_2(serve):
     from gatewall.install.ports import free_port  # noqa: PLC0415
 
     assert refused(f"http://127.0.0.1:{free_port()}/geo.mmdb").returncode == 2

@@ -89,7 +89,7 @@ def test_health_and_geo_rules_know_it_without_a_restart(admin, database):
     assert geo.describe(geo.in_use()).kind == "Test-Country"
 
 
-def test_it_is_the_default_where_the_environment_names_none(database, target, settings, tmp_path):
+def test_the_installed_database_is_the_default_unless_the_environment_names_one(database, target, settings, tmp_path):
     call_command("geo", "install", str(database))
     keys = {name: os.environ[name] for name in KEYS}
 
@@ -199,7 +199,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_what_is_no_geo_database_leaves_the_one_in_use(database, target, tmp_path, damage):
+def test_an_invalid_geo_database_leaves_the_one_in_use(database, target, tmp_path, damage):
     call_command("geo", "install", str(database))
     before = target.read_bytes()
     bad = write_mmdb(tmp_path / "bad.mmdb", COUNTRIES)

@@ -83,7 +83,7 @@ def test_build_date_and_license_are_those_of_the_text(tor, capsys):
 
 
 @pytest.mark.parametrize("date", [b"yesterday", b"Thu, 99 Jun 2026 04:33:59 GMT", b"\xff", b"x" * 150])
-def test_a_date_that_is_none_is_not_used(tor, date, capsys):
+def test_an_invalid_date_is_not_used(tor, date, capsys):
     tor[0].write_bytes(b"# Generated: " + date + b"\n" + TOR)
 
     call_command("geo", "install", *map(str, tor))

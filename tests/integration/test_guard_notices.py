@@ -80,7 +80,7 @@ def test_an_administrator_reads_the_remedy(browser):
     assert REMEDY in words(guard(browser, "https://app.example.org/"))
 
 
-def test_the_sentence_is_translated(browser):
+def test_the_notice_is_translated(browser):
     sign_in(browser)
 
     page = browser.get("/wall/", {"rd": "https://app.example.org/"}, headers={"Accept-Language": "zh-Hans"})
@@ -89,7 +89,7 @@ def test_the_sentence_is_translated(browser):
 
 
 @pytest.mark.parametrize("rd", ["", "https://app.example.org/"])
-def test_signing_out_leads_to_the_guard_page_where_the_visitor_was(sites, rd):
+def test_signing_out_redirects_to_the_guard_page_that_was_open(sites, rd):
     sites.GATEWALL_OTHER_PUBLIC_URLS = ("https://wall.example.org",)
     there, origin = Client(headers={"Host": "wall.example.org"}), {"Origin": "https://wall.example.org"}
 
@@ -100,14 +100,14 @@ def test_signing_out_leads_to_the_guard_page_where_the_visitor_was(sites, rd):
 
 
 @pytest.mark.parametrize("host", ["app.example.org", "10.0.0.5:9999", "wall.example.com:8443"])
-def test_a_host_that_is_no_guard_page_is_not_led_elsewhere(sites, host):
+def test_a_host_without_a_guard_page_is_not_redirected(sites, host):
     """Gatewall sees the host that the proxy sends; redirecting by it could be a circle."""
     sites.GATEWALL_OTHER_PUBLIC_URLS = ("https://wall.example.org",)
 
     assert guard(Client(headers={"Host": host}), "https://app.example.org/").status_code == 200
 
 
-def test_a_domain_registered_since_widens_the_cookie_of_a_visitor_who_is_signed_in(browser, sites):
+def test_a_new_domain_widens_the_cookie_of_a_signed_in_visitor(browser, sites):
     sites.GATEWALL_PUBLIC_URL = "https://wall.a.example.com"
     services.register_domain(actor="alice", name="app.a.example.com", access="authenticated")
     sites.GATEWALL_COOKIE_DOMAIN = "a.example.com"
@@ -128,7 +128,7 @@ def a_token_of(browser):
     return browser.post("/wall/", form, content_type=FORM, headers=origin).cookies["service.token"].value
 
 
-def test_a_visitor_whom_the_site_sent_back_reads_why(browser):
+def test_a_visitor_that_the_site_sent_back_reads_the_reason(browser):
     rd = "https://app.example.com/a"
     sign_in(browser, rd)
 
@@ -144,7 +144,7 @@ def test_a_site_without_tls_does_not_get_a_cookie_that_needs_it(browser):
     assert "browsers send the session cookie only over https://" in words(guard(browser, rd))
 
 
-def test_a_visitor_who_was_signed_in_before_is_not_told_that_anything_is_wrong(browser, bob):
+def test_a_visitor_with_an_earlier_session_sees_no_warning(browser, bob):
     browser.cookies["service.token"] = a_token(bob)
 
     page = words(guard(browser, "https://app.example.com/"))
@@ -161,14 +161,14 @@ def test_a_session_cookie_that_is_removed_on_its_way_is_named(browser, rd):
     assert STRIPPED in words(guard(browser, rd))
 
 
-def test_signing_out_is_no_lost_cookie(browser):
+def test_signing_out_shows_no_warning_about_a_lost_cookie(browser):
     sign_in(browser)
     browser.post("/wall/sign-out", "", content_type=FORM, headers={"Origin": HOME})
 
     assert STRIPPED not in words(guard(browser))
 
 
-def test_a_browser_that_sends_no_cookie_back_is_told_before_it_signs_in(browser):
+def test_a_browser_that_drops_the_probe_cookie_gets_an_error_instead_of_a_session(browser):
     field = re.search(r'name="(probe)" value="(\w+)"', guard(browser).text)
     assert sign_in(browser, **{field[1]: field[2]}).status_code == 303
     browser.cookies.clear()
@@ -186,7 +186,7 @@ def test_a_program_without_the_page_signs_in_without_cookies(browser):
     assert sign_in(browser).status_code == 303
 
 
-def test_a_site_that_nobody_registered_is_said_and_not_named(browser, bob):
+def test_an_unregistered_site_is_reported_without_its_name(browser, bob):
     rd = "https://shop.evil.example/a"
 
     for page in (guard(browser, rd), sign_in(browser, rd, password="wrong")):
@@ -209,11 +209,11 @@ def test_an_administrator_may_register_it(browser):
 
 
 @pytest.mark.parametrize("rd", ["", "https://user@evil.example/", "javascript:alert(1)", "https://wall.example.com/a"])
-def test_no_site_is_missed_where_none_was_named(browser, rd):
+def test_without_a_site_in_the_return_url_no_warning_is_shown(browser, rd):
     assert NOT_REGISTERED not in words(guard(browser, rd))
 
 
-def test_before_the_first_site_an_administrator_is_led_to_it(browser, alice, bob):
+def test_before_the_first_site_an_administrator_gets_a_link_to_register_one(browser, alice, bob):
     for domain in AuthorizedDomain.objects.all():
         services.remove_domain(domain, actor="alice", force=True)
     browser.cookies["service.token"] = a_token(alice)

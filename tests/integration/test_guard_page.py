@@ -95,14 +95,14 @@ def test_the_message_and_the_contact_of_the_settings_are_shown_as_text(browser):
     assert "a&amp;b" in text
 
 
-def test_a_sign_in_gives_the_cookie_and_leads_home(browser):
+def test_a_sign_in_sets_the_cookie_and_redirects_home(browser):
     response = sign_in(browser)
 
     assert (response.status_code, response.headers["Location"]) == (303, "/wall/")
     assert response.cookies["service.token"].value
 
 
-def test_a_sign_in_leads_back_to_where_the_visitor_wanted(browser, office):
+def test_a_sign_in_redirects_to_the_return_url(browser, office):
     response = sign_in(browser, "https://office.example:8443/a?b=c#d")
 
     assert (response.status_code, response.headers["Location"]) == (303, "https://office.example:8443/a?b=c#d")
@@ -154,7 +154,7 @@ def test_a_form_over_one_mebibyte_is_too_large(browser):
     assert sign_in(browser, "x" * (1 << 20)).status_code == 413
 
 
-def test_who_is_signed_in_is_greeted_and_may_go_on(browser, office):
+def test_a_signed_in_visitor_is_greeted_with_a_link_to_the_site(browser, office):
     sign_in(browser)
 
     text = browser.get("/wall/", {"rd": "https://office.example/a"}).text
@@ -163,7 +163,7 @@ def test_who_is_signed_in_is_greeted_and_may_go_on(browser, office):
     assert 'href="https://office.example/a"' in text
 
 
-def test_who_is_signed_in_is_not_led_elsewhere(browser):
+def test_a_signed_in_visitor_gets_no_link_to_a_hostile_return_url(browser):
     sign_in(browser)
 
     assert "evil" not in browser.get("/wall/", {"rd": "https://evil.example/"}).text
@@ -193,7 +193,7 @@ def test_another_site_cannot_sign_anybody_out(browser, auth):
     assert auth(cookie=f"service.token={token}").status == 200
 
 
-def test_signing_out_never_leads_elsewhere(browser):
+def test_signing_out_ignores_a_hostile_return_url(browser):
     response = sign_out(browser, "?rd=https://evil.example/", "rd=https://evil.example/")
 
     assert response.headers["Location"] == "/wall/"
@@ -203,7 +203,7 @@ def test_signing_out_is_a_post(browser):
     assert browser.get("/wall/sign-out").status_code == 405
 
 
-def test_an_old_cookie_is_as_good_as_none(browser):
+def test_an_invalid_cookie_shows_the_sign_in_form(browser):
     browser.cookies["service.token"] = "no.good.token"
 
     assert "<form" in browser.get("/wall/").text
@@ -225,7 +225,7 @@ def test_without_a_way_back_forms_lead_to_ourselves_alone(browser):
     assert form_action(browser.get("/wall/")) == ["'self'"]
 
 
-def test_the_page_is_answered_in_chinese_to_who_reads_it(browser):
+def test_the_page_is_in_chinese_for_a_chinese_browser(browser):
     page = browser.get("/wall/", headers={"Accept-Language": "zh-CN,zh;q=0.9"})
 
     assert page.status_code == 200
@@ -249,7 +249,7 @@ def test_the_form_is_taken_as_a_form_alone(browser, media_type):
 
 
 @pytest.mark.parametrize("query", ["", "?rd=https%3A%2F%2Foffice.example%2F"])
-def test_the_path_without_its_slash_leads_to_the_page(browser, query):
+def test_the_path_without_its_slash_redirects_to_the_page(browser, query):
     response = browser.get(f"/wall{query}")
 
     assert (response.status_code, response.headers["Location"]) == (308, f"/wall/{query}")

@@ -48,7 +48,7 @@ def form_action(response):
     return re.search(r"form-action ([^;]*)", response.headers["Content-Security-Policy"])[1].split()
 
 
-def test_the_right_password_leads_to_the_second_form_and_gives_no_cookie(browser, app, office):
+def test_the_right_password_shows_the_second_form_and_sets_no_cookie(browser, app, office):
     page = begin(browser, OFFICE)
 
     assert page.status_code == 200
@@ -59,7 +59,7 @@ def test_the_right_password_leads_to_the_second_form_and_gives_no_cookie(browser
     assert not Session.objects.exists()
 
 
-def test_a_code_leads_back_and_gives_a_session_of_the_gate_alone(browser, app, auth, office):
+def test_a_code_redirects_back_and_opens_a_session_for_the_gate_alone(browser, app, auth, office):
     response = finish(browser, begin(browser, OFFICE), app.code())
     token = response.cookies["service.token"].value
 
@@ -69,14 +69,14 @@ def test_a_code_leads_back_and_gives_a_session_of_the_gate_alone(browser, app, a
     assert Api(token).get("/session").json()["amr"] == ["pwd", "otp"]
 
 
-def test_a_recovery_code_does_the_same(browser, app):
+def test_a_recovery_code_redirects_back_and_opens_a_session(browser, app):
     response = finish(browser, begin(browser), app.recovery_codes[0].upper())
 
     assert (response.status_code, response.headers["Location"]) == (303, "/wall/")
     assert Session.objects.get().amr == ["pwd", "mfa"]
 
 
-def test_a_wrong_code_shows_the_form_again_with_all_it_had(browser, app, office):
+def test_a_wrong_code_shows_the_form_again_with_its_fields(browser, app, office):
     page = begin(browser, OFFICE)
     again = finish(browser, page, app.wrong)
 
@@ -87,7 +87,7 @@ def test_a_wrong_code_shows_the_form_again_with_all_it_had(browser, app, office)
     assert finish(browser, again, app.code()).headers["Location"] == OFFICE
 
 
-def test_after_five_wrong_codes_one_begins_again_and_keeps_the_way_back(browser, app, office):
+def test_after_five_wrong_codes_the_sign_in_starts_over_with_the_return_url(browser, app, office):
     page = begin(browser, OFFICE)
     for code in app.wrong_codes(5):
         assert finish(browser, page, code).status_code == 401
@@ -119,7 +119,7 @@ def test_the_challenge_of_the_page_opens_nothing_elsewhere(browser, app, path):
 @pytest.mark.parametrize(
     "fields", [{"challenge": ""}, {"challenge": "x" * 10_000}, {"challenge": '"><script>'}, {"challenge": "a.b.c\0"}]
 )
-def test_a_challenge_that_is_none_is_not_repeated(browser, app, fields):
+def test_an_invalid_challenge_is_refused_and_not_repeated(browser, app, fields):
     response = finish(browser, begin(browser), app.code(), **fields)
 
     assert response.status_code == 401
@@ -128,7 +128,7 @@ def test_a_challenge_that_is_none_is_not_repeated(browser, app, fields):
 
 
 @pytest.mark.parametrize("code", ["", "x" * 100_000, "\u0661" * 6, "a\0b", '"><script>'], ids=range(5))
-def test_a_code_that_is_none_is_wrong_and_not_repeated(browser, app, code):
+def test_an_invalid_code_is_refused_and_not_repeated(browser, app, code):
     response = finish(browser, begin(browser), code)
 
     assert response.status_code == 401
@@ -171,7 +171,7 @@ def test_the_second_step_is_a_post(browser, app, verb):
 
 
 @pytest.mark.parametrize(("delay", "words"), [(30, "try again in "), (61, "in 2 minutes."), (3600, "in 60 minutes.")])
-def test_who_must_wait_is_told_how_long_on_both_steps(clock, browser, app, office, delay, words):
+def test_both_sign_in_steps_show_the_remaining_delay(clock, browser, app, office, delay, words):
     system_settings.change(actor="cast", login_delay_seconds=delay, login_failures_per_account_and_network=1)
     page = begin(browser, OFFICE)
     assert finish(browser, page, app.wrong).status_code == 401
@@ -184,7 +184,7 @@ def test_who_must_wait_is_told_how_long_on_both_steps(clock, browser, app, offic
         assert "service.token" not in response.cookies
 
 
-def test_a_user_who_is_deleted_after_their_code_was_right_begins_again(browser, app, bob, monkeypatch):
+def test_a_user_deleted_after_the_right_code_is_not_signed_in(browser, app, bob, monkeypatch):
     page = begin(browser)
     monkeypatch.setattr(throttling.Attempt, "succeeded", lambda _: services.delete_user(bob, actor="cast"))
 
@@ -195,7 +195,7 @@ def test_a_user_who_is_deleted_after_their_code_was_right_begins_again(browser, 
 
 
 @pytest.mark.django_db(transaction=True)  # the database looks at foreign keys when it commits
-def test_a_user_who_is_deleted_after_their_password_was_right_is_nobody(browser, app, bob, monkeypatch):
+def test_a_user_deleted_after_the_right_password_is_refused(browser, app, bob, monkeypatch):
     real = challenges.begin
 
     def delete_then(user, flow, *, amr, at):
@@ -229,14 +229,14 @@ def test_the_page_holds_no_secret_beside_its_challenge(browser, app):
     assert again.text.count(hidden(again, "challenge")) == 1
 
 
-def test_starting_again_leads_to_the_first_form_with_the_way_back(browser, app, office):
+def test_starting_again_shows_the_first_form_with_the_return_url(browser, app, office):
     page = begin(browser, OFFICE)
     link = unescape(re.search(r'<a href="([^"]*)"', page.text)[1])
 
     assert hidden(browser.get(link), "rd") == OFFICE
 
 
-def test_the_page_is_answered_in_chinese_to_who_reads_it(browser, app):
+def test_the_page_is_in_chinese_for_a_chinese_browser(browser, app):
     browser.defaults["HTTP_ACCEPT_LANGUAGE"] = "zh-CN,zh;q=0.9"
 
     assert begin(browser).headers["Content-Language"] == "zh-hans"

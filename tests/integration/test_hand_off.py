@@ -108,7 +108,7 @@ def test_one_sign_in_at_home_opens_sites_under_every_parent(browser):
     assert Session.objects.count() == 1
 
 
-def test_a_visitor_who_is_signed_in_at_home_is_asked_nothing(browser):
+def test_a_visitor_with_a_session_at_home_is_handed_off_without_a_question(browser):
     browser.sign_in("https://app.example.com/")
 
     assert browser.open(guard(THERE, SITE)) == (SITE, None)

@@ -90,7 +90,7 @@ def test_never_more_are_computed_than_the_cap(in_flight):
     assert max(in_flight) == AT_ONCE
 
 
-def test_who_has_waited_long_enough_is_told_to_come_again(in_flight, monkeypatch):
+def test_hashing_that_waits_too_long_is_too_busy(in_flight, monkeypatch):
     monkeypatch.setattr(hashers, "PATIENCE_SECONDS", 0.01)
     with ExitStack() as stack:
         taken(stack)
@@ -117,7 +117,7 @@ def test_a_turn_is_given_back_where_hashing_fails(monkeypatch):
         taken(stack)
 
 
-def test_what_is_no_hash_is_no_password_and_waits_for_its_turn_as_well(argon2, monkeypatch):
+def test_an_invalid_hash_matches_no_password_and_waits_for_its_turn(argon2, monkeypatch):
     monkeypatch.setattr(hashers, "PATIENCE_SECONDS", 0.01)
     assert not check_password(PASSWORD, "no hash")
 
@@ -164,7 +164,7 @@ def test_every_guess_is_one_hash_of_at_most_a_passwords_length(alice, guess, mon
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("username", ["nobody", "alice"])
-def test_the_hash_of_nobody_is_made_for_whoever_comes_first(alice, username, monkeypatch):
+def test_the_dummy_hash_is_made_once_for_known_and_unknown_names(alice, username, monkeypatch):
     made = []
     monkeypatch.setattr(
         passwords,

@@ -64,7 +64,7 @@ def test_comments_become_remarks(import_list):
     }
 
 
-def test_a_remark_is_one_that_a_row_can_hold(import_list):
+def test_a_remark_is_cut_to_the_length_of_the_column(import_list):
     import_list(b"1.2.3.4 # a\0b\x1bc \xff " + b"d" * 600)
 
     remark = BlocklistEntry.objects.get().remark
@@ -85,7 +85,7 @@ def test_the_allowlist_wins_over_an_import(import_list, auth):
     assert auth().verdict == (200, "client-allowed")
 
 
-def test_a_list_takes_the_place_of_the_one_before_and_of_no_other(import_list):
+def test_an_import_replaces_the_entries_of_its_own_list_alone(import_list):
     services.block_network(actor="alice", network="9.9.9.9")
     import_list("8.8.8.8", name="other")
     import_list("1.1.1.1\n2.2.2.2")
@@ -99,7 +99,7 @@ def test_a_list_takes_the_place_of_the_one_before_and_of_no_other(import_list):
     assert said.splitlines()[:3] == ["+ 3.3.3.3", "- 1.1.1.1", "1 added, 1 removed, 0 changed, 1 kept, 0 dropped"]
 
 
-def test_one_import_is_one_revision_and_an_equal_list_is_none(import_list):
+def test_one_import_is_one_revision_and_an_equal_list_makes_no_revision(import_list):
     before = revisions.current().revision
     import_list(SPAMHAUS)
 
@@ -131,7 +131,7 @@ def test_a_remark_that_changed_is_written(import_list):
     assert "1 changed, 0 kept" in said
 
 
-def test_rows_are_what_the_service_would_have_written(import_list):
+def test_rows_equal_those_that_the_service_writes(import_list):
     before = timezone.now()
 
     import_list("1.2.3.4")
@@ -155,7 +155,7 @@ EXPIRES = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
         json.dumps({"ip": "1.2.3.4", "expires": "2031-05-06T09:08:09.500+02:00"}),
     ],
 )
-def test_an_entry_expires_when_the_list_says(import_list, text):
+def test_an_entry_expires_at_the_time_in_the_list(import_list, text):
     import_list(text, "--expires-in-days", "7")
     assert BlocklistEntry.objects.get().expires_at == EXPIRES
 
@@ -169,7 +169,7 @@ def test_an_entry_without_an_expiry_gets_that_of_the_import(import_list):
     assert timedelta(days=6, hours=23) < left <= timedelta(days=7)
 
 
-def test_what_is_dropped_is_counted_by_why(import_list, settings):
+def test_dropped_entries_are_counted_by_reason(import_list, settings):
     settings.GATEWALL_TRUSTED_PROXIES = TrustedProxies.parse(["192.0.2.10"])
     dropped = ["127.0.0.1", "10.1.0.0/16", "fd00::/8", "::1", "100.64.0.1", "192.0.2.0/24", "1.2.3.4"]
     expired = '{"ip": "4.4.4.4", "expires": 1700000000}'
@@ -195,7 +195,7 @@ def test_a_large_network_is_taken_by_force_unless_it_holds_our_own(import_list):
     assert "1 dropped" in said
 
 
-def test_a_dry_run_tells_the_same_and_changes_nothing(import_list):
+def test_a_dry_run_prints_the_same_and_changes_nothing(import_list):
     import_list("1.1.1.1")
     before = revisions.current()
 
@@ -213,7 +213,7 @@ def test_a_list_comes_from_standard_input(monkeypatch):
     assert networks() == ["1.2.3.4"]
 
 
-def test_a_list_is_taken_away_by_its_name_alone(import_list, capsys):
+def test_removing_a_list_needs_only_its_name(import_list, capsys):
     import_list("1.2.3.4")
     import_list("5.6.7.8", name="other")
     before = revisions.current().revision
@@ -245,7 +245,7 @@ def changes():
     return revision
 
 
-def test_the_revision_says_what_became_of_each_entry(import_list):
+def test_the_revision_records_the_change_of_each_entry(import_list):
     import_list("1.1.1.1 # a\n2.2.2.2\n3.3.3.3")
     import_list("1.1.1.1 # b\n2.2.2.2\n4.4.4.4")
 

@@ -23,7 +23,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("line", "words"), REFUSED.values(), ids=REFUSED)
-def test_a_line_that_is_no_entry_refuses_the_whole_list(import_list, line, words):
+def test_a_bad_line_refuses_the_whole_list(import_list, line, words):
     import_list("9.9.9.9")
     before = revisions.current()
 
@@ -52,7 +52,7 @@ STRUCTURED = {
 
 
 @pytest.mark.parametrize(("kind", "text"), STRUCTURED.values(), ids=STRUCTURED)
-def test_a_structured_list_that_is_none_is_refused(import_list, kind, text):
+def test_an_invalid_structured_list_is_refused(import_list, kind, text):
     error = refusal(import_list, text, "--format", kind)
 
     assert (error.returncode, "line 1" in str(error) or "line 2" in str(error)) == (1, True), error
@@ -60,7 +60,7 @@ def test_a_structured_list_that_is_none_is_refused(import_list, kind, text):
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "10.0.0.1\n"], ids=["empty", "comments", "dropped"])
-def test_a_list_without_an_entry_takes_nothing_away(import_list, text):
+def test_a_list_without_an_entry_removes_nothing(import_list, text):
     import_list("1.2.3.4")
 
     assert "--remove" in str(refusal(import_list, text))
@@ -70,7 +70,7 @@ def test_a_list_without_an_entry_takes_nothing_away(import_list, text):
 GOOD = [f"1.2.{number // 200}.{number % 200}" for number in range(198)]
 
 
-def test_one_line_in_a_hundred_may_be_none_and_is_named(import_list):
+def test_one_bad_line_in_a_hundred_is_skipped_and_named(import_list):
     said = import_list("\n".join([*GOOD[:100], "<br>", *GOOD[100:], "nonsense"]))
 
     assert len(networks()) == 198
@@ -78,7 +78,7 @@ def test_one_line_in_a_hundred_may_be_none_and_is_named(import_list):
     assert "0 dropped, 2 lines skipped" in said
 
 
-def test_more_bad_lines_refuse_the_list_and_say_the_first_and_how_many(import_list):
+def test_more_bad_lines_refuse_the_list_with_the_first_one_and_their_number(import_list):
     error = refusal(import_list, "\n".join([*GOOD, "a", "b", "c"]))
 
     assert "line 199: 'a' is not" in str(error)
@@ -134,7 +134,7 @@ def test_a_url_that_may_not_be_fetched_is_refused(url):
 
 
 @pytest.mark.parametrize("name", ["", "a b", "../a", "a" * 51, "ä", "-"])
-def test_a_name_that_is_none_is_refused(import_list, name):
+def test_an_invalid_name_is_refused(import_list, name):
     assert "a name has" in str(refusal(import_list, "1.2.3.4", name=name))
 
 
@@ -151,7 +151,7 @@ def test_a_name_that_is_none_is_refused(import_list, name):
     ],
     ids=" ".join,
 )
-def test_what_cannot_run_is_exit_code_2(arguments):
+def test_an_import_that_cannot_run_is_exit_code_2(arguments):
     with pytest.raises(CommandError) as caught:
         call_command("import_list", *arguments, "--name", "drop")
 

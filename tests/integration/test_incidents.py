@@ -74,7 +74,7 @@ def test_a_second_before_it_is_quiet_it_goes_on(hook, clock):
     assert close() == 1
 
 
-def test_what_begins_again_is_a_new_incident(hook, clock):
+def test_an_event_after_the_end_opens_a_new_incident(hook, clock):
     tell()
     clock.shift(WINDOW)
     close()
@@ -85,7 +85,7 @@ def test_what_begins_again_is_a_new_incident(hook, clock):
     assert Incident.objects.count() == 2
 
 
-def test_an_incident_that_is_over_and_not_looked_at_yet_goes_on(hook, clock):
+def test_an_expired_incident_that_is_not_closed_yet_goes_on(hook, clock):
     tell()
     clock.shift(WINDOW * 2)
     tell()
@@ -94,7 +94,7 @@ def test_an_incident_that_is_over_and_not_looked_at_yet_goes_on(hook, clock):
     assert said() == [("client.suspected", 1)]
 
 
-def test_beginning_and_end_name_one_incident(hook, clock):
+def test_beginning_and_end_have_the_same_incident_id(hook, clock):
     tell()
     clock.shift(WINDOW)
     close()
@@ -125,7 +125,7 @@ def test_clients_accounts_and_hosts_have_incidents_of_their_own(hook, bob):
     assert Notice.objects.count() == 6
 
 
-def test_what_somebody_did_is_a_notice_each_time_and_has_no_end(hook, clock, bob):
+def test_each_action_of_a_user_is_a_notice_without_an_end(hook, clock, bob):
     for _ in range(3):
         record_event(Event(EventKind.TWO_FACTOR_RECOVERED, user=bob, detail={"actor": "alice"}))
     clock.shift(WINDOW)
@@ -147,7 +147,7 @@ def ban(client="203.0.113.7", *, hours=1):
     record_event(Event(EventKind.CLIENT_BANNED, client_ip=client, detail=detail))
 
 
-def test_a_ban_lasts_as_long_as_it_does(hook, clock):
+def test_the_incident_of_a_ban_lasts_as_long_as_the_ban(hook, clock):
     ban()
     clock.shift(timedelta(minutes=59))
     assert close() == 0
@@ -157,7 +157,7 @@ def test_a_ban_lasts_as_long_as_it_does(hook, clock):
     assert Notice.objects.get(type="client.banned.ended").data["ended_by"] == "ban-expired"
 
 
-def test_a_ban_that_is_lifted_is_over(hook, clock):
+def test_lifting_a_ban_ends_its_incident(hook, clock):
     from policies.bans.banning import unban  # noqa: PLC0415
 
     ban()
@@ -168,7 +168,7 @@ def test_a_ban_that_is_lifted_is_over(hook, clock):
     assert Notice.objects.get(type="client.banned.ended").data["ended_by"] == "ban-lifted"
 
 
-def test_the_end_is_told_to_those_who_were_told_of_the_beginning(clock):
+def test_the_end_goes_to_the_webhooks_that_got_the_beginning(clock):
     first = a_webhook()
     tell()
     a_webhook(name="came later")
@@ -181,7 +181,7 @@ def test_the_end_is_told_to_those_who_were_told_of_the_beginning(clock):
     assert gone.pk != first.pk
 
 
-def test_a_webhook_that_is_switched_off_is_told_nothing(hook, clock):
+def test_a_disabled_webhook_gets_no_notice(hook, clock):
     tell()
     services.change_webhook(hook, actor="alice", enabled=False)
     tell("203.0.113.8")
@@ -191,7 +191,7 @@ def test_a_webhook_that_is_switched_off_is_told_nothing(hook, clock):
     assert [(row.notice.type, row.status) for row in Delivery.objects.all()] == [("client.suspected", "failed")]
 
 
-def test_who_was_told_of_a_beginning_is_told_of_the_end_whatever_the_limit(hook, clock):
+def test_the_end_of_an_incident_is_sent_despite_the_hourly_limit(hook, clock):
     system_settings.change(actor="alice", webhook_notices_per_hour=1)
     tell()
     tell("203.0.113.8")
@@ -202,7 +202,7 @@ def test_who_was_told_of_a_beginning_is_told_of_the_end_whatever_the_limit(hook,
 
 
 @pytest.mark.parametrize("kind", EventKind)
-def test_a_webhook_is_told_of_the_kinds_and_severities_it_wants(kind):
+def test_a_webhook_gets_the_kinds_and_severities_that_it_selects(kind):
     everything = services.Webhook(kinds=[], least_severity="info")
     one = services.Webhook(kinds=[kind.value], least_severity="info")
     other = services.Webhook(kinds=[next(each.value for each in EventKind if each != kind)], least_severity="info")
@@ -237,7 +237,7 @@ def test_events_that_come_together_are_counted_together(hook, clock):
     assert said() == [("client.suspected", 3)]
 
 
-def test_what_was_counted_is_as_many_events_as_it_says(clock):
+def test_the_end_has_the_number_of_events(clock):
     a_webhook(kinds=["login.failed"], least_severity="low")
     for number in range(4):
         count_event(Event(EventKind.LOGIN_FAILED, client_ip="203.0.113.7"), f"{number % 2}")
@@ -275,7 +275,7 @@ def test_a_client_whose_incident_begins_beside_one_that_goes_on_has_its_own(hook
 
 
 @pytest.mark.parametrize("kind", [SUSPECTED, EventKind.CLIENT_BANNED])
-def test_what_began_before_the_clock_was_set_back_ends(hook, clock, kind):
+def test_an_incident_from_before_a_clock_was_set_back_ends(hook, clock, kind):
     clock.shift(timedelta(days=400))
     tell(kind=kind)
     clock.shift(timedelta(days=-400))
@@ -287,7 +287,7 @@ def test_what_began_before_the_clock_was_set_back_ends(hook, clock, kind):
     assert sorted(said()) == [(kind, 1), (kind, 1), (f"{kind}.ended", 2)]
 
 
-def test_a_path_that_is_a_secret_is_told_to_no_other_webhook(clock):
+def test_the_secret_path_of_a_webhook_url_is_not_sent_to_other_webhooks(clock):
     a_webhook(name="other", least_severity="low")
     chat = a_webhook("https://chat.example/services/hunter2", name="chat")
     services.change_webhook(chat, actor="alice", url="https://chat.example:8443/hunter2/new")

@@ -34,7 +34,7 @@ def test_every_record_is_a_row_and_the_file_is_gone(folder):
     assert segment_files(folder) == []
 
 
-def test_a_row_says_what_the_record_says(folder):
+def test_a_row_has_the_values_of_its_record(folder):
     record = a_record(at=NOW + 0.25)
     spooled(folder, [record])
     ingest.ship(folder)
@@ -88,7 +88,7 @@ def test_dying_within_the_transaction_loses_nothing(folder, monkeypatch, step):
     assert AccessLog.objects.count() == 5
 
 
-def test_who_is_overtaken_by_another_leaves_the_rest_to_the_next_pass(folder, monkeypatch):
+def test_a_pass_overtaken_by_another_process_stores_each_record_once(folder, monkeypatch):
     spooled(folder, records(5))
     insert, overtaken = ingest._insert_batches, []
 
@@ -131,7 +131,7 @@ def test_half_a_character_is_no_obstacle(folder):
     assert (AccessLog.objects.get().user_agent, AccessLog.objects.get().path) == ("?", "/\ufffd")
 
 
-def test_what_waits_in_the_spool_is_told(folder):
+def test_the_bytes_that_wait_in_the_spool_are_counted(folder):
     writer = spooled(folder, records(3), close=False)
     looked = {}
     (path,) = segment_files(folder)
@@ -165,7 +165,7 @@ def begun(work):
     return sum(query["sql"].startswith("BEGIN") for query in queries.captured_queries)
 
 
-def test_what_several_processes_wrote_is_one_transaction(folder):
+def test_records_of_several_processes_are_stored_in_one_transaction(folder):
     writers = [spooled(folder, records(10)[number : number + 2], close=False) for number in range(0, 8, 2)]
 
     counts_of_events = (
@@ -197,7 +197,7 @@ def test_on_sqlite_a_transaction_has_some_hundreds_of_rows(folder):
     assert AccessLog.objects.count() == 1_000
 
 
-def test_of_two_files_one_that_another_process_has_read_holds_up_no_other(folder, monkeypatch):
+def test_a_file_that_another_process_has_read_does_not_block_the_next_one(folder, monkeypatch):
     for number in range(2):
         spooled(folder, [a_record(number)])
     insert, done = ingest._insert_batches, []

@@ -29,7 +29,7 @@ def folder(tmp_path):
     return tmp_path / "spool"
 
 
-def test_a_flipped_bit_costs_one_record_and_is_told(folder):
+def test_a_flipped_bit_loses_one_record_and_is_recorded_as_a_gap(folder):
     spooled(folder, records(20))
     (path,) = segment_files(folder)
     data = bytearray(path.read_bytes())
@@ -40,7 +40,7 @@ def test_a_flipped_bit_costs_one_record_and_is_told(folder):
     assert [(gap.kind, gap.count) for gap in LogGap.objects.all()] == [("damaged", 1)]
 
 
-def test_a_thousand_flipped_bits_cost_a_thousand_records_each_told_and_set_aside(folder):
+def test_a_thousand_flipped_bits_lose_and_quarantine_a_thousand_records(folder):
     numbers = random.Random(11)  # noqa: S311 - examples, no secrets
     made = records(10 * 201)
     for first in range(0, len(made), 201):
@@ -70,7 +70,7 @@ def flip_every_other(path, numbers):
 
 
 @pytest.mark.parametrize("step", [by_form(full=1, default=101)])
-def test_a_segment_torn_anywhere_in_its_last_three_records_is_told_and_its_end_set_aside(folder, step):
+def test_a_torn_segment_is_a_gap_and_its_end_is_quarantined(folder, step):
     spooled(folder, records(3))
     (path,) = segment_files(folder)
     data = path.read_bytes()
@@ -110,14 +110,14 @@ def test_a_segment_torn_anywhere_in_its_last_three_records_is_told_and_its_end_s
     ],
     ids=str,
 )
-def test_a_record_that_is_no_row_is_told_and_holds_nothing_up(folder, parts):
+def test_a_record_that_fits_no_row_is_a_gap_and_blocks_no_other(folder, parts):
     spooled(folder, [a_record(1), a_record(2, **parts), a_record(3)])
 
     assert ingest.ship(folder) == 2
     assert LogGap.objects.get().kind == "damaged"
 
 
-def test_a_segment_without_a_head_is_set_aside(folder):
+def test_a_segment_without_a_header_is_quarantined(folder):
     spooled(folder, records(2))
     (path,) = segment_files(folder)
     path.write_bytes(b"\0" * 100)
@@ -131,7 +131,7 @@ def gaps():
     return [(gap.kind, gap.count) for gap in LogGap.objects.order_by("pk")]
 
 
-def test_what_was_lost_is_told_with_its_number_once(folder):
+def test_dropped_records_are_recorded_once_with_their_number(folder):
     writer = spooled(folder, records(2), close=False)
     ingest.ship(folder)
     losing(writer, 7, at=NOW + 60)
@@ -150,7 +150,7 @@ def test_what_was_lost_is_told_with_its_number_once(folder):
 
 
 @pytest.mark.parametrize("step", ["_record_gap", "positions.move"])
-def test_dying_while_losses_are_told_doubles_and_loses_none(folder, step):
+def test_a_crash_while_losses_are_recorded_neither_doubles_nor_loses_them(folder, step):
     losing(spooled(folder, records(1), close=False), 7)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(f"audit.storage.ingest.{step}", lambda *_: 1 / 0)
@@ -162,7 +162,7 @@ def test_dying_while_losses_are_told_doubles_and_loses_none(folder, step):
 
 
 @pytest.mark.parametrize("number", [(2**63, NOW), (2**64 - 1, 0), (7, math.nan), (7, 1e300)], ids=str)
-def test_a_flipped_bit_in_a_number_of_losses_holds_nothing_up(folder, number):
+def test_a_flipped_bit_in_a_count_of_losses_blocks_nothing(folder, number):
     losing(spooled(folder, records(1)), 1)
     (path,) = folder.glob("*.losses")
     path.write_bytes(path.read_bytes()[:512] + struct.pack("<Qd", *number))
@@ -171,7 +171,7 @@ def test_a_flipped_bit_in_a_number_of_losses_holds_nothing_up(folder, number):
     assert (gaps(), list(folder.glob("*.losses"))) == ([("damaged", 1)], [])
 
 
-def test_a_damaged_number_of_losses_is_right_again_when_its_process_loses_the_next_record(folder):
+def test_a_damaged_count_of_losses_is_right_again_after_the_next_loss(folder):
     writer = spooled(folder, records(1), close=False)
     losing(writer, 1)
     (path,) = folder.glob("*.losses")
@@ -184,7 +184,7 @@ def test_a_damaged_number_of_losses_is_right_again_when_its_process_loses_the_ne
     writer.close()
 
 
-def test_what_the_database_refuses_is_set_aside_and_holds_nothing_up(folder):
+def test_records_that_the_database_refuses_are_quarantined_and_block_no_other(folder):
     refused = {3, 17}
     made = [
         a_record(n, rules=[{"id": 2**70, "name": "x", "action": "block"}] if n in refused else []) for n in range(20)
@@ -199,7 +199,7 @@ def test_what_the_database_refuses_is_set_aside_and_holds_nothing_up(folder):
     assert answers_counted() == 18
 
 
-def test_a_hole_larger_than_any_record_hides_nothing_behind_it(folder):
+def test_records_after_a_hole_larger_than_any_record_are_found(folder):
     spooled(folder, records(20))
     (path,) = segment_files(folder)
     data = path.read_bytes()
@@ -213,7 +213,7 @@ def test_a_hole_larger_than_any_record_hides_nothing_behind_it(folder):
     assert kept.stat().st_size == 2 * ingest.BATCH_BYTES
 
 
-def test_what_still_lies_there_is_never_read_twice_however_long_nothing_came(folder):
+def test_a_file_that_still_exists_is_never_read_twice_even_after_a_year(folder):
     writer = spooled(folder, records(3), close=False)
     losing(writer, 7)
     ingest.ship(folder)
@@ -227,7 +227,7 @@ def test_what_still_lies_there_is_never_read_twice_however_long_nothing_came(fol
     assert (AccessLog.objects.count(), gaps()) == (4, [("dropped", 7)])
 
 
-def test_how_far_a_file_was_read_that_is_gone_is_forgotten_for_this_host_alone(folder):
+def test_old_read_positions_of_removed_files_are_deleted_for_this_host_alone(folder):
     spooled(folder, records(3))
     ingest.ship(folder)
     SpoolSegment.objects.create(id=uuid.uuid4(), node="node-2", position=1, shipped_at=timezone.now())
@@ -239,7 +239,7 @@ def test_how_far_a_file_was_read_that_is_gone_is_forgotten_for_this_host_alone(f
     assert [row.node for row in SpoolSegment.objects.all()] == ["node-2"]
 
 
-def test_the_piece_at_the_end_of_a_segment_is_kept_and_told(folder):
+def test_the_torn_end_of_a_segment_is_quarantined_and_recorded_as_a_gap(folder):
     spooled(folder, records(3))
     (path,) = segment_files(folder)
     path.write_bytes(path.read_bytes()[:-10])
@@ -251,7 +251,7 @@ def test_the_piece_at_the_end_of_a_segment_is_kept_and_told(folder):
     assert segment_files(folder) == []
 
 
-def test_dying_before_a_torn_segment_is_removed_tells_it_once(folder, monkeypatch):
+def test_a_crash_before_a_torn_segment_is_removed_records_one_gap(folder, monkeypatch):
     spooled(folder, records(3))
     (path,) = segment_files(folder)
     path.write_bytes(path.read_bytes()[:-10])

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 HERE = "203.0.113.7"
 
 
-def test_a_name_that_was_typed_cannot_be_found_by_whoever_reads_the_rows():
+def test_a_typed_name_cannot_be_recovered_from_the_rows():
     throttling.attempt("correct horse", HERE, MOMENT)
 
     guesses = {hashlib.sha256(text.encode()).hexdigest() for text in ("correct horse", HERE, f"{HERE} correct horse")}
@@ -102,7 +102,7 @@ def test_a_new_key_takes_the_place_of_the_old_one(client):
     assert is_in(client)
 
 
-def test_a_session_that_has_expired_opens_nothing_and_is_tidied_up(client, clock):
+def test_an_expired_session_is_refused_and_deleted(client, clock):
     Row.objects.update(expire_date=MOMENT)
     clock.shift(1)
 

@@ -71,7 +71,7 @@ def test_an_open_loop_ends_where_an_answer_is_not_200(serving, status):
         latencies(server.server_address[1], [b"1"], rate=50, until=lambda: time.monotonic() > end)
 
 
-def test_what_a_process_ran_is_also_that_of_who_started_it():
+def test_the_cpu_time_of_a_process_includes_its_children():
     code = "import time\nwhile time.process_time() < 0.3: pass\nprint(flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as busy:
         busy.stdout.readline()

@@ -34,7 +34,7 @@ def can_sign_in(name, password):
     return Visitor().sign_in(name, password=password).status_code == 303
 
 
-def test_the_guard_page_leads_to_the_form_and_the_mail_to_a_new_password(mailbox, bob):
+def test_a_password_is_reset_from_the_guard_page_by_mail(mailbox, bob):
     token, visitor = a_token(bob), Visitor()
     assert 'href="/wall/password/forgot"' in visitor.get("/").text
     assert "User name or e-mail address" in words(visitor.get("/password/forgot"))
@@ -84,7 +84,7 @@ def test_a_link_ends(bob, clock, end):
     assert set_password(token).status_code == 410
 
 
-def test_a_link_of_one_purpose_is_none_of_another(bob):
+def test_a_link_for_one_purpose_is_refused_for_another(bob):
     token = a_link(bob)
 
     assert set_password(token, path="/invitation").status_code == 410
@@ -156,7 +156,7 @@ def test_an_invitation_to_somebody_with_a_second_factor_gives_no_session(bob):
     assert (done.status_code, visitor.token) == (200, "")
 
 
-def test_without_mail_the_page_says_whom_to_ask(bob):
+def test_without_mail_the_page_names_the_contact(bob):
     system_settings.change(actor="alice", contact="Call 1234")
     page = Visitor().get("/password/forgot")
 

@@ -91,7 +91,7 @@ def test_a_refused_password_keeps_the_link_and_asks_for_another_proof(visitor, b
     assert "Your password is changed" in words(reset(visitor, token, key))
 
 
-def test_where_passkeys_do_not_work_the_page_says_whom_to_ask(bob, key, settings):
+def test_where_passkeys_do_not_work_the_page_refers_to_the_administrator(bob, key, settings):
     settings.GATEWALL_PUBLIC_URL = "https://wall.other.example"
     page = Visitor("wall.other.example").get("/password/new", {"token": a_link(bob, LinkPurpose.PASSWORD_RESET)})
 

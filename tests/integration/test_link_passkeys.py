@@ -85,7 +85,7 @@ def test_the_only_passkey_stays(visitor, bob, authenticator):
 
 
 @pytest.mark.parametrize("name", ["ALICE", "b", "a b c", "x" * 65])
-def test_a_name_that_is_taken_or_none_is_refused_before_the_device_makes_a_passkey(visitor, alice, bob, name):
+def test_a_taken_or_invalid_name_is_refused_before_the_device_makes_a_passkey(visitor, alice, bob, name):
     token = a_link(bob, may_rename=True)
 
     refused = begin(visitor, token, username=name)
@@ -142,7 +142,7 @@ def test_a_challenge_is_answered_once(visitor, bob, alice, authenticator):
 
 
 @pytest.mark.parametrize("factor", ["app", "passkey"])
-def test_whoever_has_a_second_factor_cannot_get_round_it(visitor, bob, request, factor):
+def test_a_link_passkey_does_not_bypass_a_second_factor(visitor, bob, request, factor):
     """A mailbox is not enough: the link must not add a passkey of whoever reads the mail."""
     begun = begin(visitor, token := a_link(bob)).json()["public_key"]
     answer = json.dumps(Authenticator(ORIGIN).create(begun))
@@ -189,14 +189,14 @@ def test_the_last_admin_keeps_the_password(visitor, alice, authenticator):
     assert not Passkey.objects.exists()
 
 
-def test_another_site_sends_none_of_the_forms(visitor, bob):
+def test_forms_sent_by_another_site_are_refused(visitor, bob):
     token = a_link(bob)
     for path in ("/invitation/passkey", "/invitation/passkey/begin", "/password/new/passkey/begin"):
         assert visitor.send(path, {"Sec-Fetch-Site": "cross-site"}, token=token).status_code == 403
     assert AccountLink.objects.count() == 1
 
 
-def test_under_an_address_without_passkeys_there_is_no_form(bob, settings):
+def test_under_a_host_without_passkeys_the_page_has_no_form(bob, settings):
     settings.GATEWALL_PUBLIC_URL = ""
     visitor, token = Visitor("203.0.113.7"), a_link(bob)
 

@@ -108,7 +108,7 @@ FAILURES = {
 
 
 @pytest.mark.parametrize(("answer", "words"), FAILURES.values(), ids=FAILURES)
-def test_what_fails_is_told_and_changes_nothing(subscribed, publisher, answer, words):
+def test_a_failed_fetch_is_recorded_and_changes_no_entry(subscribed, publisher, answer, words):
     fetch()
     revision = revisions.current()
     publisher.answers["/list"] = answer
@@ -122,7 +122,7 @@ def test_what_fails_is_told_and_changes_nothing(subscribed, publisher, answer, w
     assert row.succeeded_at < later
 
 
-def test_a_full_disk_is_told_and_changes_nothing(subscribed, monkeypatch):
+def test_a_full_disk_is_recorded_and_changes_no_entry(subscribed, monkeypatch):
     def refuse(diff, entry):
         raise sqlite3.OperationalError("database or disk is full")
 
@@ -153,7 +153,7 @@ def test_a_server_that_hangs_is_left(subscribed, publisher, monkeypatch):
     assert "took too long" in fetch().failure
 
 
-def test_what_fails_is_tried_again_soon_and_then_less_often(subscribed, publisher):
+def test_a_failed_fetch_is_retried_with_growing_delays(subscribed, publisher):
     publisher.answers["/list"] = (500, {}, b"")
     waits, at = [], timezone.now()
     for _ in range(12):
@@ -205,7 +205,7 @@ def test_of_hosts_that_claim_at_once_one_gets_it(publisher):
 
 
 @pytest.mark.parametrize("what", ["delete", "disable", "change"])
-def test_what_was_fetched_for_a_subscription_that_changed_is_not_imported(subscribed, publisher, what):
+def test_a_list_fetched_for_a_changed_subscription_is_not_imported(subscribed, publisher, what):
     changes = [
         {
             "delete": lambda: subscriptions.unsubscribe(subscribed, actor="bob"),
@@ -264,7 +264,7 @@ def test_a_tag_that_is_too_long_or_no_text_is_not_kept(subscribed, publisher):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_agents_thread_fetches_what_is_due_and_ends_when_told(publisher):
+def test_the_thread_of_the_agent_fetches_due_lists_and_ends_on_stop(publisher):
     subscriptions.subscribe(actor="alice", name="drop", url=f"{publisher.url}/list", allow_private=True)
     fetcher = ListFetcher()
 
@@ -278,7 +278,7 @@ def test_the_agents_thread_fetches_what_is_due_and_ends_when_told(publisher):
     assert len(networks()) == 4
 
 
-def test_an_address_that_is_allowed_is_let_in_whatever_a_list_says(subscribed, publisher, auth):
+def test_an_allowed_address_is_let_in_even_if_a_list_blocks_it(subscribed, publisher, auth):
     publisher.answers["/list"] = (200, {}, b"198.51.100.20\n198.51.100.21\n")
     services.allow_network(actor="alice", network="198.51.100.20")
     wide = services.allow_network(actor="alice", network="198.51.0.0/16")

@@ -97,7 +97,7 @@ def test_rows_that_are_let_in_and_older_are_not_read_for_refused_ones(keep):
     assert '"at" >= ' in asked[-1]["sql"]
 
 
-def test_then_the_oldest_rows_go_whatever_they_are(keep, monkeypatch):
+def test_after_refused_rows_the_oldest_rows_of_any_kind_are_deleted(keep, monkeypatch):
     keep(100, 50)
     keep(1, refused=True)  # too young to be folded
     monkeypatch.setattr(shortening, "_AT_ONCE", 1)
@@ -127,7 +127,7 @@ def test_a_turn_does_no_more_than_a_portion(keep, monkeypatch):
     assert Budget().turn(NOW, TINY).deleted == 20
 
 
-def test_once_over_the_limit_it_goes_on_until_there_is_room(keep, monkeypatch):
+def test_pruning_over_the_limit_goes_on_down_to_the_low_water_mark(keep, monkeypatch):
     keep(*range(20, 60))
     monkeypatch.setattr(shortening, "_AT_ONCE", 1)
     sizes = iter([101, 101, 100, 99, 98, 95, 94, 94])  # before a turn, and after each portion
@@ -138,7 +138,7 @@ def test_once_over_the_limit_it_goes_on_until_there_is_room(keep, monkeypatch):
     assert list(sizes) == [94]
 
 
-def test_one_event_tells_of_everything_that_goes_in_a_row(keep):
+def test_deletions_in_quick_succession_are_one_event(keep):
     budget = Budget()
     keep(100)
     budget.turn(NOW, TINY)
@@ -156,7 +156,7 @@ def test_one_event_tells_of_everything_that_goes_in_a_row(keep):
     assert SecurityEvent.objects.filter(kind="log.shortened").count() == 2
 
 
-def test_who_is_under_the_limit_is_measured_once_a_minute(keep, monkeypatch):
+def test_a_log_under_its_limit_is_measured_once_a_minute(keep, monkeypatch):
     times, looked = iter([0.0, 0.0, 59.0, 61.0, 61.0]), []
     measure = Meter.measure
     monkeypatch.setattr(Meter, "measure", lambda meter: looked.append(1) or measure(meter))

@@ -67,7 +67,7 @@ def test_it_counts_the_matching_rows_of_each_bar(records, parameters, matches):
 
 
 @pytest.mark.parametrize("bound", ["OUTCOME_SCAN", "MOST_OUTCOMES", "QUICK_BUDGET"])
-def test_within_its_budget_the_newest_bars_are_exact_and_older_ones_say_that_they_are_not(records, monkeypatch, bound):
+def test_within_its_budget_the_newest_bars_are_exact_and_older_ones_are_marked(records, monkeypatch, bound):
     parameters = {"rule_id": "7"} if bound == "QUICK_BUDGET" else {"path": "/*"}
     whole = of(**parameters)
     monkeypatch.setattr(query, bound, 50)

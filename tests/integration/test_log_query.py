@@ -55,7 +55,7 @@ def test_pages_together_are_every_row_once_newest_first(log, size):
 
 
 @pytest.mark.parametrize("name", ["host", "subject", "subject_id"])
-def test_what_is_walked_over_without_a_budget_has_an_index_for_no_value_too(name):
+def test_a_filter_without_a_budget_has_an_index_for_an_empty_value_too(name):
     chosen = filters_of([(name, "")], start=None, end=None)
 
     columns = {lookup.partition("__")[0] for lookup, _ in chosen.index.children}
@@ -148,7 +148,7 @@ def test_a_network_finds_the_same_rows_whether_they_are_few_or_many(log, monkeyp
 @pytest.mark.parametrize(
     "wanted", [{"client_ip": "198.51.100.7"}, {"host": "office.example"}, {"subject": "user:2"}, {}]
 )
-def test_a_page_begins_where_its_index_says(log, wanted):
+def test_a_page_begins_with_an_index_condition(log, wanted):
     """However deep the page: a condition that an index cannot begin with walks over all pages before it."""
     log([a_record(n, at=NOW + n) for n in range(3)])
     filters = filters_of(wanted.items(), start=None, end=None)
@@ -187,7 +187,7 @@ def test_a_time_range_has_its_start_and_not_its_end(log):
         ("exclude_exclude_path", "x"),
     ],
 )
-def test_a_filter_that_means_nothing_is_refused(name, value):
+def test_an_invalid_filter_is_refused(name, value):
     with pytest.raises(FilterRefused) as refused:
         filters_of([(name, value)], start=None, end=None)
 
@@ -195,7 +195,7 @@ def test_a_filter_that_means_nothing_is_refused(name, value):
 
 
 @pytest.mark.parametrize("text", ["", "x", "é", "W10", "WzEsMl0", "bnVsbA", "a" * 5000, "WyIyMDI2LTAxLTAxIiwiMCJd"])
-def test_a_cursor_of_another_make_is_refused(text):
+def test_an_invalid_cursor_is_refused(text):
     with pytest.raises(CursorRefused):
         Cursor.parse(text, uuid.UUID)
 

@@ -44,7 +44,7 @@ def writer(spool):
     writer.close()
 
 
-def test_a_turn_ships_what_is_there(shipper, writer):
+def test_a_turn_ships_the_spool(shipper, writer):
     writer.write(a_record(1, at=time.time()))
 
     shipper.turn()
@@ -58,7 +58,7 @@ def test_before_the_first_turn_nothing_is_known_of_the_log(shipper):
     assert shipper.state().lag_seconds is None
 
 
-def test_a_database_that_fails_is_said_once_and_again_when_it_works(shipper, writer, monkeypatch, caplog):
+def test_a_database_failure_is_logged_once_and_its_end_once(shipper, writer, monkeypatch, caplog):
     writer.write(a_record(1, at=time.time()))
     with monkeypatch.context() as patch, caplog.at_level(logging.INFO):
         patch.setattr(ingest, "add_counts", lambda _: (_ for _ in ()).throw(OperationalError("gone")))
@@ -73,7 +73,7 @@ def test_a_database_that_fails_is_said_once_and_again_when_it_works(shipper, wri
     assert AccessLog.objects.count() == 1
 
 
-def test_a_file_that_cannot_be_read_is_said_and_holds_no_other_up(shipper, spool, writer):
+def test_a_file_that_cannot_be_read_is_reported_and_blocks_no_other(shipper, spool, writer):
     (spool / "0.spool").mkdir(parents=True)
     writer.write(a_record(1, at=time.time()))
 
@@ -83,7 +83,7 @@ def test_a_file_that_cannot_be_read_is_said_and_holds_no_other_up(shipper, spool
     assert AccessLog.objects.count() == 1
 
 
-def test_rows_older_than_the_setting_go_within_the_hour(shipper, writer):
+def test_rows_older_than_the_setting_are_deleted_within_the_hour(shipper, writer):
     system_settings.change(actor="alice", access_log_retention_days=2)
     with time_machine.travel(datetime.fromtimestamp(NOW, UTC), tick=False) as clock:
         for number, age in enumerate([timedelta(), timedelta(days=1), timedelta(days=3)]):
@@ -95,7 +95,7 @@ def test_rows_older_than_the_setting_go_within_the_hour(shipper, writer):
         assert AccessLog.objects.count() == 1
 
 
-def test_what_is_too_old_goes_in_parts_and_then_once_an_hour(shipper, writer, monkeypatch):
+def test_expired_rows_are_pruned_in_batches_and_then_once_an_hour(shipper, writer, monkeypatch):
     monkeypatch.setattr(log_shipper, "_PRUNED_AT_ONCE", 2)
     monkeypatch.setattr(retention, "_AT_ONCE", 2)
     left = []
@@ -169,7 +169,7 @@ def agent(shipper):
         yield Agent(policy_files(settings.CONFIG), run, "here", shipper)
 
 
-def test_the_agent_says_how_far_the_log_is(agent, shipper, writer):
+def test_the_agent_reports_the_lag_of_the_log(agent, shipper, writer):
     agent.turn()
     assert Node.objects.get().log_lag_seconds is None
 
@@ -180,7 +180,7 @@ def test_the_agent_says_how_far_the_log_is(agent, shipper, writer):
     assert 0 <= Node.objects.get().log_lag_seconds < 60
 
 
-def test_the_agent_says_that_the_log_is_not_shipped(agent, shipper, writer, monkeypatch):
+def test_the_agent_reports_that_the_log_is_not_shipped(agent, shipper, writer, monkeypatch):
     writer.write(a_record(1, at=time.time()))
     monkeypatch.setattr(ingest, "add_counts", lambda _: (_ for _ in ()).throw(OperationalError("gone")))
     shipper.turn()

@@ -34,7 +34,7 @@ def cpu(function):
     return time.process_time() - start
 
 
-def test_as_many_rules_as_there_may_be_fit_in_a_segment_however_large_each_is():
+def test_the_maximum_number_of_the_largest_rules_fits_in_a_segment():
     larger = {**BIGGEST, "exclusions": [{"argument": "é" * 41}] * 50}
     row, too_large = WafRule(pk=1, **BIGGEST), WafRule(**larger)
     row.full_clean(exclude=["domain"], validate_unique=False, validate_constraints=False)
@@ -47,7 +47,7 @@ def test_as_many_rules_as_there_may_be_fit_in_a_segment_however_large_each_is():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_last_rule_that_there_may_be_is_published_and_matches(monkeypatch):
+def test_the_last_rule_under_the_limit_is_published_and_matches(monkeypatch):
     monkeypatch.setattr(services, "MAX_CUSTOM_RULES", 301)
     files = policy_files(settings.CONFIG)
     WafRule.objects.bulk_create(WafRule(name=f"r{n}", pattern=f"(?i)attack{n}x+") for n in range(300))

@@ -114,7 +114,7 @@ def test_an_index_on_the_access_log_is_on_every_partition_of_now_and_later():
 
 @only_postgres
 @pytest.mark.django_db(transaction=True)
-def test_an_index_that_was_left_half_built_is_built_anew():
+def test_an_invalid_index_is_built_again():
     done = apply(GeoBlockRule, "remark")
     try:
         with connection.cursor() as cursor:
@@ -166,7 +166,7 @@ def test_an_index_is_not_built_inside_a_transaction():
 
 @only_postgres
 @pytest.mark.django_db(transaction=True)
-def test_migrate_waits_for_a_table_a_moment_at_a_time_and_then_says_so(monkeypatch):
+def test_migrate_retries_a_locked_table_for_a_moment_each_and_then_fails(monkeypatch):
     monkeypatch.setattr(migrate, "_TRIES", 2)
     monkeypatch.setattr(migrate, "_PAUSE_SECONDS", 0.0)
     began = time.monotonic()

@@ -48,7 +48,7 @@ def test_a_passkey_is_registered_and_signs_in():
     assert [signed_in(authenticator, new.public_key).sign_count for _ in range(2)] == [1, 2]
 
 
-def test_a_synchronized_passkey_says_so():
+def test_a_synchronized_passkey_is_marked_as_backed_up():
     new = registered(Authenticator(ORIGIN, PRESENT | VERIFIED | BACKUP_ELIGIBLE | BACKED_UP))
 
     assert (new.backup_eligible, new.backed_up) == (True, True)
@@ -65,7 +65,7 @@ def test_a_synchronized_passkey_says_so():
         ({"flags": VERIFIED}, Why.NOT_VERIFIED),
     ],
 )
-def test_an_answer_of_another_page_or_an_unverified_user_is_refused(changed, why):
+def test_a_response_from_another_page_or_without_user_verification_is_refused(changed, why):
     good = Authenticator(ORIGIN)
     key = registered(good).public_key
 
@@ -107,7 +107,7 @@ def test_the_signature_of_another_key_is_refused():
         },
     ],
 )
-def test_what_is_no_answer_is_refused(answer):
+def test_a_malformed_response_is_refused(answer):
     for read in (ceremonies.parse_assertion, ceremonies.challenge_of_registration):
         with pytest.raises(PasskeyRefused) as refused:
             read(answer)

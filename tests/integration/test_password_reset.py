@@ -67,7 +67,7 @@ def test_at_most_three_an_hour_are_sent_to_one_account(mailbox, bob, clock):
     assert len(mailbox.mails) == queue.RESETS_PER_HOUR
 
 
-def test_too_many_requests_must_wait_and_lock_nobody_out(mailbox, bob):
+def test_too_many_reset_requests_are_delayed_and_lock_nobody_out(mailbox, bob):
     for _ in range(9):
         ask_reset("bob")
     refused = [Api().post("/password-reset", {"account": "bob"}) for _ in range(2)][-1]
@@ -78,14 +78,14 @@ def test_too_many_requests_must_wait_and_lock_nobody_out(mailbox, bob):
     assert Api().post("/password-reset", {"account": "other"}).status_code == 202
 
 
-def test_without_mail_a_visitor_is_told_to_ask(bob):
+def test_without_mail_the_error_refers_to_the_administrator(bob):
     reply = Api().post("/password-reset", {"account": "bob"})
 
     assert (reply.status_code, reply.json()["code"]) == (409, "mail-not-configured")
     assert "ask your administrator" in reply.json()["detail"]
 
 
-def test_its_life_begins_when_it_is_sent_and_a_second_mail_replaces_the_first(mailbox, bob, clock):
+def test_a_link_expires_from_its_sending_and_a_second_mail_replaces_the_first(mailbox, bob, clock):
     ask_reset("bob")
     clock.shift(timedelta(hours=20))
     send_due()
@@ -98,7 +98,7 @@ def test_its_life_begins_when_it_is_sent_and_a_second_mail_replaces_the_first(ma
     assert (visitor.get(first).status_code, visitor.get(second).status_code) == (410, 200)
 
 
-def test_a_user_who_is_signed_in_elsewhere_stays_so_until_the_password_is_set(mailbox, bob):
+def test_a_reset_request_ends_no_session(mailbox, bob):
     token = a_token(bob)
     ask_reset("bob")
     send_due()

@@ -20,7 +20,7 @@ ROUNDS = [
 ]
 
 
-def test_multiples_are_taken_within_a_round_and_what_was_left_out_is_said():
+def test_ratios_are_taken_within_a_round_and_left_out_peers_are_listed():
     result = peers.summary(ROUNDS, 62, {"coraza": "no Go"})
     text = peers.as_text(result)
 

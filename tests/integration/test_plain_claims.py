@@ -87,7 +87,7 @@ WRONG = {"typ": "guest", "iss": "elsewhere", "aud": ["api"], "sub": "", "exp": 2
 
 
 @pytest.mark.parametrize("name", [None, *WRONG])
-def test_a_token_written_as_ours_with_one_wrong_claim_is_none(name):
+def test_a_token_in_our_format_with_one_wrong_claim_is_refused(name):
     claims = some_claims(BOB) | ({name: WRONG[name]} if name else {})
     token = token_of(json.dumps(claims, separators=(",", ":")))
 
@@ -95,7 +95,7 @@ def test_a_token_written_as_ours_with_one_wrong_claim_is_none(name):
 
 
 @pytest.mark.parametrize("end", [" ", "\n", "\0", "x", "{}", ',"sv":2}'])
-def test_what_stands_behind_a_payload_is_read_as_the_parser_reads_it(end):
+def test_text_after_a_payload_gives_the_same_result_as_the_parser(end):
     token = token_of(json.dumps(some_claims(BOB), separators=(",", ":")) + end)
 
     assert VERIFIER.verify(token) == parsed(token)

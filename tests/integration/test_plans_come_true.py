@@ -206,7 +206,7 @@ def week(auth, wall, request):
 
 
 @pytest.mark.parametrize("week", [by_form(full=200_000, default=2_000)], indirect=True)
-def test_what_ten_plans_say_of_people_and_counts_is_what_happens(admin, week, shadowed, monkeypatch, pytestconfig):
+def test_ten_plans_predict_the_affected_people_and_counts(admin, week, shadowed, monkeypatch, pytestconfig):
     monkeypatch.setattr(workers, "number_of_processes", lambda _: 1)  # another one cannot see this transaction
     began = timezone.now()
     recorded = week.record(monkeypatch)

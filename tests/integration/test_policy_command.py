@@ -57,7 +57,7 @@ def test_the_document_is_printed_as_it_is(policy, two_domains):
     assert policy("export") == (0, export().canonical().decode(), "")
 
 
-def test_a_revision_of_before_is_printed(policy, two_domains):
+def test_an_earlier_revision_is_printed(policy, two_domains):
     number, then = revisions.current().revision, export().canonical().decode()
     services.change_domain(AuthorizedDomain.objects.get(name="a.example"), actor="x", access="denied")
 
@@ -71,7 +71,7 @@ def test_the_schema_is_printed(policy, db):
     assert (code, json.loads(out)) == (0, schema())
 
 
-def test_drift_is_told_and_nothing_is_changed(policy, two_domains, tmp_path):
+def test_drift_is_printed_and_nothing_is_changed(policy, two_domains, tmp_path):
     before = export()
     file = tmp_path / "policy.yaml"
     file.write_text(OTHER)
@@ -129,7 +129,7 @@ def test_every_fault_is_a_line_with_its_place(policy, db, tmp_path):
     ],
     ids=["bytes", "over 8 MiB", "50 MiB", "a million networks"],
 )
-def test_a_file_that_is_no_document_is_refused(policy, db, action, data, words):
+def test_an_invalid_document_is_refused(policy, db, action, data, words):
     code, out, err = policy(action, "-", stdin=data)
 
     assert (code, out, err.count("\n")) == (Exit.REFUSED, "", 1)
@@ -170,7 +170,7 @@ expect:
 """
 
 
-def test_a_plan_says_what_would_change_and_changes_nothing(policy, two_domains):
+def test_a_plan_prints_the_changes_and_changes_nothing(policy, two_domains):
     before = export()
 
     code, out, err = policy("plan", "-", stdin=(OTHER + EXPECT % "challenge").encode())
@@ -194,7 +194,7 @@ def test_a_plan_whose_expectation_fails_is_refused(policy, two_domains):
     assert "Replay" not in out
 
 
-def test_a_plan_of_what_is_in_force_is_done(policy, two_domains):
+def test_a_plan_of_the_policy_in_force_has_no_changes(policy, two_domains):
     code, out, _ = policy("plan", "-", "--no-replay", stdin=export().canonical())
 
     assert (code, out.splitlines()[1:]) == (0, ["No changes."])
@@ -252,7 +252,7 @@ def test_conditions_of_a_document_are_kept_with_its_revision(policy, two_domains
 
 
 @pytest.mark.parametrize("option", [("--confirm-within", "4"), *(("--undo-if-refused", text) for text in ("3", "3/0"))])
-def test_a_condition_that_is_none_ends_with_2(policy, db, option):
+def test_an_invalid_condition_ends_with_2(policy, db, option):
     assert policy("apply", "-", *option, stdin=OTHER.encode())[0] == Exit.CANNOT_RUN
 
 
@@ -268,7 +268,7 @@ def test_a_plan_warns_of_settings_that_the_document_leaves_out(policy, two_domai
     assert "Warning" not in policy("plan", "-", "--no-replay", stdin=export().canonical())[1]
 
 
-def test_people_who_would_lose_access_are_named_without_control_characters():
+def test_people_losing_access_are_listed_without_control_characters():
     replay = {"rows": 2_000, "changed": 312, "undecidable": {"total": 1}, "unlisted": {"people": 1, "anonymous": 0}}
     replay["scope_missing"] = None
     loss = {"host": "reports.example", "path": "/q3/**", "loses": True, "count": 312}

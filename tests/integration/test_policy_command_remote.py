@@ -155,7 +155,7 @@ def test_without_a_token_nothing_is_asked(capsys):
     assert "GATEWALL_API_TOKEN" in capsys.readouterr().err
 
 
-def test_an_address_without_the_root_path_is_told_so(server):
+def test_an_address_without_the_root_path_is_an_error_that_names_it(server):
     other = SimpleNamespace(url=server.url.removesuffix("/wall"), token=server.token)
 
     code, _, err = remotely(other, "export")

@@ -111,7 +111,7 @@ def test_a_document_becomes_the_policy_and_comes_back(installed):
     assert read(WHOLE).canonical() == export().canonical()
 
 
-def test_what_is_in_force_is_no_revision(installed):
+def test_applying_the_policy_in_force_makes_no_revision(installed):
     apply(read(WHOLE), actor="carol")
     before = revisions.current()
 
@@ -121,7 +121,7 @@ def test_what_is_in_force_is_no_revision(installed):
     assert revisions.current() == before
 
 
-def test_what_the_document_does_not_have_is_removed(installed):
+def test_rows_missing_from_the_document_are_removed(installed):
     apply(read(WHOLE), actor="carol")
     ids = {rule.name: rule.pk for rule in AccessRule.objects.all()}
     text = b"version: 1\naccess_rules:\n- {name: night, access: denied}\n- {name: new, access: public}\nblocklist: []\n"
@@ -204,7 +204,7 @@ def test_a_document_that_was_applied_does_not_differ_once_its_entries_expire(ins
 
 
 @pytest.mark.parametrize("gone", ["domain", "group", "user"])
-def test_a_document_is_refused_if_what_it_names_was_deleted_since_it_was_read(installed, gone):
+def test_a_document_is_refused_if_a_row_it_names_was_deleted_since_it_was_read(installed, gone):
     domain = services.register_domain(actor="x", name="old.example", access="public")
     group = create_group(actor="x", name="old")
     named = {"domain": "domains: [old.example]", "group": "groups: [old]", "user": "users: [bob]"}
@@ -224,7 +224,7 @@ def test_a_document_is_refused_if_what_it_names_was_deleted_since_it_was_read(in
     assert revisions.current() == before
 
 
-def test_what_only_the_services_refuse_has_its_place_and_comes_with_all_other_faults(installed):
+def test_refusals_by_the_services_have_a_line_and_are_listed_with_all_other_faults(installed):
     text = b"""version: 1
 access_rules:
 - name: lunch
@@ -278,7 +278,7 @@ groups: []
     assert (5, "/access_rules/0/domains") in places_of(text.replace(b"  access: open\n  nam: x\n", b""))
 
 
-def test_as_many_groups_as_there_may_be_are_replaced_by_others(db, monkeypatch):
+def test_the_maximum_number_of_groups_can_be_replaced_by_others(db, monkeypatch):
     monkeypatch.setattr("policies.groups.services.MAX_GROUPS", 3)
     old = b"version: 1\naccess_rules: []\ngroups:\n- name: used\n- name: one\n- name: two\n"
     apply(read(old), actor="a")

@@ -26,7 +26,7 @@ print(free_port())
     ("lowest", "first", "last", "step"),
     [(32_768, 10_000, 32_767, 1), (12_001, 10_000, 12_000, 1), (1_024, 10_001, 65_535, 2), (1_025, 10_000, 65_534, 2)],
 )
-def test_free_port_is_none_that_an_outgoing_connection_is_given_first(monkeypatch, lowest, first, last, step):
+def test_free_port_is_outside_the_ephemeral_range(monkeypatch, lowest, first, last, step):
     allowed = non_ephemeral_ports(lowest)
     monkeypatch.setattr(ports, "_lowest_ephemeral_port", lambda: lowest)
 
@@ -88,7 +88,7 @@ def test_free_port_of_a_process_that_ended_is_given_again(pick_here):
         (502, "<html>", ""),
     ],
 )
-def test_what_a_health_page_says_is_wrong_comes_with_the_cure(status, body, said):
+def test_a_problem_on_the_health_page_comes_with_the_command_that_fixes_it(status, body, said):
     with publishing({"/health/ready": (status, {}, body.encode())}) as page:
         found = reported_problem(f"{page.url}/health/ready")
 
@@ -97,5 +97,5 @@ def test_what_a_health_page_says_is_wrong_comes_with_the_cure(status, body, said
     assert bool(found) is bool(said)
 
 
-def test_what_does_not_answer_says_nothing():
+def test_an_unreachable_health_page_reports_no_problem():
     assert reported_problem(f"http://127.0.0.1:{free_port()}/health/ready") == ""

@@ -53,7 +53,7 @@ def post(url, reach=ANYWHERE):
     return posting.post(url, b"{}", {"webhook-id": "msg_1"}, reach=reach, seconds=5)
 
 
-def test_a_certificate_that_is_trusted_is_spoken_to(certificate, monkeypatch):
+def test_a_receiver_with_a_trusted_certificate_is_accepted(certificate, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate / "cert.pem"))
     with receiving_over_tls(certificate) as (receiver, url):
         assert post(url) == posting.Posted(204)
@@ -64,14 +64,14 @@ def test_a_certificate_that_is_trusted_is_spoken_to(certificate, monkeypatch):
     assert headers["host"] == url.split("/")[2]
 
 
-def test_a_certificate_that_nobody_signed_is_not(certificate):
+def test_a_receiver_with_a_self_signed_certificate_is_refused(certificate):
     with receiving_over_tls(certificate) as (receiver, url):
         assert post(url).failure == "TLS failed (CERTIFICATE_VERIFY_FAILED)"
 
     assert receiver.got == []
 
 
-def test_a_name_that_leads_home_is_not_connected_to(monkeypatch):
+def test_a_name_with_a_private_address_is_not_connected_to(monkeypatch):
     answers = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 443)) for address in ("192.0.2.1", "10.0.0.7")]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answers)
     monkeypatch.setattr(socket, "create_connection", lambda *_: pytest.fail("connected"))
@@ -79,7 +79,7 @@ def test_a_name_that_leads_home_is_not_connected_to(monkeypatch):
     assert post("https://rebinding.example/", PUBLIC).failure == "rebinding.example has an address that is not public"
 
 
-def test_the_address_that_was_looked_at_is_connected_to(monkeypatch):
+def test_the_connection_goes_to_the_address_that_was_checked(monkeypatch):
     looked_up, tried = [], []
 
     def lookup(host, *arguments, **more):
@@ -98,7 +98,7 @@ def test_the_address_that_was_looked_at_is_connected_to(monkeypatch):
 
 
 @pytest.mark.parametrize("url", ["https://", "https://a..b/", f"https://{'a' * 64}.example/", "https://a:70000/", "x"])
-def test_what_is_no_url_is_a_failure_and_raises_nothing(url):
+def test_an_invalid_url_is_a_failure_and_raises_nothing(url):
     assert post(url).failure
 
 
@@ -111,7 +111,7 @@ def test_what_is_no_url_is_a_failure_and_raises_nothing(url):
     ],
     ids=["none", "no HTTP", "long header"],
 )
-def test_a_receiver_that_does_not_speak_http_is_a_failure_in_words(answer, failure):
+def test_a_receiver_that_does_not_speak_http_is_a_failure_with_a_message(answer, failure):
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve():

@@ -79,7 +79,7 @@ def test_the_statement_is_that_of_the_query():
     assert captured[0]["sql"] == captured[1]["sql"]
 
 
-def test_what_was_read_before_a_change_is_read_anew():
+def test_a_change_invalidates_the_row_that_was_read_before_it():
     assert system_settings.current().pk == 1
 
     system_settings.change(actor="x", waf_threshold=7)
@@ -101,7 +101,7 @@ def test_values_that_the_statement_does_not_take_as_they_are_are_refused():
         BEGINNING("a")
 
 
-def test_equal_values_do_not_tell_their_order(bob):
+def test_equal_values_leave_the_parameter_order_undetermined(bob):
     assert list(BACKWARDS(bob.pk, bob.pk)) == []
 
     with pytest.raises(TypeError, match="not the parameters"):

@@ -86,7 +86,7 @@ def test_a_claim_in_a_claim_and_one_with_a_url_as_name(corp, set_up, staff, wiki
     assert names(User.objects.get()) == ["wiki"]
 
 
-def test_the_account_page_says_which_claim_gave_which_group(corp, set_up, staff):
+def test_the_account_page_shows_the_claim_behind_each_group(corp, set_up, staff):
     set_up(mapped_groups={"staff": [staff.pk]})
     visitor = Visitor()
     sign_in(visitor, corp)
@@ -135,7 +135,7 @@ def test_unlinking_takes_the_groups_that_the_claim_gave(corp, set_up, bob, staff
     assert names(bob) == []
 
 
-def test_explain_says_which_claim_gave_which_group(corp, set_up, staff, admin, office):
+def test_explain_shows_the_claim_behind_each_group(corp, set_up, staff, admin, office):
     set_up(mapped_groups={"staff": [staff.pk]})
     sign_in(Visitor(), corp)
     request = {"client_ip": "192.0.2.7", "host": office.name, "method": "GET", "uri": "/"}

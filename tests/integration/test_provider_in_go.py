@@ -125,5 +125,5 @@ def test_an_answer_is_taken_once_and_from_its_browser_alone(provider):
     assert not Session.objects.exists()
 
 
-def test_a_wrong_password_there_leads_nowhere(provider):
+def test_a_wrong_password_at_the_provider_signs_nobody_in(provider):
     assert "password wrong" in sign_in_there(Visitor().get("/oidc/zitadel").headers["Location"], password="wrong")

@@ -45,7 +45,7 @@ def test_linking_and_unlinking_ask_for_a_fresh_sign_in(corp, set_up, bob, clock)
     assert visitor.send("/account/identities/unlink", id="1").status_code == 403
 
 
-def test_only_the_user_who_began_to_link_is_linked(corp, set_up, bob):
+def test_an_identity_is_linked_only_to_the_user_that_started_linking(corp, set_up, bob):
     visitor = Visitor()
     visitor.sign_in()
     page = visitor.send("/account/identities/link", provider="corp")
@@ -84,7 +84,7 @@ def test_the_last_way_in_stays(corp, set_up):
     assert "You could not sign in without this." in words(answer)
 
 
-def test_nobody_unlinks_the_identity_of_another(corp, set_up, bob):
+def test_a_user_cannot_unlink_the_identity_of_another(corp, set_up, bob):
     sign_in(Visitor(), corp)
     visitor = Visitor()
     visitor.sign_in()
@@ -132,7 +132,7 @@ def test_an_address_links_no_administrator(corp, set_up):
     assert not ExternalIdentity.objects.exists()
 
 
-def test_an_address_links_nobody_unless_the_provider_may(corp, set_up):
+def test_an_address_links_no_account_unless_the_provider_allows_it(corp, set_up):
     user = with_address("somebody")
     sign_in(Visitor(), corp)
 

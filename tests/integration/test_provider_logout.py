@@ -112,7 +112,7 @@ def test_an_id_token_is_no_logout_token(corp, signed_in):
     assert live() == 2
 
 
-def test_a_logout_token_that_nobody_signed(corp, signed_in):
+def test_an_unsigned_logout_token_is_refused(corp, signed_in):
     head, body, _ = corp.logout_token().split(".")
 
     assert tell(f"{head}.{body}.").status_code == 400
@@ -185,7 +185,7 @@ def test_a_provider_that_is_deleted_ends_its_sessions(corp, set_up, signed_in):
     assert tell(corp.logout_token()).status_code == 400
 
 
-def test_who_signs_out_is_offered_to_sign_out_there(corp, set_up):
+def test_signing_out_offers_to_sign_out_at_the_provider(corp, set_up):
     visitor = Visitor()
     sign_in(visitor, corp)
     page = visitor.send("/sign-out")
@@ -210,7 +210,7 @@ def test_a_forged_link_to_sign_out_there_shows_no_id_token(corp, set_up, session
     )
 
 
-def test_a_provider_without_a_page_to_sign_out_leads_home(corp, set_up):
+def test_a_provider_without_an_end_session_endpoint_redirects_home(corp, set_up):
     corp.discovery = {"end_session_endpoint": None}
     visitor = Visitor()
     sign_in(visitor, corp)

@@ -26,7 +26,7 @@ def test_the_guard_page_has_a_button_that_needs_no_script(set_up, office):
     assert f'href="/wall/oidc/corp?rd={quote(BACK, safe="")}"' in page.text
 
 
-def test_a_visitor_is_signed_in_and_led_back(corp, set_up, office):
+def test_a_visitor_is_signed_in_and_redirected_back(corp, set_up, office):
     visitor = Visitor()
     answer = sign_in(visitor, corp, BACK)
 
@@ -44,7 +44,7 @@ def test_a_visitor_is_signed_in_and_led_back(corp, set_up, office):
     assert visitor.get("/account").status_code == 200
 
 
-def test_what_is_sent_to_the_provider(corp, set_up):
+def test_the_authorization_request_has_the_expected_parameters(corp, set_up):
     asked = answer_of(leave(Visitor()))
 
     assert asked["response_type"] == "code"
@@ -102,7 +102,7 @@ def test_login_csrf_by_the_answer_of_another_browser(corp, set_up):
     assert corp.calls("/token") == []
 
 
-def test_a_state_that_nobody_began(corp, set_up):
+def test_an_unknown_state_is_refused(corp, set_up):
     visitor = Visitor()
     leave(visitor)
 
@@ -201,7 +201,7 @@ def test_pkce_verifier_is_sent_with_each_code_and_never_twice(corp, set_up):
     assert all(len(each) == 43 for each in verifiers)
 
 
-def test_a_visitor_who_cancels_there_is_told(corp, set_up):
+def test_cancelling_at_the_provider_shows_an_error(corp, set_up):
     visitor = Visitor()
     query = answer_of(leave(visitor))
 
@@ -211,7 +211,7 @@ def test_a_visitor_who_cancels_there_is_told(corp, set_up):
     assert ProviderSignIn.objects.get().spent_at is not None
 
 
-def test_a_second_factor_of_the_account_is_asked_for_all_the_same(corp, set_up, office):
+def test_the_second_factor_of_the_account_is_still_required(corp, set_up, office):
     sign_in(Visitor(), corp)
     app, visitor = an_app(User.objects.get(username="dora")), Visitor()
     page = sign_in(visitor, corp, BACK)
@@ -254,7 +254,7 @@ def test_a_disabled_account_is_not_signed_in(corp, set_up):
     assert "This account is disabled." in words(answer)
 
 
-def test_nobody_is_created_unless_the_provider_may(corp, set_up):
+def test_no_user_is_created_unless_the_provider_allows_it(corp, set_up):
     set_up(create_users=False)
 
     answer = sign_in(Visitor(), corp)

@@ -114,7 +114,7 @@ def test_a_discovery_document_that_is_wrong(corp, set_up, change, why):
     unavailable(Visitor().get("/oidc/corp"), why)
 
 
-def test_a_provider_on_the_internet_leads_into_no_private_network(corp, set_up, monkeypatch):
+def test_a_public_provider_cannot_redirect_requests_to_a_private_network(corp, set_up, monkeypatch):
     """The discovery document names loopback; the provider may only be at public addresses."""
     set_up(issuer="https://corp.example", allow_private=False)
     document = {**corp._document(), "issuer": "https://corp.example"}

@@ -27,7 +27,7 @@ def test_policy_in_force_is_not_published_again(files):
     assert publish(files) == before
 
 
-def test_change_rewrites_the_segments_it_touches_and_no_other(files):
+def test_change_rewrites_only_the_segments_that_it_touches(files):
     before = publish(files)
 
     services.block_country(actor="alice", country_code="NZ")

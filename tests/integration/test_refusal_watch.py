@@ -99,7 +99,7 @@ def test_a_change_that_refuses_people_is_reverted_with_an_event(town, bob):
     assert town.check() == 0
 
 
-def test_a_change_may_refuse_as_many_people_as_it_says(town, alice, bob):
+def test_a_change_is_reverted_only_above_its_limit_of_refused_people(town, alice, bob):
     watched(deny(users=[bob, alice]), people=1)
 
     assert town.asks("bob") == 403
@@ -119,7 +119,7 @@ def test_a_good_change_is_left_alone_and_its_watch_ends(town):
     assert AccessRule.objects.exists()
 
 
-def test_a_refusal_of_before_is_not_held_against_the_change(town, bob):
+def test_an_earlier_refusal_does_not_count_against_the_change(town, bob):
     deny(paths=["/admin"])()
     watched(lambda: services.block_country(actor="carol", country_code="AQ"))
 
@@ -127,7 +127,7 @@ def test_a_refusal_of_before_is_not_held_against_the_change(town, bob):
     assert town.check(minutes=6) == 0
 
 
-def test_a_refusal_by_a_later_change_is_not_held_against_the_change(town, bob):
+def test_a_refusal_by_a_later_change_does_not_count_against_the_change(town, bob):
     watched(lambda: services.block_country(actor="carol", country_code="AQ"))
     deny(users=[bob])()
 
@@ -136,7 +136,7 @@ def test_a_refusal_by_a_later_change_is_not_held_against_the_change(town, bob):
     assert RefusalWatch.objects.get().refused == []
 
 
-def test_a_blocked_network_refuses_the_people_who_came_from_it(town):
+def test_a_blocked_network_counts_its_earlier_users_as_refused(town):
     """Their credential was not checked, so the program and the address say who they are."""
     watched(lambda: services.block_network(actor="carol", network=CLIENT), people=1)
 
@@ -148,7 +148,7 @@ def test_a_blocked_network_refuses_the_people_who_came_from_it(town):
 
 
 @pytest.mark.parametrize("kind", ["waf-rules", "request-rate"])
-def test_steps_that_a_blocked_client_did_not_reach_hide_nobody(town, kind):
+def test_unreached_steps_with_unknown_facts_do_not_hide_a_refused_user(town, kind):
     """Built-in WAF rules inspect headers, which no record has, and a blocked client's rate is not counted."""
     if kind == "waf-rules":
         services.create_waf_rule(actor="carol", name="odd header", pattern="odd-value", targets=["headers"])
@@ -161,7 +161,7 @@ def test_steps_that_a_blocked_client_did_not_reach_hide_nobody(town, kind):
     assert not BlocklistEntry.objects.exists()
 
 
-def test_what_was_refused_before_reaching_a_change_is_not_held_against_it(town):
+def test_a_refusal_by_an_earlier_rule_does_not_count_against_the_change(town):
     """A rule that denies everybody comes before the credential: the blocked network refuses nobody newly."""
     services.create_waf_rule(actor="carol", name="odd header", pattern="odd-value", targets=["headers"])
     deny(paths=["/admin"])()
@@ -171,14 +171,14 @@ def test_what_was_refused_before_reaching_a_change_is_not_held_against_it(town):
     assert town.check(minutes=6) == 0
 
 
-def test_a_stranger_from_the_same_network_is_nobody(town, auth):
+def test_a_stranger_from_the_same_network_is_not_counted(town, auth):
     watched(lambda: services.block_network(actor="carol", network=CLIENT))
 
     assert auth(user_agent="a scanner").status == 403
     assert town.check(minutes=6) == 0
 
 
-def test_a_removed_domain_refuses_those_who_used_it(town, alice, bob):
+def test_a_removed_domain_counts_its_earlier_users_as_refused(town, alice, bob):
     system_settings.change(actor="carol", authorized_domains_mode="registered")
     watched(lambda: services.remove_domain(AuthorizedDomain.objects.get(name=OFFICE), actor="carol"), people=1)
 
@@ -212,7 +212,7 @@ def test_a_restarted_agent_finds_the_same_people(town, bob):
     assert [person["id"] for person in RefusalWatch.objects.get().refused] == [bob.pk]
 
 
-def test_a_change_that_cannot_be_reverted_says_so_and_is_tried_again(town, bob):
+def test_a_failed_revert_is_reported_and_tried_again(town, bob):
     watched(deny(users=[bob]))
     number = revisions.current().revision
     deny_later = PolicyRevision.objects.filter(number=number)
@@ -228,7 +228,7 @@ def test_a_change_that_cannot_be_reverted_says_so_and_is_tried_again(town, bob):
     assert town.check(minutes=2) == 1
 
 
-def test_a_change_of_nothing_is_not_watched(town):
+def test_a_change_without_an_effect_is_not_watched(town):
     watched(lambda: None)
 
     assert not RefusalWatch.objects.exists()

@@ -48,7 +48,7 @@ def demand_all():
     return threads
 
 
-def test_what_is_asked_for_while_the_agent_compiles_is_compiled_once(files, published, monkeypatch):
+def test_reloads_requested_while_the_agent_compiles_are_one_compilation(files, published, monkeypatch):
     monkeypatch.setattr("gatewall.publication.announcement._WAIT_SECONDS", 0)
     run = run_folder(settings.CONFIG.home)
     agent = Agent(files, run, "here", LogShipper(settings.CONFIG.home / "spool"))

@@ -52,7 +52,7 @@ def is_asked(visitor, username="Bob"):
     return "/second-factor" in visitor.sign_in(username).text
 
 
-def test_it_is_offered_only_where_the_setting_says_so(bob):
+def test_remembering_is_offered_only_if_the_setting_allows_it(bob):
     an_app(bob)
     assert "Remember this browser" not in words(Visitor().sign_in())
 
@@ -94,7 +94,7 @@ def test_the_cookie_is_for_our_pages_alone_and_its_secret_is_in_no_row(browser):
     assert secret not in str(rows)
 
 
-def test_a_site_that_asks_for_two_factors_asks_all_the_same(browser, office, auth):
+def test_a_site_that_requires_two_factors_ignores_the_remembered_device(browser, office, auth):
     policies.change_domain(office, actor="test", access="two_factor")
     browser.sign_in(rd=BACK)
 
@@ -103,7 +103,7 @@ def test_a_site_that_asks_for_two_factors_asks_all_the_same(browser, office, aut
     assert "Second factor" in words(browser.get("/", {"rd": BACK}))
 
 
-def test_it_is_of_one_user_and_the_cookie_of_several(browser, app):
+def test_a_remembered_device_belongs_to_one_user_and_its_cookie_to_several(browser, app):
     other = a_user("carol")
     second = an_app(other)
     assert is_asked(browser, "carol")
@@ -120,13 +120,13 @@ CHANGES = [lambda text: f"{text[:-1]}x", lambda text: text.replace(".", "x", 1),
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_changed_cookie_is_none(browser, change):
+def test_a_changed_cookie_is_ignored(browser, change):
     browser.client.cookies[COOKIE_NAME] = change(browser.client.cookies[COOKIE_NAME].value)
 
     assert is_asked(browser)
 
 
-def test_a_cookie_of_another_user_with_our_secret_is_none(browser):
+def test_a_cookie_with_the_id_of_another_user_is_ignored(browser):
     a_user("carol")
     an_app(User.objects.get(username="carol"))
     number, rest = browser.client.cookies[COOKIE_NAME].value.split(".", 1)
@@ -174,7 +174,7 @@ def test_it_ends(browser, bob, end):
     assert is_asked(browser)
 
 
-def test_it_ends_in_time_and_earlier_when_the_setting_is_lowered(browser, clock):
+def test_a_remembered_device_expires_and_earlier_when_the_setting_is_lowered(browser, clock):
     clock.shift(timedelta(days=DAYS) - timedelta(seconds=1))
     assert not is_asked(browser)
     browser.send("/sign-out")
@@ -206,7 +206,7 @@ def values(row):
     return {name: getattr(row, name) for name in kept}
 
 
-def test_it_is_listed_and_forgotten_on_the_account_page(browser):
+def test_a_remembered_device_is_listed_and_forgotten_on_the_account_page(browser):
     browser.sign_in()
     page = browser.get("/account")
     assert "Remembered browsers" in words(page)
@@ -221,7 +221,7 @@ def test_it_is_listed_and_forgotten_on_the_account_page(browser):
     assert is_asked(browser)
 
 
-def test_it_is_listed_and_forgotten_in_the_api_by_its_user_and_admins(browser, bob, alice, charlie):
+def test_a_remembered_device_is_listed_and_forgotten_in_the_api_by_its_user_and_admins(browser, bob, alice, charlie):
     path, row = f"/users/{bob.pk}/remembered-devices", RememberedDevice.objects.get()
     own, admin = Api(a_token(bob)), Api(a_token(alice))
 
@@ -241,7 +241,7 @@ def test_it_is_listed_and_forgotten_in_the_api_by_its_user_and_admins(browser, b
     assert is_asked(browser)
 
 
-def test_its_owner_gets_a_mail(mailbox, app):
+def test_the_owner_of_a_remembered_device_gets_a_mail(mailbox, app):
     Mail.objects.all().delete()
     enter(Visitor(), app, remember="on")
 

@@ -90,7 +90,7 @@ def test_row_that_always_changes_keeps_its_data_key(installation, alice, monkeyp
     assert opened(alice, installation.data) == SECRET
 
 
-def test_user_that_goes_away_meanwhile_is_no_error(installation, alice, monkeypatch):
+def test_user_that_is_deleted_meanwhile_is_no_error(installation, alice, monkeypatch):
     a_device(alice, installation.data)
     seal = Sealer.seal
 
@@ -104,7 +104,7 @@ def test_user_that_goes_away_meanwhile_is_no_error(installation, alice, monkeypa
     assert not TotpDevice.objects.exists()
 
 
-def test_broken_row_is_counted_left_alone_and_stops_nobody(installation, alice, bob, capsys):
+def test_broken_row_is_counted_and_left_unchanged_and_blocks_no_other(installation, alice, bob, capsys):
     broken = a_device(alice, new_ring(START))
     a_device(bob, installation.data)
 

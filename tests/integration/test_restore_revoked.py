@@ -46,7 +46,7 @@ def credentials_at(tmp_path):
     )
 
 
-def test_what_was_revoked_after_the_backup_stays_revoked(database, tmp_path, credentials_at):
+def test_revocations_after_the_backup_survive_its_restore(database, tmp_path, credentials_at):
     site = a_site(tmp_path / "home", **database)
     credentials = site.python(PEOPLE + BEFORE)
     assert all(credentials_at(site, credentials).values())
@@ -94,7 +94,7 @@ def test_what_was_revoked_after_the_backup_stays_revoked(database, tmp_path, cre
     assert any(each["names"] == ["203.0.113.3"] for each in found["event"]["differs"])
 
 
-def test_where_nothing_is_known_sessions_end_and_the_rest_is_said(database, tmp_path, credentials_at):
+def test_a_restore_into_an_empty_database_ends_sessions_and_lists_valid_credentials(database, tmp_path, credentials_at):
     site = a_site(tmp_path / "home", **database)
     credentials = site.python(PEOPLE + BEFORE)
     site.ok("backup", tmp_path / "backup")
@@ -115,7 +115,7 @@ def test_where_nothing_is_known_sessions_end_and_the_rest_is_said(database, tmp_
 
 
 @pytest.mark.full
-def test_a_session_of_between_two_restores_ends_at_the_second(tmp_path, credentials_at):
+def test_a_session_opened_between_two_restores_ends_at_the_second(tmp_path, credentials_at):
     site = a_site(tmp_path / "home")
     site.python(PEOPLE + BEFORE)
     site.ok("backup", tmp_path / "backup")

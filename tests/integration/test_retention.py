@@ -71,7 +71,7 @@ def test_whole_days_are_dropped_when_they_are_too_old(keep):
     assert len(tables()) == (2 if connection.vendor == "postgresql" else 1)
 
 
-def test_what_was_counted_goes_with_the_rows(keep):
+def test_counts_are_pruned_with_their_rows(keep):
     keep(*days_ago(0, 40))
     LogGap.objects.create(node="node-1", at=days_ago(40)[0], kind="dropped", count=1)
 
@@ -92,6 +92,6 @@ def test_prune_logs_deletes_what_is_too_old(keep, capsys, options, left):
 
 
 @pytest.mark.parametrize("days", [0, -1, 3651])
-def test_prune_logs_refuses_a_time_that_is_none(days):
+def test_prune_logs_refuses_an_invalid_time(days):
     with pytest.raises(CommandError, match="--days is 1 to 3650"):
         call_command("prune_logs", days=days)

@@ -126,16 +126,16 @@ def offered(browser, rd):
     return unescape(re.search(r'name="rd" value="([^"]*)"', browser.get("/wall/", {"rd": rd}).text)[1])
 
 
-def test_a_hostile_way_back_leads_home(new_browser):
+def test_a_hostile_return_url_redirects_home(new_browser):
     assert {rd: way for rd in HOSTILE if (way := sign_in(new_browser(), rd)) != "/wall/"} == {}
 
 
-def test_a_hostile_way_back_is_not_offered(new_browser):
+def test_a_hostile_return_url_is_not_linked(new_browser):
     assert {rd: shown for rd in HOSTILE if (shown := offered(new_browser(), rd)) != ""} == {}
 
 
 @pytest.mark.parametrize(("rd", "way"), GOOD.items())
-def test_a_way_back_to_ourselves_or_a_registered_host_is_taken(browser, rd, way):
+def test_a_return_url_to_ourselves_or_a_registered_host_is_accepted(browser, rd, way):
     location = sign_in(browser, rd)
 
     assert location == way
@@ -143,7 +143,7 @@ def test_a_way_back_to_ourselves_or_a_registered_host_is_taken(browser, rd, way)
 
 
 @pytest.mark.parametrize("mode", ["any", "registered"])
-def test_a_host_that_nobody_registered_is_refused_in_every_mode(browser, mode):
+def test_an_unregistered_host_is_refused_in_every_mode(browser, mode):
     from gatewall.policy import system_settings  # noqa: PLC0415
 
     system_settings.change(authorized_domains_mode=mode, actor="alice")
@@ -158,7 +158,7 @@ def test_with_a_public_url_the_host_of_the_request_is_not_ours(browser, settings
     assert sign_in(browser, "https://wall.example/a") == "/wall/"
 
 
-def test_the_first_of_two_ways_back_does_not_slip_through(browser):
+def test_the_first_of_two_return_urls_is_checked_too(browser):
     page = browser.get("/wall/?rd=https://evil.example/&rd=https://office.example/").text
 
     assert "evil" not in page

@@ -28,7 +28,7 @@ def test_old_and_new_processes_accept_each_others_tokens(installation):
             assert accepted(signed(issued_by), asked)
 
 
-def test_a_session_of_before_lives_through_all_the_rotations_of_its_life(installation):
+def test_an_earlier_session_stays_valid_through_all_rotations_until_it_expires(installation):
     system_settings.change(session_hours=24 * 5, actor="alice")
     token = signed(installation.sessions)
 
@@ -37,7 +37,7 @@ def test_a_session_of_before_lives_through_all_the_rotations_of_its_life(install
         assert accepted(token, installation.sessions)
 
 
-def test_retired_keys_go_when_no_session_can_need_them(installation):
+def test_retired_keys_are_removed_when_no_session_can_need_them(installation):
     first = installation.sessions
     installation.rotate(days=1)
 

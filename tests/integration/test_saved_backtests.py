@@ -39,7 +39,7 @@ def saved(draft, how, **values):
         return saving.save(run, how, actor="alice", **({"caller": None, "force": False} | values))
 
 
-def test_a_rule_is_saved_as_monitor_and_says_where_it_came_from(recorded):
+def test_a_rule_saved_as_monitor_has_its_backtest_in_the_description(recorded):
     row = saved(a_draft("waf-rules", name="evil", pattern="evil", targets=["query"]), saving.MONITOR)
 
     rule = WafRule.objects.get(name="evil")
@@ -62,7 +62,7 @@ def test_a_change_is_enforced_through_the_service_and_its_guards(recorded):
         saving.save(run, saving.ENFORCE, actor="alice", caller=own, force=True)
 
 
-def test_what_was_changed_since_it_was_tried_is_saved_by_force_alone(recorded):
+def test_a_row_changed_since_its_backtest_is_saved_only_with_force(recorded):
     rule = services.create_waf_rule(actor="", name="evil", pattern="quiet", targets=["query"], action="monitor")
     run = tried(a_draft("waf-rules", "update", rule.pk, action="block"))
     services.create_waf_rule(actor="", name="another", pattern="other")  # another row
@@ -76,7 +76,7 @@ def test_what_was_changed_since_it_was_tried_is_saved_by_force_alone(recorded):
     assert WafRule.objects.get(pk=rule.pk).action == "block"
 
 
-def test_what_nobody_knows_to_be_as_it_was_is_saved_by_force_alone(recorded):
+def test_a_row_with_unknown_history_is_saved_only_with_force(recorded):
     rule = services.create_waf_rule(actor="", name="evil", pattern="evil", targets=["query"], action="monitor")
     run = tried(a_draft("waf-rules", "delete", rule.pk))
     services.create_waf_rule(actor="", name="another", pattern="other")
@@ -88,7 +88,7 @@ def test_what_nobody_knows_to_be_as_it_was_is_saved_by_force_alone(recorded):
             saving.save(run, saving.ENFORCE, actor="alice", caller=None, force=False)
 
 
-def test_what_is_as_it_was_when_it_was_tried_is_saved(recorded):
+def test_a_row_unchanged_since_its_backtest_is_saved(recorded):
     rule = services.create_waf_rule(actor="", name="evil", pattern="evil", targets=["query"], action="monitor")
     run = tried(a_draft("waf-rules", "update", rule.pk, action="block"))
     services.create_waf_rule(actor="", name="another", pattern="other")
@@ -117,7 +117,7 @@ def test_only_a_new_or_changed_rule_can_be_saved_as_monitor(recorded):
     assert not AllowlistEntry.objects.exists()
 
 
-def test_the_blast_radius_is_who_signed_in_from_there(recorded, bob):
+def test_the_blast_radius_lists_users_with_sessions_from_the_network(recorded, bob):
     now = timezone.now()
 
     one, net, none = (blast_radius.of_network(each, now) for each in (CLIENT, "203.0.113.0/24", "192.0.2.0/24"))
@@ -128,7 +128,7 @@ def test_the_blast_radius_is_who_signed_in_from_there(recorded, bob):
     assert none.visitors == []
 
 
-def test_the_blast_radius_says_how_far_back_it_looked(tmp_path, monkeypatch):
+def test_the_blast_radius_is_marked_incomplete_over_its_budget(tmp_path, monkeypatch):
     now = timezone.now()
     reasons = {"outcome": "allow", "reason": "session-valid", "rules": []}
     spooled(tmp_path / "spool", [a_record(n, at=now.timestamp() - 60 * n, **reasons) for n in range(1, 11)])

@@ -32,7 +32,7 @@ def test_a_right_password_alone_opens_nothing(visitor, bob, office):
 
 
 @pytest.mark.parametrize("written", ["{code}", " {code} ", "{first} {second}", "{first}-{second}"])
-def test_a_code_leads_to_the_page_first_asked_for(visitor, bob, office, written):
+def test_a_code_redirects_to_the_page_first_requested(visitor, bob, office, written):
     app = an_app(bob)
     page = visitor.sign_in(rd=BACK)
     code = app.code()
@@ -56,7 +56,7 @@ def test_the_same_field_takes_a_recovery_code_once(visitor, bob):
     assert "The code is wrong, or was used already." in words(answers[1])
 
 
-def test_a_wrong_code_keeps_the_challenge_and_the_way_back(visitor, bob, office):
+def test_a_wrong_code_keeps_the_challenge_and_the_return_url(visitor, bob, office):
     app = an_app(bob)
     challenge = field(visitor.sign_in(rd=BACK), "challenge")
 
@@ -68,7 +68,7 @@ def test_a_wrong_code_keeps_the_challenge_and_the_way_back(visitor, bob, office)
 
 
 @pytest.mark.parametrize("reason", ["expired", "too many tries", "spent", "forged", "of another way in"])
-def test_a_challenge_that_is_over_leads_to_the_beginning(visitor, bob, office, reason):
+def test_an_ended_challenge_shows_the_first_form(visitor, bob, office, reason):
     from accounts.sign_in import challenges  # noqa: PLC0415
 
     app = an_app(bob)
@@ -95,7 +95,7 @@ def test_a_challenge_that_is_over_leads_to_the_beginning(visitor, bob, office, r
     assert visitor.token == ""
 
 
-def test_who_guesses_codes_must_wait_and_is_told_how_long(visitor, bob):
+def test_guessing_codes_is_delayed_and_the_page_shows_the_delay(visitor, bob):
     app = an_app(bob)
     wrong = iter(app.wrong_codes(20))
     for times in (5, 1):
@@ -111,7 +111,7 @@ def test_who_guesses_codes_must_wait_and_is_told_how_long(visitor, bob):
     assert int(told[1]) * {"second": 1, "minute": 60}[told[2]] >= seconds > 0
 
 
-def test_the_wait_of_the_second_step_keeps_its_page(visitor, bob):
+def test_the_delay_of_the_second_step_keeps_its_page(visitor, bob):
     app = an_app(bob)
     challenge = field(visitor.sign_in(), "challenge")
     for _ in range(10):
@@ -122,7 +122,7 @@ def test_the_wait_of_the_second_step_keeps_its_page(visitor, bob):
     assert (page.status_code, field(page, "challenge")) == (429, challenge)
 
 
-def test_the_wait_is_told_in_chinese(bob):
+def test_the_delay_is_shown_in_chinese(bob):
     visitor = Visitor(**{"Accept-Language": "zh-CN"})
     for _ in range(10):
         visitor.sign_in(password="wrong password")
@@ -130,7 +130,7 @@ def test_the_wait_is_told_in_chinese(bob):
     assert re.search(r"尝试次数过多。 请在 \d+ (秒|分钟)后重试。", words(visitor.sign_in()))
 
 
-def test_whoever_reloads_the_second_step_begins_again_with_the_way_back(visitor, office):
+def test_reloading_the_second_step_starts_over_with_the_return_url(visitor, office):
     answer = visitor.get("/second-factor", {"rd": BACK})
 
     assert answer.status_code == 303

@@ -54,7 +54,7 @@ def changed_by(files, change):
     return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
 
 
-def test_every_user_is_found_and_nobody_twice(files, people):
+def test_every_user_is_found_once(files, people):
     names = {name for name in publish(files).segments if kind_of(name) == Segment.USERS}
 
     users = policy_of(files).users
@@ -72,7 +72,7 @@ def test_a_changed_user_rewrites_their_shard_alone(files, people):
     assert [user.is_active for user in policy_of(files).users.values()] == [True, False]
 
 
-def test_the_first_user_of_a_shard_makes_it_and_the_last_takes_it_along(files, people):
+def test_the_first_user_of_a_shard_creates_it_and_the_last_removes_it(files, people):
     def leave():
         accounts.delete_user(people.far, actor="alice")
 
@@ -124,7 +124,7 @@ def test_each_token_is_in_the_shard_of_its_digest(files, people, model, shard_of
     assert {name for name in manifest.segments if kind_of(name) == kind} == set(map(shard_of, digests))
 
 
-def test_where_nobody_has_a_token_there_is_no_shard(files, people):
+def test_without_tokens_no_token_shard_exists(files, people):
     names = publish(files).segments
 
     assert {kind_of(name) for name in names} >= {Segment.USERS}

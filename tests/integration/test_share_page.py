@@ -36,7 +36,7 @@ def kinds():
     return list(SecurityEvent.objects.order_by("pk").values_list("kind", flat=True))
 
 
-def test_looking_uses_nothing_up_and_the_button_binds_the_browser(shared, auth, wall):
+def test_opening_the_page_uses_no_binding_and_the_button_binds_the_browser(shared, auth, wall):
     token, browser = shared(path_prefix="/wedding"), guest()
     for look in (browser.client.get, browser.client.head):  # a mail scanner, a preview, a prefetch
         looked = look("/wall/share", {"token": token}, headers={"Sec-Purpose": "prefetch"})
@@ -74,13 +74,13 @@ def test_a_forwarded_link_is_used_up_but_the_browser_may_open_it_again(shared):
     assert SecurityEvent.objects.get(kind="share-link.refused").detail["why"] == "used-up"
 
 
-def test_several_browsers_as_far_as_it_says(shared):
+def test_a_link_binds_browsers_up_to_its_limit(shared):
     token = shared(max_uses=2)
 
     assert [guest().send("/share", token=token).status_code for _ in range(3)] == [303, 303, 410]
 
 
-def test_of_two_at_once_that_saw_a_use_left_one_is_bound(shared, monkeypatch):
+def test_two_browsers_racing_for_the_last_binding_bind_one(shared, monkeypatch):
     from policies.grants import opening  # noqa: PLC0415 - needs Django
 
     token, found = shared(), opening.find
@@ -98,7 +98,7 @@ def test_of_two_at_once_that_saw_a_use_left_one_is_bound(shared, monkeypatch):
 
 
 @pytest.mark.parametrize("how", ["revoked", "ended", "another host", "unknown", "malformed", "denied"])
-def test_a_link_that_is_over_says_so_and_nothing_else(shared, office, how):
+def test_an_ended_link_is_410_without_details(shared, office, how):
     token, browser = shared(), guest()
     match how:
         case "revoked":
@@ -123,7 +123,7 @@ def test_a_link_that_is_over_says_so_and_nothing_else(shared, office, how):
     assert ("share-link.refused" in kinds()) is (how in {"ended", "another host"})
 
 
-def test_a_link_revoked_while_its_page_is_open_is_over(shared):
+def test_a_link_revoked_while_its_page_is_open_is_refused(shared):
     token, browser = shared(), guest()
     assert browser.get("/share", {"token": token}).status_code == 200
     link = ShareLink.objects.get()

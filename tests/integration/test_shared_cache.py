@@ -46,7 +46,7 @@ def test_a_value_is_found_again(shared):
     assert shared.get("key") == b"value"
 
 
-def test_a_server_that_hangs_knows_nothing(shared, server):
+def test_a_server_that_hangs_is_a_cache_miss(shared, server):
     shared.set("key", b"value")
 
     with server.hanging():
@@ -63,7 +63,7 @@ def test_a_server_that_hangs_is_asked_once_in_five_seconds(shared, server, monke
     assert len(found) == 1
 
 
-def test_it_is_asked_again_when_the_time_is_over(shared, server, monkeypatch):
+def test_the_server_is_asked_again_after_the_pause(shared, server, monkeypatch):
     monkeypatch.setattr(SharedCache, "SKIP_SECONDS", 0.0)
     shared.set("key", b"value")
     with server.hanging():
@@ -79,7 +79,7 @@ def test_the_log_names_the_error_and_not_the_address(shared, server, caplog):
     assert [record.getMessage() for record in caplog.records] == ["the cache cannot be used (TimeoutError)"]
 
 
-def test_what_cannot_be_cached_is_an_error_still(shared):
+def test_a_value_that_cannot_be_cached_is_still_an_error(shared):
     with pytest.raises(TypeError):
         shared.set("key", object())
 
@@ -125,7 +125,7 @@ def deliver_a_large_value(connection, _):
     connection.sendall(b"\r\n")
 
 
-def test_a_server_whose_answer_trickles_knows_nothing_and_is_left_alone(odd, monkeypatch):
+def test_a_server_whose_answer_trickles_is_a_cache_miss_and_is_skipped(odd, monkeypatch):
     shared, found = odd(trickle), asked(monkeypatch)
 
     assert [shared.get("key", "nothing") for _ in range(3)] == ["nothing"] * 3
@@ -150,7 +150,7 @@ def test_a_large_value_may_be_sent_for_longer_than_a_small_one(odd, monkeypatch)
     assert (sent, SharedCache._retry_at) == ([LARGE], {})
 
 
-def test_however_much_there_is_it_ends(odd, monkeypatch):
+def test_a_transfer_ends_at_the_longest_time_for_any_size(odd, monkeypatch):
     monkeypatch.setattr("gatewall.database.shared_cache._BoundedSocket.BYTES_PER_SECOND", 1)
     monkeypatch.setattr(SharedCache, "LONGEST_SECONDS", 0.25)
 
@@ -162,11 +162,11 @@ def test_however_much_there_is_it_ends(odd, monkeypatch):
     [b"$x\r\n", b"%1\r\n*0\r\n:1\r\n", b"*1\r\n" * 5000, b"#t\r\n", b":7\r\n"],
     ids=["size", "key", "depth", "truth", "number"],
 )
-def test_a_server_that_answers_nonsense_knows_nothing(odd, answer):
+def test_a_server_that_answers_nonsense_is_a_cache_miss(odd, answer):
     shared = odd(lambda connection, _: connection.sendall(answer))
 
     assert shared.get("key", "nothing") in ("nothing", None)
 
 
-def test_a_server_that_greets_with_nonsense_knows_nothing(odd):
+def test_a_server_that_greets_with_nonsense_is_a_cache_miss(odd):
     assert odd(trickle, b"*1\r\n:3\r\n").get("key", "nothing") == "nothing"

@@ -86,7 +86,7 @@ def all_places_taken(monkeypatch):
         ("/admin-login", {"username": "alice", "password": PASSWORD}),
     ],
 )
-def test_who_would_wait_for_too_long_is_told_when_to_come_back_and_is_not_counted(alice, all_places_taken, path, body):
+def test_an_overloaded_sign_in_is_429_with_retry_after_and_not_counted(alice, all_places_taken, path, body):
     response = Api().post(path, body)
 
     assert (response.status_code, response.json()["code"]) == (429, "too-busy")

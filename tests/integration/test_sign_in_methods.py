@@ -19,7 +19,7 @@ def test_amr_is_everything_that_was_proved_once(proofs, amr):
     assert methods.union(*proofs) == amr
 
 
-def test_every_method_has_its_own_name_and_proves_what_a_session_may_say():
+def test_every_method_has_its_own_name_and_proves_known_amr_values():
     names = [method.name for method in methods.METHODS]
 
     assert len(set(names)) == len(names)

@@ -48,7 +48,7 @@ def speaking(answer):
         thread.join()
 
 
-def test_a_mail_arrives_as_it_was_written():
+def test_a_mail_arrives_unchanged():
     with mail_server() as (mailbox, server):
         assert send(server) == Sent()
 
@@ -112,7 +112,7 @@ def test_a_server_that_fails_has_not_refused_the_mail(answer):
     assert sent.failure
 
 
-def test_a_server_that_dribbles_is_left_at_the_deadline():
+def test_a_server_that_answers_slowly_is_abandoned_at_the_deadline():
     over = threading.Event()
 
     def dribble(client):
@@ -126,7 +126,7 @@ def test_a_server_that_dribbles_is_left_at_the_deadline():
     assert (sent.is_of_server, sent.is_final) == (True, False)
 
 
-def test_a_port_where_nobody_listens():
+def test_a_port_without_a_listener_is_a_failure():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
 

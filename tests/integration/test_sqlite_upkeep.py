@@ -130,7 +130,7 @@ def older():
     rewrite("INCREMENTAL")
 
 
-def test_a_database_of_before_keeps_its_free_pages_until_it_is_rewritten(few_free, older, capsys):
+def test_an_earlier_database_keeps_its_free_pages_until_it_is_rewritten(few_free, older, capsys):
     fill(20_000)
     UseCount.objects.all().delete()
     before = pragma("page_count")

@@ -108,12 +108,12 @@ def held(beside):
 
 
 @pytest.mark.parametrize("work", [count_once, write], ids=["transaction", "statement"])
-def test_a_writer_that_waits_for_too_long_is_told_as_sqlite_tells_it(held, impatient, work):
+def test_a_writer_that_waits_too_long_gets_the_locked_error_of_sqlite(held, impatient, work):
     with pytest.raises(OperationalError, match="database is locked"):
         work("late")
 
 
-def test_readers_wait_for_nobody(held, impatient):
+def test_readers_do_not_wait_for_a_writer(held, impatient):
     assert not UseCount.objects.filter(kind="held").exists()
 
 
@@ -148,7 +148,7 @@ def by_hand():
 @pytest.mark.parametrize(
     "work", [rolled_back, refused, refused_in_a_transaction, closed_within, by_hand, lambda: count_once("one")]
 )
-def test_who_is_done_leaves_the_lock_however_it_ended(beside, work):
+def test_a_writer_releases_the_lock_however_it_ends(beside, work):
     errors = []
 
     def other():
@@ -165,7 +165,7 @@ def test_who_is_done_leaves_the_lock_however_it_ended(beside, work):
     assert errors == []
 
 
-def test_a_thread_that_ends_within_a_transaction_leaves_the_lock(beside):
+def test_a_thread_that_ends_within_a_transaction_releases_the_lock(beside):
     def forgetful():
         with connection.cursor() as cursor:
             cursor.execute("BEGIN IMMEDIATE")
@@ -184,7 +184,7 @@ WRITING += ["BEGIN IMMEDIATE", "begin exclusive", "\n  update x", "PRAGMA wal_ch
 @pytest.mark.parametrize(
     ("statement", "waits"), [*((each, True) for each in WRITING), *((each, False) for each in READING)]
 )
-def test_each_statement_that_writes_waits_and_no_other(statement, waits):
+def test_only_statements_that_write_wait_for_the_lock(statement, waits):
     asked = []
     with closing(sqlite3.connect(":memory:", factory=QueuedConnection)) as own:
         own.queue = Mock(enter=lambda seconds: asked.append(seconds) or True)

@@ -104,7 +104,7 @@ def test_change_of_a_deleted_row_does_not_bring_it_back(bob, kind):
 
 
 @pytest.mark.parametrize("kind", ROWS.values(), ids=ROWS)
-def test_deleting_twice_is_said(bob, kind):
+def test_deleting_a_row_twice_is_an_error(bob, kind):
     make, delete, _, _ = kind
     row = make()
     stale = copy_of(row)
@@ -160,7 +160,7 @@ def test_nothing_is_made_for_a_domain_that_was_removed_meanwhile(office, make):
         make(stale)
 
 
-def test_git_token_of_a_user_who_was_deleted_meanwhile_is_not_made(bob):
+def test_no_git_token_is_issued_to_a_user_deleted_meanwhile(bob):
     accounts.delete_user(copy_of(bob), actor="alice")
 
     with pytest.raises(Gone):
@@ -169,7 +169,7 @@ def test_git_token_of_a_user_who_was_deleted_meanwhile_is_not_made(bob):
     assert not GitToken.objects.exists()
 
 
-def test_user_who_was_deleted_while_signing_in_is_not_signed_in(bob):
+def test_user_deleted_while_signing_in_is_not_signed_in(bob):
     accounts.delete_user(copy_of(bob), actor="alice")
 
     with pytest.raises(login.InvalidCredentials):

@@ -93,7 +93,7 @@ def test_a_standby_does_not_publish_a_database_that_went_back_across_an_upgrade(
 
 
 @pytest.mark.parametrize("changes", [(), (8,)], ids=["the same", "a later one"])
-def test_what_the_release_before_has_published_is_published_anew(standby, change, release, changes):
+def test_a_publication_of_the_previous_release_is_published_again(standby, change, release, changes):
     ours = manifests.SCHEMA
     change(7)
     release(ours - 1)
@@ -108,7 +108,7 @@ def test_what_the_release_before_has_published_is_published_anew(standby, change
 
 
 @pytest.mark.parametrize("changes", [(), (8,)], ids=["the same", "a later one"])
-def test_a_standby_leaves_what_a_newer_release_has_published(standby, change, release, caplog, changes):
+def test_a_standby_leaves_the_publication_of_a_newer_release(standby, change, release, caplog, changes):
     ours = manifests.SCHEMA
     change(7)
     standby.turn()
@@ -125,7 +125,7 @@ def test_a_standby_leaves_what_a_newer_release_has_published(standby, change, re
     assert "a newer release" in caplog.text
 
 
-def test_a_writer_of_an_old_release_leaves_it_too_and_is_told_that_it_is_pending(change, release):
+def test_a_writer_of_an_old_release_leaves_it_too_and_its_change_is_pending(change, release):
     ours = manifests.SCHEMA
     change(7)
     release(ours + 1)
@@ -162,7 +162,7 @@ def test_an_agent_of_an_old_release_that_was_put_back_publishes(change, release)
     assert published_revision() == 1
 
 
-def test_what_another_host_changed_is_published_while_no_agent_leads(standby, change):
+def test_a_change_of_another_host_is_published_while_no_agent_leads(standby, change):
     change(7)
 
     stood_in = standby.turn()
@@ -214,7 +214,7 @@ def test_nothing_is_read_but_the_version_while_nothing_changes(standby, change, 
         standby.turn()
 
 
-def test_a_policy_that_did_not_change_is_confirmed_all_the_same(standby, change):
+def test_an_unchanged_policy_is_confirmed(standby, change):
     confirmations = policy_files(settings.CONFIG).confirmations
     change(7)
     standby.turn()
@@ -263,7 +263,7 @@ def test_a_row_that_is_not_one_is_a_problem_and_the_next_change_is_published(sta
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @pytest.mark.parametrize("error", [MemoryError, AttributeError("a bug")], ids=repr)
-def test_it_goes_on_after_an_error_that_nobody_foresaw(standby, monkeypatch, caplog, error):
+def test_the_standby_goes_on_after_an_unexpected_error(standby, monkeypatch, caplog, error):
     turns, is_well = [], Event()
 
     def turn():

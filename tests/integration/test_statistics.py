@@ -142,7 +142,7 @@ def test_the_timeline_equals_a_plain_count_over_the_rows(ship, seconds):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_where_there_are_more_keys_than_room_the_figures_keep_to_their_error(ship, monkeypatch, seed):
+def test_summaries_with_more_keys_than_places_stay_within_their_error(ship, monkeypatch, seed):
     monkeypatch.setattr(rollups, "KEYS", {MINUTE: 3, TEN_MINUTES: 4, HOUR: 5, DAY: 8})
     ship(made(seed, 400, clients=40), batch=25)
     rows = list(AccessLog.objects.all())

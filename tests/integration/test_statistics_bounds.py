@@ -62,7 +62,7 @@ def test_median_and_percentiles_are_those_of_the_rows(ship):
     assert shown == {"p50": 100, "p95": 190, "p99": 200}
 
 
-def test_without_an_answer_there_is_no_percentile():
+def test_without_answers_percentiles_are_none():
     assert set(statistics.percentiles(statistics.Summary()).values()) == {None}
 
 
@@ -76,7 +76,7 @@ def test_without_an_answer_there_is_no_percentile():
         (datetime(9999, 12, 31, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)),
     ],
 )
-def test_a_window_that_is_none_is_refused(start, end):
+def test_an_invalid_window_is_refused(start, end):
     with pytest.raises(FilterRefused) as refused:
         Window.of(start, end)
 

@@ -22,7 +22,7 @@ def methods(user):
     return sorted(Session.objects.filter(user=user, revoked_at=None).values_list("amr", flat=True))
 
 
-def test_a_site_that_asks_for_two_factors_asks_who_is_signed_in_for_a_code(signed_in, bob, vault, auth):
+def test_a_signed_in_user_is_asked_for_a_code_by_a_site_that_requires_two_factors(signed_in, bob, vault, auth):
     an_app(bob)
 
     assert auth(cookie=f"service.token={signed_in.token}").reason == "second-factor-required"
@@ -44,7 +44,7 @@ def test_a_step_up_replaces_the_session(signed_in, bob, vault, auth):
     assert methods(bob) == [["pwd", "otp"]]
 
 
-def test_a_step_up_gives_no_reach_that_the_session_had_not(signed_in, bob, vault):
+def test_a_step_up_adds_no_audience_to_the_session(signed_in, bob, vault):
     signed_in.send("/step-up", code=an_app(bob).code())
 
     assert signed_in.get("/users").status_code == 403
@@ -85,7 +85,7 @@ def test_a_code_of_another_user_is_wrong(signed_in, alice, bob):
     assert signed_in.send("/step-up", code=an_app(alice).code()).status_code == 401
 
 
-def test_who_has_shown_two_factors_is_not_asked_again(visitor, bob, vault):
+def test_a_session_with_two_factors_is_not_asked_again(visitor, bob, vault):
     visitor.token = a_token(bob, amr=("pwd", "otp"))
 
     page = visitor.get("/", {"rd": BACK})
@@ -105,7 +105,7 @@ PATHS = ["/step-up", "/enrol", "/enrol/confirm"]
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_who_is_not_signed_in_is_led_to_the_guard_page_with_the_way_back(visitor, office, path):
+def test_step_up_without_a_session_redirects_to_the_guard_page_with_the_return_url(visitor, office, path):
     answer = visitor.send(path, code="123456", rd=BACK)
 
     assert answer.status_code == 303
@@ -114,7 +114,7 @@ def test_who_is_not_signed_in_is_led_to_the_guard_page_with_the_way_back(visitor
 
 @pytest.mark.parametrize("headers", [{"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}])
 @pytest.mark.parametrize("path", ["/second-factor", *PATHS])
-def test_another_site_sends_none_of_these_forms(signed_in, bob, path, headers):
+def test_forms_sent_by_another_site_are_refused(signed_in, bob, path, headers):
     page = signed_in.send(path, headers, code="123456")
 
     assert page.status_code == 403
@@ -123,7 +123,7 @@ def test_another_site_sends_none_of_these_forms(signed_in, bob, path, headers):
 
 
 @pytest.mark.parametrize("rd", HOSTILE)
-def test_no_page_leads_to_where_a_stranger_wants(signed_in, office, rd):
+def test_no_page_redirects_to_a_hostile_return_url(signed_in, office, rd):
     paths = ["/", "/second-factor", *PATHS]
     answers = [signed_in.get(path, {"rd": rd}) for path in paths]
     answers += [
@@ -154,7 +154,7 @@ def test_a_protected_site_may_have_a_button_for_signing_out(signed_in, office, s
 @pytest.mark.parametrize(
     "headers", [{"Sec-Fetch-Site": "same-site"}, {"Origin": "null"}, {"Origin": "https://evil.example"}]
 )
-def test_no_other_site_signs_anybody_out(signed_in, settings, auth, headers):
+def test_a_sign_out_form_sent_by_another_site_is_refused(signed_in, settings, auth, headers):
     settings.GATEWALL_PUBLIC_URL = "https://wall.example"
 
     assert signed_in.send("/sign-out", headers).status_code == 403
@@ -184,7 +184,7 @@ def at(path, signed_in, auth):
     return auth(cookie=f"service.token={signed_in.token}", x_forwarded_host=OFFICE, x_forwarded_uri=path).reason
 
 
-def test_a_path_that_asks_for_two_factors_by_a_rule_leads_to_step_up_and_back(signed_in, bob, office, rules, auth):
+def test_a_path_that_a_rule_protects_with_two_factors_asks_for_step_up_and_returns(signed_in, bob, office, rules, auth):
     app, back = an_app(bob), f"https://{OFFICE}/admin/users?a=b"
     rules(an_access_rule("two_factor", "prefix /admin"))
 
@@ -216,7 +216,7 @@ def test_a_rule_for_a_group_asks_its_members_alone(signed_in, bob, office, rules
     assert "Continue to" in signed_in.get("/", {"rd": BACK}).text
 
 
-def test_a_path_that_asks_for_a_passkey_says_so_and_offers_no_way_into_a_loop(signed_in, bob, office, rules, auth):
+def test_a_path_that_requires_a_passkey_shows_it_without_a_link_into_a_loop(signed_in, bob, office, rules, auth):
     rules(an_access_rule("phishing_resistant", "prefix /vault"))
 
     page = signed_in.get("/", {"rd": f"https://{OFFICE}/vault"})

@@ -114,7 +114,7 @@ def test_address_that_never_responds_ends_everything_with_the_words_of_the_readi
     assert any(re.fullmatch(r"system \| one stopped \(rc=-15\)", line) for line in lines)
 
 
-def test_what_a_dead_process_started_is_killed_with_it():
+def test_children_of_a_dead_process_are_killed():
     orphan = f"import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', {WAITS!r}]).pid)"
 
     _, lines, _ = finished(supervise(READY, python("mother", orphan), python("other", WAITS)))

@@ -78,7 +78,7 @@ def test_next_failure_after_the_delay_doubles_it(limits):
     assert wait(at=later(10)) == 20
 
 
-def test_letter_case_makes_no_other_account(limits):
+def test_letter_case_does_not_distinguish_accounts(limits):
     fail(3, "Stra\u00dfe")
 
     assert (wait("STRASSE"), wait("stra\u00dfe")) == (10, 10)
@@ -100,7 +100,7 @@ def test_account_waits_whatever_the_network(limits):
     assert (wait(), wait("bob")) == (10, 0)
 
 
-def test_longest_wait_is_the_one_that_is_told(limits):
+def test_the_longest_delay_is_reported(limits):
     limits(pair=2, network=4)
     fail(2)
     fail(1, at=later(10))
@@ -128,7 +128,7 @@ def test_owner_at_home_waits_for_failures_from_home(limits, alice, numbers):
     assert wait(where=THERE) == 10
 
 
-def test_owner_at_home_who_has_to_wait_is_told_the_longest_wait(limits, alice):
+def test_owner_at_home_gets_the_longest_delay(limits, alice):
     a_token(alice, at=MOMENT)
     limits(pair=2, account=4)
     for number in range(4):
@@ -221,7 +221,7 @@ def test_success_ends_the_delay_of_the_account_at_its_network(limits):
     assert set(FailureCount.objects.values_list("blocked_until", flat=True)) == {None}
 
 
-def test_attempt_that_nobody_looked_at_is_taken_back(limits):
+def test_attempt_refused_as_too_busy_is_not_counted(limits):
     with pytest.raises(TooBusy), throttling.attempt("alice", HERE, MOMENT).uncounted_if_too_busy():
         raise TooBusy("later", retry_after_seconds=1)
 
@@ -269,7 +269,7 @@ def test_attempt_is_taken_back_though_the_counts_are_gone(limits):
     assert not FailureCount.objects.exists()
 
 
-def test_what_was_typed_into_the_name_field_is_not_kept(limits):
+def test_the_typed_name_is_not_stored(limits):
     fail(1, "my password \ud800")
 
     rows = FailureCount.objects.values_list("scope", "key")
@@ -277,7 +277,7 @@ def test_what_was_typed_into_the_name_field_is_not_kept(limits):
     assert all(len(key) == 64 and set(key) <= set("0123456789abcdef") for _, key in rows)
 
 
-def test_refusal_is_told_as_what_it_is(limits):
+def test_refusal_has_the_code_too_many_attempts(limits):
     fail(3)
 
     with pytest.raises(TooManyAttempts) as caught:

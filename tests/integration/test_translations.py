@@ -14,7 +14,7 @@ EVERY = pytest.mark.parametrize("name", CATALOGS)
 
 
 @EVERY
-def test_the_catalogue_has_every_text_of_the_code_and_no_other(name):
+def test_the_catalogue_has_exactly_the_texts_of_the_code(name):
     assert {(entry.msgid, entry.msgid_plural) for entry in ENTRIES[name]} == set(used(name))
 
 
@@ -24,7 +24,7 @@ def test_every_text_is_translated(name):
 
 
 @EVERY
-def test_what_runs_is_what_was_translated(name):
+def test_the_compiled_catalogue_equals_its_source(name):
     assert CATALOGS[name].with_suffix(".mo").read_bytes() == ENTRIES[name].to_binary()
 
 
@@ -37,7 +37,7 @@ def test_a_translation_keeps_what_is_filled_in_and_the_markup(name):
 
 
 @EVERY
-def test_no_catalogue_speaks_over_another(name):
+def test_no_catalogue_overrides_another(name):
     with translation.override("zh-hans"):
         for entry in ENTRIES[name]:
             if entry.msgid_plural:
@@ -47,7 +47,7 @@ def test_no_catalogue_speaks_over_another(name):
 
 
 @EVERY
-def test_a_text_that_nobody_has_translated_is_noticed(name):
+def test_an_untranslated_text_is_noticed(name):
     catalogue = polib.POFile()
 
     update(catalogue, name)

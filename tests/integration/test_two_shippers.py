@@ -55,7 +55,7 @@ def gaps():
     return [(gap.kind, gap.count) for gap in LogGap.objects.all()]
 
 
-def test_records_are_rows_once_and_none_is_taken_for_damaged(folder, monkeypatch):
+def test_records_are_stored_once_and_none_counts_as_damaged(folder, monkeypatch):
     spooled(folder, records(50))
 
     both = shipped_by_two(folder, monkeypatch, "insert")
@@ -65,7 +65,7 @@ def test_records_are_rows_once_and_none_is_taken_for_damaged(folder, monkeypatch
     assert list(folder.glob("*.aside")) == []
 
 
-def test_losses_are_told_once(folder, monkeypatch):
+def test_losses_are_recorded_once(folder, monkeypatch):
     losing(spooled(folder, records(1), close=False), 7)
 
     shipped_by_two(folder, monkeypatch, "_record_gap")
@@ -73,7 +73,7 @@ def test_losses_are_told_once(folder, monkeypatch):
     assert gaps() == [("dropped", 7)]
 
 
-def test_a_torn_end_is_told_once(folder, monkeypatch):
+def test_a_torn_end_is_recorded_once(folder, monkeypatch):
     spooled(folder, records(3))
     (path,) = segment_files(folder)
     path.write_bytes(path.read_bytes()[:-10])

@@ -65,7 +65,7 @@ def test_an_address_may_be_spelled_as_its_owner_likes(text):
 
 
 @pytest.mark.parametrize("source", ["manual", "import:drop"])
-def test_what_blocks_all_the_same_stays_and_is_named(source):
+def test_entries_that_still_block_stay_and_are_named(source):
     ban(CLIENT)
     entry = block("198.51.100.0/24", source)
 
@@ -76,13 +76,13 @@ def test_what_blocks_all_the_same_stays_and_is_named(source):
     assert left() == [("198.51.100.0/24", source)]
 
 
-def test_an_expired_entry_blocks_nobody():
+def test_an_expired_entry_does_not_block():
     block(CLIENT, expires_at=timezone.now() - timedelta(seconds=1))
 
     call_command("unban", CLIENT)
 
 
-def test_an_import_does_not_block_who_is_on_the_allowlist():
+def test_an_import_does_not_block_an_allowlisted_address():
     block(CLIENT, "import:drop")
     services.allow_network(actor="alice", network="198.51.100.0/24")
 
@@ -128,7 +128,7 @@ def test_a_dry_run_removes_nothing(capsys):
     assert left() == [("198.51.100.0/24", "manual"), (CLIENT, "auto-ban")]
 
 
-def test_the_revision_says_what_was_lifted(capsys):
+def test_the_revision_records_the_removed_ban(capsys):
     entry = ban(CLIENT)
 
     call_command("unban", CLIENT)
@@ -139,7 +139,7 @@ def test_the_revision_says_what_was_lifted(capsys):
 
 
 @pytest.mark.parametrize("arguments", [(), ("198.51.100.0/24",), ("example.com",), (CLIENT, "010.0.0.1"), ("",)])
-def test_what_is_no_address_removes_nothing(arguments):
+def test_an_invalid_address_removes_nothing(arguments):
     ban(CLIENT)
 
     error = still_blocked(*arguments)

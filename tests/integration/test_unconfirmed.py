@@ -126,7 +126,7 @@ def test_a_policy_that_cannot_be_compiled_is_not_confirmed(host, monkeypatch):
     assert Node.objects.get().unconfirmed_seconds == 20
 
 
-def test_when_it_is_over_an_event_says_from_when_to_when(host, outage):
+def test_the_end_of_an_outage_is_an_event_with_its_times(host, outage):
     host.turns()
     began = timezone.now()
     outage[0]()
@@ -142,7 +142,7 @@ def test_when_it_is_over_an_event_says_from_when_to_when(host, outage):
     assert (event.severity, event.count, event.at) == ("high", 1, ended)
 
 
-def test_it_is_told_too_if_somebody_else_confirms_first(host, outage):
+def test_an_outage_that_another_process_ends_is_an_event_too(host, outage):
     host.turns()
     outage[0]()
     host.turns(OUTAGE)
@@ -154,7 +154,7 @@ def test_it_is_told_too_if_somebody_else_confirms_first(host, outage):
     assert [event["seconds"] for event in told()] == [float(OUTAGE)]
 
 
-def test_nothing_is_told_while_somebody_else_confirms(host, outage):
+def test_no_event_is_recorded_while_another_process_confirms(host, outage):
     host.turns()
     outage[0]()
     for _ in range(OUTAGE // 10):
@@ -168,7 +168,7 @@ def test_nothing_is_told_while_somebody_else_confirms(host, outage):
 
 
 @pytest.mark.parametrize("hand", [-86_400, 86_400])
-def test_a_clock_that_is_set_meanwhile_changes_nothing_of_how_long(host, outage, hand):
+def test_a_clock_set_during_an_outage_does_not_change_its_length(host, outage, hand):
     host.turns()
     outage[0]()
     host.turns(OUTAGE)
@@ -189,7 +189,7 @@ def test_a_clock_that_is_set_is_no_outage(host, hand):
     assert host.age() == 0
 
 
-def test_a_short_outage_is_not_told(host, outage):
+def test_a_short_outage_is_no_event(host, outage):
     host.turns()
     outage[0]()
     host.turns(14)
@@ -199,7 +199,7 @@ def test_a_short_outage_is_not_told(host, outage):
     assert told() == []
 
 
-def test_an_event_that_cannot_be_written_is_told_at_the_next_turn(host, outage, monkeypatch):
+def test_an_event_that_cannot_be_written_is_recorded_at_the_next_turn(host, outage, monkeypatch):
     host.turns()
     outage[0]()
     host.turns(OUTAGE)
@@ -217,7 +217,7 @@ def test_an_event_that_cannot_be_written_is_told_at_the_next_turn(host, outage, 
     assert len(told()) == 1
 
 
-def test_an_agent_that_was_dead_tells_it_too(host):
+def test_an_agent_that_was_dead_records_the_outage_too(host):
     host.turns()
     host.passes(OUTAGE)
 
@@ -227,7 +227,7 @@ def test_an_agent_that_was_dead_tells_it_too(host):
     assert [event["seconds"] for event in told()] == [OUTAGE + 1.0]
 
 
-def test_an_agent_that_takes_over_tells_nothing(host):
+def test_an_agent_that_takes_over_records_no_outage(host):
     successor = host.new_agent()
     host.turns(OUTAGE)
 
@@ -251,7 +251,7 @@ def asked(path):
     return Client().get(f"{settings.ROOT_PATH}{path}")
 
 
-def test_metrics_and_health_tell_of_every_host(host):
+def test_metrics_and_health_cover_every_host(host):
     host.turns()
     for name, age, silence in (("silent", 0, 40), ("refuses", 30, 1), ("quick", 0, 1)):
         Node.objects.create(
@@ -262,13 +262,13 @@ def test_metrics_and_health_tell_of_every_host(host):
     assert asked("/health").json()["checks"]["hosts"] == "policy not confirmed on 2 of 4"
 
 
-def test_all_is_well_with_hosts_that_compare(host):
+def test_health_is_ok_while_all_hosts_confirm(host):
     host.turns()
 
     assert asked("/health").json()["checks"]["hosts"] == "ok"
 
 
-def test_without_a_database_metrics_tell_how_old_the_policy_of_this_host_is(host, monkeypatch):
+def test_without_a_database_metrics_have_the_policy_age_of_this_host(host, monkeypatch):
     monkeypatch.setenv("HOSTNAME", "here")
     host.turns()
     assert asked("/health").status_code == 200  # this process has a policy
@@ -287,7 +287,7 @@ def test_without_a_database_metrics_tell_how_old_the_policy_of_this_host_is(host
     assert health["hosts"] == "not known without the database"
 
 
-def test_a_host_that_is_cut_off_is_a_bad_sign(host):
+def test_a_disconnected_host_is_a_bad_indicator(host):
     host.turns()
     report_node("here", host.files, host.run)
     window = indicators.Window.until(timezone.now(), timedelta(hours=1))

@@ -17,7 +17,7 @@ LOCKED_FOR = 5
 host, outage, asked, metric = cut_off.host, cut_off.outage, cut_off.asked, cut_off.metric
 
 
-def test_a_database_that_only_reads_does_not_shut_who_asks_for_the_least(host, monkeypatch):
+def test_a_read_only_database_does_not_exceed_the_least_stale_policy_limit(host, monkeypatch):
     least = next(
         each for each in SystemSettings._meta.get_field("stale_policy_seconds").validators if "min" in each.code
     )
@@ -36,7 +36,7 @@ def test_a_database_that_only_reads_does_not_shut_who_asks_for_the_least(host, m
     assert LOCKED_FOR <= max(ages) < least.limit_value / 2
 
 
-def test_a_host_where_nothing_was_confirmed_since_its_boot_is_told(host, outage):
+def test_a_host_without_a_confirmation_since_its_boot_is_reported(host, outage):
     outage[0]()
     host.agent.turn()
     outage[1]()
@@ -47,7 +47,7 @@ def test_a_host_where_nothing_was_confirmed_since_its_boot_is_told(host, outage)
 
 
 @pytest.mark.parametrize("hand", [-3600, 3600])
-def test_a_silent_host_is_told_whatever_its_clock_said(host, monkeypatch, hand):
+def test_a_silent_host_is_reported_whatever_its_clock(host, monkeypatch, hand):
     database = [timezone.now()]
     monkeypatch.setattr(nodes, "database_now", lambda: database[0])
     host.set(hand)
@@ -61,7 +61,7 @@ def test_a_silent_host_is_told_whatever_its_clock_said(host, monkeypatch, hand):
     assert asked("/health").json()["checks"]["hosts"] == "policy not confirmed on 1 of 1"
 
 
-def test_of_its_own_host_a_control_plane_tells_what_its_files_say(host, monkeypatch):
+def test_a_control_plane_reports_its_own_host_from_its_files(host, monkeypatch):
     monkeypatch.setenv("HOSTNAME", "here")
     host.turns()
     Node.objects.create(name="elsewhere", revision=0, seen_at=timezone.now(), unconfirmed_seconds=0)

@@ -58,7 +58,7 @@ def test_a_password_of_standard_input_is_not_printed(typed):
 
 
 @pytest.mark.parametrize("right", ["admin", "auditor"])
-def test_a_user_is_added_with_the_right_that_is_named_and_no_other(right):
+def test_a_user_is_added_with_the_named_right_alone(right):
     user("add", "ada", f"--{right}")
 
     assert {name for name in ("admin", "auditor") if getattr(named("ada"), f"is_{name}")} == {right}
@@ -118,7 +118,7 @@ def test_a_change_is_a_revision_that_names_the_command():
 
 
 @pytest.mark.parametrize("action", ["password", "disable", "enable", "sign-out", "recover-2fa"])
-def test_a_user_who_is_not_there_is_refused(action):
+def test_an_unknown_user_is_refused(action):
     assert refused(action, "nobody") == (1, "there is no user named 'nobody'")
 
 

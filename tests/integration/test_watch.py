@@ -21,7 +21,7 @@ from tests.support.watching import CGNAT, MONITOR, SCAN, SCANNER, TOLD, VISITOR,
 pytestmark = pytest.mark.django_db
 
 
-def test_a_page_with_forty_images_and_no_session_bans_nobody_and_is_told_to_nobody(auth, watched, waf):
+def test_a_page_with_forty_images_and_no_session_causes_no_ban_and_no_notice(auth, watched, waf):
     SecurityEvent.objects.all().delete()
     for number in range(41):
         assert auth(x_forwarded_for=VISITOR, x_forwarded_uri=f"/image-{number}.png").reason == "credential-missing"
@@ -53,7 +53,7 @@ def test_a_wrong_rule_that_refuses_every_image_bans_nobody(auth, watched):
 
 
 @pytest.mark.parametrize(("scopes", "banned"), [(["code"], []), (["account", "network-24"], []), (["pair"], [VISITOR])])
-def test_an_owner_who_must_wait_for_what_others_did_is_not_banned(watched, alice, scopes, banned):
+def test_an_owner_delayed_by_failures_of_others_is_not_banned(watched, alice, scopes, banned):
     for _ in range(30):
         sign_in_events.locked("alice", VISITOR, timezone.now(), flow="login", scopes=scopes)
 
@@ -92,7 +92,7 @@ def test_a_scanner_is_banned_once_until_the_ban_is_over(auth, watched, waf, cloc
     assert noticed() == [("client.banned", SCANNER, 1), ("client.banned.ended", SCANNER, 1)]
 
 
-def test_whoever_goes_on_after_their_ban_is_banned_again(auth, watched, waf, clock):
+def test_a_client_that_goes_on_after_its_ban_is_banned_again(auth, watched, waf, clock):
     scan(auth, SCANNER)
     watched.look()
     clock.shift(timedelta(hours=2))
@@ -105,7 +105,7 @@ def test_whoever_goes_on_after_their_ban_is_banned_again(auth, watched, waf, clo
     assert noticed() == [("client.banned", SCANNER, 1)] * 2 + [("client.banned.ended", SCANNER, 1)]
 
 
-def test_a_shared_address_with_an_attacker_and_ten_good_users_is_not_banned_and_told(auth, watched, waf):
+def test_a_shared_address_with_an_attacker_and_ten_good_users_is_reported_and_not_banned(auth, watched, waf):
     for number in range(10):
         token = a_token(a_user(f"user{number}"))
         assert auth(x_forwarded_for=CGNAT, service_authorization=token).status == 200
@@ -120,7 +120,7 @@ def test_a_shared_address_with_an_attacker_and_ten_good_users_is_not_banned_and_
     assert [(kind, client) for kind, client, _ in noticed()] == [("client.suspected", CGNAT)]
 
 
-def test_an_attacker_at_a_shared_address_is_told_once_an_hour(auth, watched, waf, clock):
+def test_an_attacker_at_a_shared_address_is_reported_once_an_hour(auth, watched, waf, clock):
     assert auth(x_forwarded_for=CGNAT, service_authorization=a_token(a_user("user"))).status == 200
     for _ in range(5):
         scan(auth, CGNAT)
@@ -156,7 +156,7 @@ def test_a_whitelisted_monitor_is_never_banned(auth, watched, waf, office):
     assert [(kind, client) for kind, client, _ in noticed()] == [("client.suspected", MONITOR)]
 
 
-def test_a_whitelisted_monitor_that_is_let_in_is_not_even_told(auth, watched, waf):
+def test_a_whitelisted_monitor_that_is_let_in_causes_no_event(auth, watched, waf):
     services.allow_network(actor="alice", network=MONITOR)
     SecurityEvent.objects.all().delete()
 
@@ -170,7 +170,7 @@ def test_a_whitelisted_monitor_that_is_let_in_is_not_even_told(auth, watched, wa
     ("client", "why"),
     [("127.0.0.2", "loopback"), ("::1", "loopback"), (str(UNKNOWN_CLIENT), "loopback"), ("10.0.0.9", "trusted-proxy")],
 )
-def test_loopback_trusted_proxies_and_nobody_are_never_banned(watched, client, why):
+def test_loopback_trusted_proxies_and_unknown_clients_are_never_banned(watched, client, why):
     for number in range(20):
         path, rule = f"/{number}", {"id": number % 3, "name": "rule", "action": "block"}
         watched.detection.observe(a_record(number, client_ip=client, path=path, rules=[rule], subject=None))
@@ -201,7 +201,7 @@ def test_an_allowed_neighbour_in_the_64_keeps_it_from_being_banned(auth, watched
 
 
 @pytest.mark.parametrize("reason", ["credential-missing", "credential-invalid", "client-blocked", "country-blocked"])
-def test_no_other_answer_is_a_signal(reason):
+def test_answers_for_other_reasons_are_no_signal(reason):
     assert probe_of(a_record(1, reason=reason)) is None
 
 
@@ -232,7 +232,7 @@ def test_an_event_of_another_network_does_not_protect(auth, watched, waf):
 IMAGE = {"sec_fetch_site": "cross-site", "sec_fetch_mode": "no-cors", "sec_fetch_dest": "image"}
 
 
-def test_images_of_another_site_ban_none_of_its_visitors_and_are_told(auth, watched, waf):
+def test_images_of_another_site_are_reported_and_ban_none_of_its_visitors(auth, watched, waf):
     assert scan(auth, VISITOR, **IMAGE).count(403) > 20
     watched.look()
 
@@ -241,7 +241,7 @@ def test_images_of_another_site_ban_none_of_its_visitors_and_are_told(auth, watc
     assert told == ["made-by-page"] * len(told) != []
 
 
-def test_what_a_page_made_a_visitor_send_adds_nothing_to_what_they_send_themselves(auth, watched, waf):
+def test_requests_made_by_a_page_do_not_add_to_those_of_the_visitor(auth, watched, waf):
     for path in SCAN[:2]:  # at one place less than is enough
         assert auth(x_forwarded_for=VISITOR, x_forwarded_uri=path).status == 403
     scan(auth, VISITOR, **IMAGE)
@@ -251,7 +251,7 @@ def test_what_a_page_made_a_visitor_send_adds_nothing_to_what_they_send_themselv
 
 
 @pytest.mark.parametrize(("is_valid", "banned"), [(True, []), (False, [SCANNER])])
-def test_a_valid_credential_alone_keeps_waf_matches_from_a_ban_and_they_are_told(auth, watched, waf, is_valid, banned):
+def test_only_a_valid_credential_turns_a_ban_for_waf_matches_into_a_report(auth, watched, waf, is_valid, banned):
     token = a_token(a_user("carol")) if is_valid else "gwa.wrong"
     answers = [auth(x_forwarded_for=SCANNER, x_forwarded_uri=path, service_authorization=token) for path in SCAN[:8]]
     watched.look()

@@ -43,7 +43,7 @@ def test_brute_force_is_banned(watched):
     assert noticed() == [("client.banned", SCANNER, 1)]
 
 
-def test_who_forgot_their_password_is_not_banned(watched, clock):
+def test_a_user_who_forgot_their_password_is_not_banned(watched, clock):
     a_user("bob")
     for _ in range(9):
         sign_in(VISITOR, "bob")
@@ -72,7 +72,7 @@ def test_a_right_password_of_no_admin_is_no_failed_sign_in(watched):
     assert (bans(), events(*TOLD), noticed()) == ([], [], [])
 
 
-def test_an_owner_whom_the_failures_of_others_keep_out_is_not_banned(watched):
+def test_an_owner_locked_out_by_failures_of_others_is_not_banned(watched):
     system_settings.change(actor="alice", login_failures_per_account=20, brute_force_failures=25)
     a_user("bob")
     for number in range(20):
@@ -84,7 +84,7 @@ def test_an_owner_whom_the_failures_of_others_keep_out_is_not_banned(watched):
     assert bans() == []
 
 
-def test_an_agent_that_starts_again_bans_nobody_twice(watched, another_agent):
+def test_a_restarted_agent_does_not_repeat_a_ban(watched, another_agent):
     a_user("bob")
     for _ in range(20):
         sign_in(SCANNER, "bob")
@@ -96,7 +96,7 @@ def test_an_agent_that_starts_again_bans_nobody_twice(watched, another_agent):
     assert noticed() == [("client.banned", SCANNER, 1)]
 
 
-def test_who_was_let_in_again_is_not_banned_for_what_they_did_before(watched, another_agent):
+def test_an_unbanned_client_is_not_banned_for_earlier_failures(watched, another_agent):
     a_user("bob")
     for _ in range(20):
         sign_in(SCANNER, "bob")
@@ -109,7 +109,7 @@ def test_who_was_let_in_again_is_not_banned_for_what_they_did_before(watched, an
     assert noticed() == [("client.banned", SCANNER, 1), ("client.banned.ended", SCANNER, 1)]
 
 
-def test_nobody_is_banned_for_what_was_shipped_after_a_long_outage(auth, watched, waf, clock):
+def test_records_shipped_after_a_long_outage_cause_no_ban(auth, watched, waf, clock):
     scan(auth, SCANNER)
     clock.shift(timedelta(hours=3))
     watched.look()
@@ -118,7 +118,7 @@ def test_nobody_is_banned_for_what_was_shipped_after_a_long_outage(auth, watched
     assert [event.detail["why"] for event in SecurityEvent.objects.filter(kind="client.suspected")] == ["too-late"]
 
 
-def test_in_monitor_mode_nobody_is_banned_and_everybody_told(auth, watched, waf):
+def test_in_monitor_mode_clients_are_reported_and_not_banned(auth, watched, waf):
     system_settings.change(actor="alice", auto_ban_mode="monitor")
     scan(auth, SCANNER)
     watched.look()
@@ -135,7 +135,7 @@ def test_switched_off_detectors_do_nothing(auth, watched, waf):
     assert (bans(), events(*TOLD), noticed()) == ([], [], [])
 
 
-def test_settings_say_what_is_enough_and_for_how_long(watched):
+def test_settings_determine_the_threshold_and_length_of_a_ban(watched):
     system_settings.change(actor="alice", brute_force_failures=5, auto_ban_minutes=3)
     a_user("bob")
     for _ in range(5):
@@ -173,7 +173,7 @@ def test_a_clock_that_is_set_back_counts_no_failure_twice(watched, clock):
     assert (bans(), watched.detection._verdicts) == ([], [])
 
 
-def test_of_failed_sign_ins_no_more_are_read_than_fit(watched, monkeypatch):
+def test_the_number_of_failed_sign_ins_read_is_limited(watched, monkeypatch):
     monkeypatch.setattr(selectors, "MOST_ROWS", 5)
     failed_at_once([(SCANNER, f"name-{number}") for number in range(3)])
     failed_at_once([(f"203.0.113.{number}", "bob") for number in range(8)])
@@ -200,7 +200,7 @@ def test_of_many_verdicts_some_wait_for_the_next_turn(watched, clock, monkeypatc
 
 
 @pytest.mark.django_db(transaction=True)
-def test_agents_that_find_an_attack_at_once_tell_it_once():
+def test_agents_that_find_an_attack_simultaneously_record_one_event():
     verdict = Verdict(Detector.DISTRIBUTED_STUFFING, None, None, MOMENT.timestamp(), MOMENT.timestamp(), {})
 
     def tell(_):
@@ -215,7 +215,7 @@ def test_agents_that_find_an_attack_at_once_tell_it_once():
     assert len(events("attack.detected")) == 1
 
 
-def test_what_was_told_before_the_clock_was_set_back_does_not_keep_it_from_being_told(watched, another_agent, clock):
+def test_events_from_before_a_clock_was_set_back_do_not_suppress_new_ones(watched, another_agent, clock):
     a_user("bob")
     attack = [(f"203.0.113.{number}", f"account{number}") for number in range(150)]
     clock.shift(timedelta(days=2))
@@ -233,7 +233,7 @@ def test_what_was_told_before_the_clock_was_set_back_does_not_keep_it_from_being
     assert (bans(), len(events("client.banned")), len(events("attack.detected"))) == ([SCANNER], 2, 2)
 
 
-def test_a_ban_of_before_the_clock_was_set_back_is_lifted(clock):
+def test_a_ban_from_before_a_clock_was_set_back_is_lifted(clock):
     for days, network in ((2, "192.0.2.1"), (0, "192.0.2.2")):
         clock.shift(timedelta(days=days))
         services.block_network(

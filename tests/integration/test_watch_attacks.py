@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize("many", [by_form(full=500, default=150)])
-def test_a_stuffing_run_from_many_addresses_is_told_once_and_its_members_are_banned(watched, clock, many):
+def test_a_stuffing_run_from_many_addresses_is_one_event_and_its_clients_are_banned(watched, clock, many):
     """Each address tries three accounts: too few for itself, and nobody does so by mistake while an attack is on."""
     SecurityEvent.objects.all().delete()
     addresses = [f"203.0.{number // 250}.{number % 250 + 1}" for number in range(many)]
@@ -40,7 +40,7 @@ def test_a_stuffing_run_from_many_addresses_is_told_once_and_its_members_are_ban
     assert noticed() == sorted([*begun, *((f"{kind}.ended", client, count) for kind, client, count in begun)], key=str)
 
 
-def test_a_stuffing_run_is_told_once_by_two_agents(watched, another_agent):
+def test_a_stuffing_run_seen_by_two_agents_is_one_event(watched, another_agent):
     failed_at_once([(f"203.0.113.{number}", f"account{number}") for number in range(150)])
     watched.look()
     another_agent.look()
@@ -82,7 +82,7 @@ def test_bans_that_are_over_make_room_for_new_ones(watched, clock, monkeypatch):
     assert [event.detail["why"] for event in SecurityEvent.objects.filter(kind="client.suspected")] == ["too-many-bans"]
 
 
-def test_of_bans_there_are_no_more_than_every_worker_can_hold(watched, monkeypatch):
+def test_the_number_of_bans_is_limited(watched, monkeypatch):
     monkeypatch.setattr(banning, "MAX_BANS", 1)
     system_settings.change(actor="alice", brute_force_failures=5)
     a_user("bob")

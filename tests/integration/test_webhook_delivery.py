@@ -66,7 +66,7 @@ def test_while_a_secret_is_rotated_both_sign(receiver, clock):
     assert signed == [[True, True], [False, True]]
 
 
-def test_a_secret_is_sealed_in_its_row_and_opens_in_no_other(receiver):
+def test_a_secret_is_sealed_and_opens_only_in_its_own_row(receiver):
     webhook, secret = services.create_webhook(actor="alice", name="pager", url=receiver.url, allow_private=True)
     other = a_webhook(receiver.url, name="other")
     Webhook.objects.filter(pk=webhook.pk).update(sealed_secret=other.sealed_secret)
@@ -117,7 +117,7 @@ def test_a_dead_letter_is_kept_and_can_be_sent_again(receiver, clock):
     assert receiver.got[0][1]["webhook-id"] == delivery.notice.message_id
 
 
-def test_a_receiver_that_is_gone_is_switched_off_and_that_is_told():
+def test_a_webhook_whose_receiver_is_gone_is_disabled_with_an_event():
     with receiving(status=410) as receiver:
         webhook = a_webhook(receiver.url)
         tell()
@@ -133,7 +133,7 @@ def test_a_receiver_that_is_gone_is_switched_off_and_that_is_told():
     assert PolicyRevision.objects.latest("number").actor == "webhooks"
 
 
-def test_a_receiver_that_fails_for_days_is_switched_off(clock):
+def test_a_webhook_whose_receiver_fails_for_days_is_disabled(clock):
     with receiving(status=503) as receiver:
         webhook = a_webhook(receiver.url)
         tell()
@@ -195,7 +195,7 @@ def flood(handler, over):
 
 
 @pytest.mark.parametrize("answer", [hang, dribble], ids=["hangs", "dribbles"])
-def test_a_receiver_that_does_not_come_to_an_end_is_left(answer, monkeypatch):
+def test_an_endless_response_of_a_receiver_is_abandoned(answer, monkeypatch):
     monkeypatch.setattr(delivering, "SECONDS", 0.5)
     with receiving(answer=answer) as receiver:
         a_webhook(receiver.url)
@@ -248,7 +248,7 @@ def test_a_receiver_that_hangs_delays_no_other(receiver, monkeypatch):
         ("http://receiver.example/hook", "only https is fetched"),
     ],
 )
-def test_what_is_private_is_not_even_connected_to(url, words):
+def test_a_private_address_is_not_connected_to(url, words):
     webhook = a_webhook()
     Webhook.objects.filter(pk=webhook.pk).update(url=url)  # refused when it is written; names change later
     tell()
@@ -258,7 +258,7 @@ def test_what_is_private_is_not_even_connected_to(url, words):
     assert Delivery.objects.get().failure == words
 
 
-def test_nobody_listens():
+def test_a_refused_connection_is_a_failure():
     with receiving() as receiver:
         url = receiver.url
     a_webhook(url)

@@ -24,7 +24,7 @@ def tell(number=0):
     record_event(Event(EventKind.TWO_FACTOR_RECOVERED, detail={"actor": f"admin{number}"}))
 
 
-def test_of_two_hosts_one_sends(clock):
+def test_two_hosts_send_a_notice_once(clock):
     a_webhook()
     tell()
 
@@ -33,7 +33,7 @@ def test_of_two_hosts_one_sends(clock):
     assert (len(first), second) == (1, [])
 
 
-def test_what_a_host_took_and_never_noted_is_sent_again_after_its_lease_under_its_id(clock):
+def test_a_claimed_delivery_is_sent_again_under_the_same_id_after_its_lease(clock):
     a_webhook()
     tell()
     [lost] = outbox.claim(timezone.now(), busy=())
@@ -57,7 +57,7 @@ def test_a_webhook_has_one_attempt_at_a_time(clock):
     assert len(outbox.claim(timezone.now(), busy=())) == 1
 
 
-def test_nobody_is_sent_more_an_hour_than_the_setting_says(clock):
+def test_notices_to_a_webhook_are_limited_per_hour(clock):
     system_settings.change(actor="alice", webhook_notices_per_hour=3)
     webhook = a_webhook()
     for number in range(5):
@@ -70,7 +70,7 @@ def test_nobody_is_sent_more_an_hour_than_the_setting_says(clock):
     assert Delivery.objects.count() == 4
 
 
-def test_an_outbox_has_an_end(clock, monkeypatch):
+def test_the_size_of_the_outbox_is_limited(clock, monkeypatch):
     monkeypatch.setattr(outbox, "MAX_WAITING", 2)
     webhook = a_webhook()
     for number in range(4):
@@ -80,7 +80,7 @@ def test_an_outbox_has_an_end(clock, monkeypatch):
     assert (Delivery.objects.count(), webhook.left_out) == (2, 2)
 
 
-def test_what_is_old_is_deleted_and_nothing_else(clock):
+def test_only_old_deliveries_are_deleted(clock):
     a_webhook()
     tell()
     clock.shift(timedelta(days=20))
@@ -119,7 +119,7 @@ def test_the_notice_of_an_incident_that_goes_on_is_kept_for_its_end(clock):
     assert outcomes() == []
 
 
-def test_what_was_put_off_before_the_clock_was_set_back_is_sent(clock):
+def test_a_delivery_postponed_before_a_clock_was_set_back_is_sent(clock):
     a_webhook()
     clock.shift(timedelta(days=400))
     tell()
@@ -131,7 +131,7 @@ def test_what_was_put_off_before_the_clock_was_set_back_is_sent(clock):
     assert outbox.claim(timezone.now(), busy=()) == []
 
 
-def test_what_was_sent_before_the_clock_was_set_back_takes_no_room(clock):
+def test_notices_from_before_a_clock_was_set_back_do_not_use_up_the_limit(clock):
     a_webhook()
     system_settings.change(actor="alice", webhook_notices_per_hour=1)
     clock.shift(timedelta(days=400))

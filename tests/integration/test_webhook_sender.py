@@ -56,7 +56,7 @@ def test_a_bug_ends_the_thread_and_it_begins_again(monkeypatch):
 
 
 @pytest.mark.django_db
-def test_a_database_that_cannot_be_used_is_said_once_and_survived(monkeypatch, caplog):
+def test_a_database_failure_is_logged_once_and_survived(monkeypatch, caplog):
     sender = WebhookSender()
 
     def broken(at):
@@ -76,7 +76,7 @@ def test_a_database_that_cannot_be_used_is_said_once_and_survived(monkeypatch, c
 
 
 @pytest.mark.django_db
-def test_secrets_of_webhooks_are_sealed_anew_when_keys_are_rotated(installation, settings):
+def test_rotating_keys_reseals_the_secrets_of_webhooks(installation, settings):
     settings.GATEWALL_DATA_KEYS = installation.data
     webhook, _ = services.create_webhook(actor="alice", name="pager", url="https://receiver.example/")
     services.rotate_secret(webhook, actor="alice")
