@@ -154,7 +154,7 @@ FORGEABLE = {
 
 
 @pytest.mark.parametrize("name", FORGEABLE)
-def test_what_a_visitor_can_forge_is_found(wall, tmp_path, name):
+def test_a_forgeable_header_is_found(wall, tmp_path, name):
     changes, check, expected = FORGEABLE[name]
     with changed_nginx(tmp_path, wall, [BELIEVING, *changes]) as port:
         report = wall.examine(port)
@@ -181,7 +181,7 @@ def test_a_mute_proxy_is_found_and_nothing_more_is_sent_there(wall, tmp_path):
 HALF_MUTE = (SITE, "    location / {", '    location ~ ";b=c" { proxy_pass http://127.0.0.1:%d; }\n    location / {')
 
 
-def test_a_path_that_walks_around_the_gate_is_found(wall, tmp_path):
+def test_a_path_that_bypasses_the_gate_is_found(wall, tmp_path):
     name, old, new = HALF_MUTE
     with changed_nginx(tmp_path, wall, [(name, old, new % wall.site.port)]) as port:
         report = wall.examine(port)
@@ -203,7 +203,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_an_answer_that_comes_out_as_another_is_found(wall, tmp_path, name):
+def test_a_changed_answer_is_found(wall, tmp_path, name):
     change, check = ANSWERS[name]
     with changed_nginx(tmp_path, wall, [change]) as port:
         report = wall.examine(port)
@@ -266,7 +266,7 @@ def test_an_examination_trips_fewer_rules_than_lead_to_a_ban(wall, tmp_path):
     assert {row["user_agent"].partition(" ")[0] for row in rows} == {"Gatewall-Doctor/1"}
 
 
-def test_the_command_says_the_same_by_its_exit_code(wall, tmp_path):
+def test_the_exit_code_of_the_command_is_its_verdict(wall, tmp_path):
     def run(port, *more):
         command = manager("doctor", "http://localhost/", "--connect", f"127.0.0.1:{port}", "--proxy", "nginx", *more)
         ended = subprocess.run(

@@ -41,7 +41,7 @@ def test_guard_page_is_shown_through_the_proxy(proxy):
     assert b'name="password"' in answer.body
 
 
-def test_signed_in_visitor_reaches_the_site_which_learns_who_it_is(proxy, site, cookie):
+def test_signed_in_visitor_reaches_the_site_with_their_identity(proxy, site, cookie):
     answer = request(proxy, "/", {**BROWSER, "Cookie": cookie})
 
     assert (answer.status, answer.body) == (200, b"site")
@@ -70,7 +70,7 @@ def test_identity_header_of_a_visitor_never_arrives(proxy, site, cookie, name):
         ("{ours}; " + "service.token=x; " * 9 + "a=1", None),
     ],
 )
-def test_session_cookie_is_cut_out_and_others_stay(proxy, site, cookie, sent, arrives):
+def test_session_cookie_is_removed_and_others_stay(proxy, site, cookie, sent, arrives):
     answer = request(proxy, "/", {"Cookie": sent.format(ours=cookie)})
 
     assert answer.status == 200
@@ -78,7 +78,7 @@ def test_session_cookie_is_cut_out_and_others_stay(proxy, site, cookie, sent, ar
 
 
 @pytest.mark.parametrize("user", ["admin", "Admin", "ADMIN"])
-def test_git_token_opens_the_way_and_stays_behind(proxy, site, git_token, user):
+def test_git_token_lets_in_and_is_removed(proxy, site, git_token, user):
     basic = base64.b64encode(f"{user}:{git_token}".encode()).decode()
 
     answer = request(proxy, "/repo.git/info/refs", {"User-Agent": "git/2.47", "Authorization": f"Basic {basic}"})
@@ -99,7 +99,7 @@ def test_basic_is_cut_out_when_it_holds_a_git_token_and_else_left_alone(proxy, s
 
 
 @pytest.mark.parametrize("path", ["/wall/auth", "/wall/metrics", "/_gatewall/auth"])
-def test_what_is_not_for_the_public_is_404_to_a_signed_in_visitor(proxy, cookie, path):
+def test_internal_paths_are_404_for_a_signed_in_visitor(proxy, cookie, path):
     assert request(proxy, path, {"Cookie": cookie}).status == 404
 
 
@@ -136,7 +136,7 @@ def test_id_of_a_request_is_never_one_that_the_visitor_chose(proxy):
     assert answer.status == 200
 
 
-def test_gate_is_not_told_the_id_that_a_visitor_chose(site, tmp_path):
+def test_request_id_of_a_visitor_does_not_reach_the_gate(site, tmp_path):
     with Upstream() as gate, nginx(tmp_path, gate=gate.port, site=site.port) as port:
         for path in ("/", "/wall/"):
             request(port, path, [("X-Request-Id", "chosen"), ("X-Request-Id", "again")])

@@ -32,7 +32,7 @@ def forbidding(site):
     site.status = 200
 
 
-def test_browser_is_told_in_words_and_the_status_stays(proxy, site):
+def test_browser_gets_a_page_and_the_status_stays(proxy, site):
     before = len(site.requests)
 
     answer = request(proxy, "/deep/page?a=b", UNKNOWN)
@@ -82,7 +82,7 @@ def test_head_has_the_status_and_no_body(proxy):
         ("PUT", BROWSER),
     ],
 )
-def test_what_is_no_page_load_gets_the_bare_status(proxy, method, headers):
+def test_requests_other_than_page_loads_get_the_bare_status(proxy, method, headers):
     answer = request(proxy, "/", {**headers, "Host": "unknown.example"}, method=method)
 
     assert (answer.status, answer.body) == (403, BARE)
@@ -92,7 +92,7 @@ def test_what_is_no_page_load_gets_the_bare_status(proxy, method, headers):
 
 @pytest.mark.parametrize("name", ["X-Gatewall-Reason", "X_Gatewall_Reason", "x-gatewall-reason"])
 @pytest.mark.parametrize(("path", "host"), [("/", "unknown.example"), ("/wall/denied", "127.0.0.1")])
-def test_visitor_cannot_choose_what_the_page_says(proxy, path, host, name):
+def test_visitor_cannot_forge_the_text_of_the_page(proxy, path, host, name):
     forged = {name: "country-blocked", "X-Gatewall-Decision-Id": "0" * 8 + "-0000-4000-8000-" + "0" * 12}
 
     answer = request(proxy, path, {**BROWSER, "Host": host, **forged})
@@ -130,7 +130,7 @@ def test_without_the_control_plane_it_is_still_403(gate, site, tmp_path, extra):
 
 
 @pytest.mark.parametrize("status", [200, 302, 400, 404, 418, 429, 500, 503])
-def test_whatever_the_control_plane_answers_it_is_403(gate, site, tmp_path, status):
+def test_every_answer_of_the_control_plane_leaves_the_status_403(gate, site, tmp_path, status):
     with Upstream() as strange:
         strange.status = status
         with nginx(tmp_path, gate=strange.port, auth=f"127.0.0.1:{gate}", site=site.port, extra=ERROR_PAGES) as port:

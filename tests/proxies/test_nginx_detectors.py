@@ -92,7 +92,7 @@ def has_been_looked_at(proxy, admin):
     wait_until(lambda: told(admin, LAST).get(key, 0) > before, what="the last answer among the events")
 
 
-def test_a_page_with_forty_images_and_no_session_bans_nobody_and_is_told_to_nobody(proxy, admin, pager):
+def test_a_page_with_forty_images_and_no_session_causes_no_ban_and_no_notice(proxy, admin, pager):
     assert {visit(proxy, VISITOR, f"/image-{number}.png") for number in range(41)} == {401}
     has_been_looked_at(proxy, admin)
 
@@ -134,7 +134,7 @@ def test_a_scanner_is_banned_and_let_in_again_by_hand(proxy, admin, pager):
     assert bans(admin, SCANNER) == []
 
 
-def test_a_shared_address_with_an_attacker_and_good_users_is_not_banned_and_told(proxy, admin, pager):
+def test_a_shared_address_with_an_attacker_and_good_users_is_reported_and_not_banned(proxy, admin, pager):
     cookie = sign_in(proxy)
     assert [visit(proxy, CGNAT, Cookie=cookie) for _ in range(10)] == [200] * 10
     has_been_looked_at(proxy, admin)
@@ -150,14 +150,14 @@ def test_a_shared_address_with_an_attacker_and_good_users_is_not_banned_and_told
     assert visit(proxy, CGNAT, Cookie=cookie) == 200
 
 
-def test_a_whitelisted_monitor_is_neither_banned_nor_told(proxy, admin, pager):
+def test_a_whitelisted_monitor_is_neither_banned_nor_reported(proxy, admin, pager):
     assert {visit(proxy, MONITOR, path) for path in SCAN} == {200}
     has_been_looked_at(proxy, admin)
 
     assert (told(admin, MONITOR), bans(admin, MONITOR), paged(pager, MONITOR)) == ({}, [], [])
 
 
-def test_guesses_of_a_password_are_banned_and_the_owner_comes_in_all_the_same(proxy, admin):
+def test_password_guessing_is_banned_and_the_owner_can_still_sign_in(proxy, admin):
     form = urlencode({"username": "admin", "password": "wrong", "rd": "/"})
     for _ in range(20):
         answer = request(proxy, "/wall/", {"X-Test-Visitor": GUESSER}, method="POST", body=form)

@@ -80,7 +80,7 @@ def test_visitor_with_a_control_byte_in_a_header_gets_no_error(proxy, visitor, b
 
 
 @pytest.mark.usefixtures("name_of_the_gate")
-def test_visitor_who_names_no_host_is_not_judged_by_the_name_of_the_gate(gate, asked, site, cookie, tmp_path):
+def test_request_without_a_host_is_not_judged_by_the_name_of_the_gate(gate, asked, site, cookie, tmp_path):
     # A server without a name: to nginx, such a request has no host at all.
     port = free_port()
     nameless = f'return 404; }} server {{ listen 127.0.0.1:{port}; server_name "";'

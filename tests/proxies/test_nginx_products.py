@@ -134,7 +134,7 @@ def guarded(request, tmp_path):
             yield port, gate, site
 
 
-def test_who_is_let_in_is_known_to_the_site_and_the_gate_is_told_the_address_of_the_connection(guarded):
+def test_the_site_gets_the_identity_and_the_gate_gets_the_connection_address(guarded):
     port, gate, site = guarded
     forged = {"Remote-User": "mallory", "X-Real-IP": "198.51.100.1", "X-Forwarded-For": "198.51.100.1"}
 
@@ -149,7 +149,7 @@ def test_who_is_let_in_is_known_to_the_site_and_the_gate_is_told_the_address_of_
     assert (told["X-Forwarded-Host"], told["X-Forwarded-Uri"]) == (SITE, "/welcome?a=b")
 
 
-def test_who_must_sign_in_is_led_to_the_guard_page(guarded):
+def test_a_browser_without_a_session_is_redirected_to_the_guard_page(guarded):
     port, gate, site = guarded
     gate.status, gate.headers = 401, {"Location": SIGN_IN}
 
@@ -167,7 +167,7 @@ def test_a_location_that_the_product_makes_itself_is_closed_too(guarded):
 
 
 @pytest.mark.parametrize("path", ["/wall/auth", "/wall/auth/forward", "/wall/metrics", "/_gatewall/auth"])
-def test_what_is_not_for_the_public_is_404(guarded, path):
+def test_internal_paths_are_404(guarded, path):
     port, gate, _ = guarded
 
     for host in (SITE, GUARD):

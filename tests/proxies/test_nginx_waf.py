@@ -75,7 +75,7 @@ def where(rule):
     return [(place["target"], place["name"], place["form"]) for place in rule["places"]]
 
 
-def test_a_builtin_rule_blocks_and_the_log_says_why(wall):
+def test_a_builtin_rule_blocks_and_the_log_has_the_rule(wall):
     rule = wall.rule("sqli-union-select")
 
     status, decision_id = wall.visit(ATTACK)
@@ -193,7 +193,7 @@ def test_hits_are_counted_of_blocked_and_of_monitored_requests(wall):
     assert wall.rule("counted")["last_hit_at"][:19] == at[:19]
 
 
-def test_explain_and_test_say_the_same_as_nginx(wall):
+def test_explain_and_test_give_the_same_answer_as_nginx(wall):
     made_up = {"host": HOST, "method": "GET", "uri": ATTACK}
 
     explained = wall.call("POST", "/policy/explain", client_ip="198.51.100.7", **made_up)

@@ -110,7 +110,7 @@ def test_a_visitor_signs_in_at_the_guard_page_and_lands_on_the_site(proxy):
 
 
 @pytest.mark.parametrize("path", ["/auth", "/auth/forward", "/metrics", "/admin-recover-2fa"])
-def test_what_is_not_for_the_public_is_hidden_under_the_prefix(proxy, path):
+def test_internal_paths_are_hidden_under_the_prefix(proxy, path):
     assert proxy.get(f"{PREFIX}{path}").status == 404
 
 
@@ -118,7 +118,7 @@ def test_the_default_prefix_is_a_path_of_the_site(proxy):
     assert urlsplit(proxy.get("/wall/").header("Location")).path == f"{PREFIX}/"
 
 
-def test_the_host_of_the_guard_page_leads_to_it(proxy):
+def test_the_host_of_the_guard_page_redirects_to_it(proxy):
     answer = proxy.get("/", proxy.guard)
 
     assert answer.status == 302

@@ -14,8 +14,8 @@ from tests.support.processes import BASE
 MODULES = ("visitors", "told", "closed", "aliases", "history", "lines")
 TITLES = {
     "visitors": "What a visitor gets, and what the site sees",
-    "told": "What the gate is told",
-    "closed": "Closed unless the gate says 200",
+    "told": "What the gate receives",
+    "closed": "Closed unless the gate answers 200",
     "aliases": "What a visitor cannot send: every header of `deploy/untrusted-headers.txt`",
     "history": "What broke gateways like this one: headers, cookies, connections",
     "lines": "What broke gateways like this one: paths, hosts, request lines",
@@ -36,12 +36,12 @@ NOTES: Mapping[str, tuple[tuple[str, ...], str, str]] = {
         "no",
         "The sample shows the gate no body: the request is judged without it.",
     ),
-    "test_upload_arrives_whole_unless_the_firewall_is_to_see_more_than_it_can": (
+    "test_upload_arrives_whole_unless_the_waf_would_have_to_inspect_too_much_of_it": (
         ("Traefik", "Envoy"),
         "no",
         "A form over 64 KiB is refused; of another body the first 64 KiB are inspected ([waf.md](../waf.md#bodies)).",
     ),
-    "test_site_learns_who_it_is_and_the_visitor_the_id": (
+    "test_site_gets_the_identity_and_the_visitor_gets_the_decision_id": (
         ("Traefik", "Envoy Gateway"),
         "partly",
         "The site gets the id; on a 200 the visitor does not.",
@@ -51,7 +51,7 @@ NOTES: Mapping[str, tuple[tuple[str, ...], str, str]] = {
         "partly",
         RAW,
     ),
-    "test_destination_of_a_copy_is_told_as_the_site_gets_it": (
+    "test_destination_of_a_copy_reaches_gate_and_site_unchanged": (
         ("Envoy Gateway",),
         "no",
         "The gate does not see where a COPY or MOVE goes: [what that means](../access-rules.md#paths).",

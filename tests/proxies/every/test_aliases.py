@@ -17,7 +17,7 @@ def test_untrusted_header_of_a_visitor_does_not_arrive(stub, spell):
 
 
 @pytest.mark.parametrize("letter", ["_", "."])
-def test_untrusted_header_with_another_letter_for_the_hyphen_does_not_arrive(stub, letter):
+def test_untrusted_header_with_another_character_for_the_hyphen_does_not_arrive(stub, letter):
     names = [name for name in UNTRUSTED if "-" in name]
 
     assert leaked(stub, [name.replace("-", letter) for name in names]) == []

@@ -94,7 +94,7 @@ def test_gate_that_is_down_lets_nobody_in(kind, gone):
 
 @pytest.mark.parametrize("data", ODD_ANSWERS.values(), ids=ODD_ANSWERS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_answer_that_is_none_lets_nobody_in(kind, gone, data):
+def test_invalid_answer_of_the_gate_lets_nobody_in(kind, gone, data):
     port, fronts = gone
     front = fronts[kind]
     before = len(front.site.requests)
@@ -163,7 +163,7 @@ def test_program_gets_503_and_no_page_if_the_gate_cannot_decide(kind, undecided)
 
 
 @pytest.mark.parametrize("name", ["Remote-User", "Remote-Email", "Remote-Groups", "X-Gatewall-Subject-Kind"])
-def test_identity_that_the_gate_leaves_out_is_nobodys(stub, name):
+def test_identity_header_that_the_gate_omits_does_not_arrive(stub, name):
     stub.gate.headers = {other: value for other, value in IDENTITY.items() if other != name}
 
     request(stub.port, "/", {name: "root"})
@@ -171,7 +171,7 @@ def test_identity_that_the_gate_leaves_out_is_nobodys(stub, name):
     assert not stub.site.last[name]
 
 
-def test_nothing_stands_in_for_what_neither_the_visitor_nor_the_gate_sent(stub):
+def test_headers_sent_by_neither_the_visitor_nor_the_gate_do_not_arrive(stub):
     stub.gate.headers = {}
 
     answer = request(stub.port, "/")

@@ -118,7 +118,7 @@ def shows_lines_for(report, check):
 
 
 @pytest.mark.parametrize("kind", FORGEABLE)
-def test_what_a_visitor_can_forge_is_found(wall, kind, tmp_path, monkeypatch):
+def test_a_forgeable_header_is_found(wall, kind, tmp_path, monkeypatch):
     with mistaken(wall, kind, tmp_path, monkeypatch, FORGEABLE[kind]) as port:
         report = examined(wall, kind, port)
 
@@ -127,7 +127,7 @@ def test_what_a_visitor_can_forge_is_found(wall, kind, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", MUTE)
-def test_a_proxy_that_asks_nobody_is_found(wall, kind, tmp_path, monkeypatch):
+def test_a_proxy_that_bypasses_the_gate_is_found(wall, kind, tmp_path, monkeypatch):
     with mistaken(wall, kind, tmp_path, monkeypatch, MUTE[kind]) as port:
         report = examined(wall, kind, port)
 
@@ -137,7 +137,7 @@ def test_a_proxy_that_asks_nobody_is_found(wall, kind, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", SHOWN)
-def test_what_is_not_for_the_public_is_found_where_it_is(wall, kind, tmp_path, monkeypatch):
+def test_exposed_internal_paths_are_found(wall, kind, tmp_path, monkeypatch):
     with mistaken(wall, kind, tmp_path, monkeypatch, SHOWN[kind]) as port:
         report = examined(wall, kind, port)
 

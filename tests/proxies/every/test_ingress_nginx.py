@@ -112,7 +112,7 @@ def test_address_of_the_question_is_one_of_ours(annotations):
     assert not {"auth-cache-key", "auth-cache-duration"} & set(annotations)
 
 
-def test_what_is_not_for_the_public_is_shut_for_all_addresses():
+def test_internal_paths_are_denied_to_all_addresses():
     hidden = documents("site.yaml")[-1]
 
     assert hidden["metadata"]["annotations"] == {f"{PREFIX}denylist-source-range": "0.0.0.0/0,::/0"}

@@ -4,7 +4,7 @@ from tests.proxies.every import spoofing
 from tests.proxies.every.kinds import KINDS, UNTRUSTED
 
 
-def test_every_name_that_a_visitor_forges_is_replaced_as_the_page_says(stub, record_property):
+def test_every_forged_header_is_replaced_as_documented(stub, record_property):
     stub.gate.headers = spoofing.ANSWER
 
     cells = spoofing.observed(stub)

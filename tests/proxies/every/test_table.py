@@ -12,7 +12,7 @@ def test_table_in_the_docs_is_current():
     assert written == table.rendered(table.all_passed()), "python -m tests.proxies.every.table writes it"
 
 
-def test_every_note_is_of_a_check_and_of_proxies_that_there_are():
+def test_every_note_names_existing_checks_and_proxies():
     there = {name for names in table.checks().values() for name in names}
 
     assert set(table.NOTES) <= there

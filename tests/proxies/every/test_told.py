@@ -84,14 +84,14 @@ def test_uri_arrives_raw_at_gate_and_site(stub, name):
     assert found == OUTCOMES.get((stub.kind, name), RAW)
 
 
-def test_target_with_a_host_is_told_as_host_and_path(stub):
+def test_target_with_a_host_reaches_the_gate_as_host_and_path(stub):
     answer, told, served = visit(stub, "http://office.example/a?b", Host="office.example")
 
     assert (answer.status, *told) == (200, "GET", "office.example", "/a?b")
     assert served.uri.removeprefix("http://office.example") == "/a?b"
 
 
-def test_request_of_http_2_is_told_and_arrives_as_any_other(stub):
+def test_http_2_request_reaches_gate_and_site_as_any_other(stub):
     before = len(stub.gate.requests)
 
     spoken = http2(stub.port, "office.example", "/a?b", ("cookie", "a=1"), ("cookie", "b=2"))
@@ -113,14 +113,14 @@ def test_host_and_port_arrive_raw_at_gate_and_site(stub, host):
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
-def test_method_is_told_and_arrives(stub, method):
+def test_method_reaches_gate_and_site(stub, method):
     _, told, served = visit(stub, "/", method)
 
     assert told.method == served.method == method
 
 
 @pytest.mark.parametrize("method", ["COPY", "MOVE"])
-def test_destination_of_a_copy_is_told_as_the_site_gets_it(stub, method):
+def test_destination_of_a_copy_reaches_gate_and_site_unchanged(stub, method):
     sent = "http://office.example/a/..%2fb"
 
     _, told, served = visit(stub, "/a", method, Host="office.example", Destination=sent)
@@ -164,7 +164,7 @@ def test_header_that_is_too_long_is_refused_or_judged(stub, size):
     assert answer.status in {0, 200, 400, 413, 431, 494} or answer.status // 100 == 5
 
 
-def test_site_learns_host_scheme_and_address_from_the_proxy_alone(stub):
+def test_site_gets_host_scheme_and_address_from_the_proxy_alone(stub):
     forged = dict.fromkeys(("X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"), "6.6.6.6")
 
     request(stub.port, "/", forged)
@@ -176,7 +176,7 @@ def test_site_learns_host_scheme_and_address_from_the_proxy_alone(stub):
     assert stub.site.last["X-Forwarded-Host"] == f"127.0.0.1:{stub.port}"
 
 
-def test_gate_is_asked_without_what_belongs_to_the_visitors_connection(stub):
+def test_hop_by_hop_headers_of_the_visitor_do_not_reach_the_gate(stub):
     request(stub.port, "/", {"Upgrade": "websocket", "Connection": "upgrade, x-mine", "X-Mine": "1", "TE": "trailers"})
 
     asked = stub.gate.last

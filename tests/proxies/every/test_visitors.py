@@ -56,7 +56,7 @@ def test_program_without_a_credential_gets_401(front, headers):
     assert answer.header("X-Gatewall-Decision-Id")
 
 
-def test_git_without_a_token_is_asked_for_basic(front):
+def test_git_without_a_token_gets_a_basic_challenge(front):
     answer = request(front.port, "/repo.git/info/refs?service=git-upload-pack", {"User-Agent": "git/2.47"})
 
     assert (answer.status, answer.all("WWW-Authenticate")) == (401, ['Basic realm="Gatewall"'])
@@ -101,7 +101,7 @@ def test_attack_in_a_body_is_refused_before_the_site_sees_it(front, cookie):
         assert answer.status == 200
 
 
-def test_site_learns_who_it_is_and_the_visitor_the_id(front, cookie):
+def test_site_gets_the_identity_and_the_visitor_gets_the_decision_id(front, cookie):
     answer = request(front.port, "/", {**BROWSER, "Cookie": cookie})
 
     arrived = front.site.last
@@ -112,7 +112,7 @@ def test_site_learns_who_it_is_and_the_visitor_the_id(front, cookie):
 
 
 @pytest.mark.parametrize("name", ["Service-Authorization", "Service-Git-Token", "Service-License"])
-def test_credential_header_of_ours_stays_behind(front, cookie, name):
+def test_our_credential_header_is_removed(front, cookie, name):
     request(front.port, "/", {"Cookie": cookie, name: "a:b"})
 
     assert front.site.last[name] is None
@@ -129,14 +129,14 @@ CUT = {
 
 
 @pytest.mark.parametrize(("sent", "arrives"), CUT.values(), ids=CUT)
-def test_session_cookie_is_cut_out_and_others_stay(front, cookie, sent, arrives):
+def test_session_cookie_is_removed_and_others_stay(front, cookie, sent, arrives):
     answer = request(front.port, "/", {"Cookie": sent.format(ours=cookie)})
 
     assert answer.status == 200
     assert (front.site.last["Cookie"] or None) == arrives
 
 
-def test_session_cookie_on_a_line_of_its_own_stays_behind(front, cookie):
+def test_session_cookie_in_a_header_of_its_own_is_removed(front, cookie):
     lines = [b"Host: public.example", b"Cookie: a=1", b"Cookie: " + cookie.encode(), b"Cookie: b=2"]
 
     answer = raw(front.port, b"GET / HTTP/1.1", lines)
@@ -145,7 +145,7 @@ def test_session_cookie_on_a_line_of_its_own_stays_behind(front, cookie):
     assert (answer.status, "service.token" in arrived, "a=1" in arrived) == (200, False, True)
 
 
-def test_git_token_opens_the_way_and_stays_behind(front, git_token):
+def test_git_token_lets_in_and_is_removed(front, git_token):
     basic = base64.b64encode(f"admin:{git_token}".encode()).decode()
 
     answer = request(front.port, "/repo.git/info/refs", {"User-Agent": "git/2.47", "Authorization": f"Basic {basic}"})
@@ -177,13 +177,13 @@ DISGUISED += ("/wall/auth/envoy/../../x", "/wall/auth/envoy/..%2f..%2fx", "/wall
 
 
 @pytest.mark.parametrize("path", HIDDEN)
-def test_what_is_not_for_the_public_is_404(front, cookie, path):
+def test_internal_paths_are_404(front, cookie, path):
     assert request(front.port, path, {"Cookie": cookie}).status == 404
     assert request(front.port, "/wall/authorized-domains").status == 401  # a name that only begins like a hidden one
 
 
 @pytest.mark.parametrize("path", DISGUISED)
-def test_what_is_not_for_the_public_is_never_reached_in_disguise(front, cookie, path):
+def test_internal_paths_are_never_reached_by_another_spelling(front, cookie, path):
     answer = request(front.port, path, {"Cookie": cookie})
 
     assert answer.status in {400, 403, 404} or answer.body == SITE or answer.status // 100 == 3
@@ -213,7 +213,7 @@ def test_post_reaches_the_site_with_its_body(front, cookie):
     assert (answer.status, front.served().method, front.site.bodies[-1]) == (200, "POST", b"a=1&b=2")
 
 
-def test_upload_arrives_whole_unless_the_firewall_is_to_see_more_than_it_can(front, cookie):
+def test_upload_arrives_whole_unless_the_waf_would_have_to_inspect_too_much_of_it(front, cookie):
     body = "a=" + "b" * 300_000
     before = len(front.site.requests)
 
@@ -232,7 +232,7 @@ def test_method_is_judged_and_served(front, cookie, method):
     assert request(front.port, "/", method=method).status == 401
 
 
-def test_cors_preflight_needs_what_every_request_needs(front, cookie):
+def test_cors_preflight_needs_a_credential_like_any_request(front, cookie):
     stranger = request(front.port, "/", PREFLIGHT, method="OPTIONS")
     known = request(front.port, "/", {**PREFLIGHT, "Cookie": cookie}, method="OPTIONS")
     public = request(front.port, "/", {**PREFLIGHT, "Host": "public.example"}, method="OPTIONS")
