@@ -281,7 +281,7 @@ def test_the_migration_may_connect_where_the_pods_may_and_before_the_pods_are_th
     assert int(annotations["helm.sh/hook-weight"]) < 0
 
 
-def test_the_migration_runs_before_the_pods_and_is_told_the_first_password():
+def test_the_migration_runs_before_the_pods_and_gets_the_first_password():
     job = rendered()["Job", "gatewall-migrate"]
     (migrate,) = job["spec"]["template"]["spec"]["containers"]
 

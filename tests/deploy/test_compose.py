@@ -76,7 +76,7 @@ def test_docker_run_on_the_page_starts_the_container_of_the_file():
 
 
 @pytest.mark.parametrize("file", [file for file in FILES if "gatewall" in FILES[file]["services"]])
-def test_gatewall_is_the_same_service_everywhere_but_for_who_reaches_it(file):
+def test_every_compose_file_has_the_same_gatewall_service_except_for_its_network(file):
     service = dict(FILES[file]["services"]["gatewall"])
     differing = {"environment", "networks", "ports", "labels"}
 
@@ -87,7 +87,7 @@ def test_gatewall_is_the_same_service_everywhere_but_for_who_reaches_it(file):
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_whom_gatewall_believes_is_its_gateway_or_who_shares_a_network_with_it_and_nobody_else(file):
+def test_gatewall_trusts_only_its_gateway_or_the_proxy_on_its_own_network(file):
     services = FILES[file]["services"]
     for service in (each for each in services.values() if "GATEWALL_TRUSTED_PROXIES" in each.get("environment", {})):
         if "ports" in service:
@@ -102,7 +102,7 @@ def test_whom_gatewall_believes_is_its_gateway_or_who_shares_a_network_with_it_a
 
 
 @pytest.mark.parametrize("file", [file for file in FILES if "site" in FILES[file]["services"]])
-def test_a_site_reaches_the_proxy_and_nobody_else(file):
+def test_a_site_shares_a_network_with_the_proxy_alone(file):
     services = FILES[file]["services"]
 
     assert FILES[file]["networks"]["sites"]["internal"] is True

@@ -17,7 +17,7 @@ ROLES = {name: service for name, service in OURS.items() if "entrypoint" not in 
 HOME = dockerfile.settings()["GATEWALL_HOME"]
 
 
-def test_what_may_be_written_to_outlives_no_container_but_the_two_volumes():
+def test_only_the_two_volumes_outlive_a_container():
     named = {
         volume for service in SERVICES.values() for volume in service.get("volumes", []) if not volume.endswith(":ro")
     }
@@ -67,7 +67,7 @@ def test_the_data_plane_gets_no_password_of_the_database_and_no_way_to_it():
     assert not set(SERVICES["data-plane"]["networks"]) & set(SERVICES["postgres"]["networks"])
 
 
-def test_only_nginx_is_reached_from_outside_and_the_data_plane_shares_a_network_with_no_other_service():
+def test_only_nginx_has_a_port_and_the_data_plane_is_on_the_gate_network_alone():
     assert [name for name in SERVICES if "ports" in SERVICES[name]] == ["nginx"]
     assert SERVICES["data-plane"]["networks"] == ["gate"]
     assert {name for name in SERVICES if "gate" in SERVICES[name]["networks"]} == {

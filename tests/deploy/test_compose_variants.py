@@ -78,7 +78,7 @@ def test_one_container_with_a_proxy_on_its_machine(compose):
 
 
 @pytest.mark.full
-def test_docker_run_as_the_page_tells_it(compose, clone):
+def test_docker_run_works_as_documented(compose, clone):
     build, run_line, logs = commands("One container")
     assert build.startswith(f"docker build -f deploy/docker/Dockerfile -t {shlex.split(run_line)[-1]} ")
     assert logs.startswith("docker logs gatewall ")
@@ -118,7 +118,7 @@ def start_nginx(project, printed):
     project.machine.start("env", "DEMO_ROOT_PATH=/wall", f"PYTHONPATH={BASE}", *SITE_COMMAND)
 
 
-def test_caddy_as_the_page_tells_it(compose, clone):
+def test_caddy_works_as_documented(compose, clone):
     in_files, for_docker = typed("Compose")
     variables = environment_of(in_files, clone) | {"CERT_ISSUER": "internal"}
     with compose(variables.pop("COMPOSE_FILE"), **variables) as project:
@@ -178,7 +178,7 @@ def test_nginx_finds_gatewall_again_at_another_address(compose, clone):
 
 
 @pytest.mark.full
-def test_postgresql_as_the_page_tells_it(compose, clone):
+def test_postgresql_works_as_documented(compose, clone):
     in_files, for_docker = typed("Compose with PostgreSQL")
     variables = environment_of(in_files, clone) | {"GATEWALL_PUBLIC_URL": f"http://{GUARD}"}
     with compose(variables.pop("COMPOSE_FILE"), **variables) as project:

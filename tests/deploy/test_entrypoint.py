@@ -136,7 +136,7 @@ def test_a_database_that_hosts_can_share_is_not(ours):
 @pytest.mark.parametrize(
     "arguments", [("nonsense",), ("migrate", "nonsense"), ("health", "nonsense"), ("health", "agent", "data-plane")]
 )
-def test_what_is_no_role_is_refused(ours, arguments):
+def test_an_unknown_role_is_refused(ours, arguments):
     assert ours.run(*arguments).returncode == 2
 
 
@@ -154,7 +154,7 @@ def test_the_commands_of_an_installation_can_be_run(ours):
     assert run.returncode == 0, run.stderr
 
 
-def test_a_volume_of_a_newer_release_is_one_line_that_says_what_to_do(ours):
+def test_a_database_of_a_newer_release_is_a_one_line_warning(ours):
     later = ("audit", "9999_later")
     with closing(sqlite3.connect(ours.state / "gatewall.sqlite3")) as database, database:
         database.execute("INSERT INTO django_migrations (app, name, applied) VALUES (?, ?, '2026-01-01')", later)

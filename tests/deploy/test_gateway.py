@@ -49,7 +49,7 @@ def without_parts(value, path=()):
 
 
 @pytest.mark.parametrize("thing", everything(), ids=ids)
-def test_the_schemas_refuse_another_type_in_any_place_and_a_field_that_there_is_not(thing):
+def test_the_schemas_refuse_a_wrong_type_anywhere_and_an_unknown_field(thing):
     for changed, where in without_parts(thing):
         if where[0] not in {"metadata", "apiVersion", "kind"}:
             with pytest.raises(jsonschema.ValidationError):

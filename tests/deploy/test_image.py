@@ -24,7 +24,7 @@ def test_hadolint_finds_nothing():
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_what_is_copied_is_in_git_and_in_the_build_context(stage):
+def test_copied_files_are_in_git_and_in_the_build_context(stage):
     for sources, _ in copied_from_context(stage):
         for source in sources:
             files = subprocess.run(["git", "ls-files", source], cwd=BASE, capture_output=True, text=True, check=True)
@@ -109,7 +109,7 @@ def test_every_variable_of_the_image_is_one_of_ours_or_of_python():
     assert {name for name in dockerfile.settings() if not name.startswith("PYTHON")} <= VARIABLES
 
 
-def test_what_is_run_is_where_it_is_copied_to():
+def test_the_entrypoint_and_its_scripts_are_in_the_image():
     place = next(each.text for each in instructions() if each.stage == STAGES[-1] and each.name == "WORKDIR")
     entrypoint = re.findall(r'"([^"]+)"', dockerfile.last("ENTRYPOINT"))[0]
     script = BASE / entrypoint.removeprefix(f"{place}/")

@@ -50,7 +50,7 @@ def test_the_secrets_that_compose_wants_are_made_and_are_taken(tmp_path):
         assert (config.database["ENGINE"] == "gatewall.database.postgresql") is (name != "data-plane")
 
 
-def test_the_commands_and_files_to_a_guarded_site_are_as_many_as_the_page_says():
+def test_the_page_counts_its_commands_and_files_right():
     lines = commands("Compose")
     written = re.findall(r"> (\S+)$", "\n".join(lines), re.MULTILINE)
     words = PAGE.partition("\n## Compose\n")[2].partition("```sh")[0]
@@ -59,7 +59,7 @@ def test_the_commands_and_files_to_a_guarded_site_are_as_many_as_the_page_says()
     assert "five commands, one of which writes a file (`.env`)" in words
 
 
-def test_the_keys_that_the_chart_wants_are_made_for_nobody_else_and_out_of_git(tmp_path):
+def test_the_keys_for_the_chart_are_private_and_ignored_by_git(tmp_path):
     lines = commands("Helm")
     made = re.findall(r"--from-file=(\S+)", "\n".join(lines))
     local = lines[: next(number for number, line in enumerate(lines) if line.startswith("kubectl"))]

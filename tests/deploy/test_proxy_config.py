@@ -95,7 +95,7 @@ def test_caddy_asks_over_a_unix_socket(tmp_path):
     assert '"dial":"unix//run/gatewall/auth.sock"' in adapted.stdout
 
 
-def test_the_labels_of_traefik_say_what_the_file_says():
+def test_the_labels_of_traefik_equal_the_configuration_file():
     files = {file.name: yaml.safe_load(file.text) for file in render("traefik", OTHER)}
     router = files["dynamic/site.yml"]["http"]["routers"]["site"]
     labels = files["labels.yaml"]["services"]["site"]["labels"]
@@ -142,7 +142,7 @@ def test_a_bad_value_is_one_line_that_names_the_option_and_exit_code_2(name):
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_a_proxy_that_knows_no_sockets_says_what_to_do():
+def test_a_proxy_without_unix_sockets_is_refused_with_the_option_to_pass():
     with pytest.raises(CommandError, match="HAProxy cannot ask over a Unix socket: pass --auth") as caught:
         printed("haproxy", "--site", "app.example.com", "--auth", "unix:/run/auth.sock")
 
@@ -204,7 +204,7 @@ def test_the_port_is_that_of_the_guard_page_of_this_site():
     assert re.findall(r"listen (.*);", other) == ["8443", "8443"]
 
 
-def test_what_is_left_out_is_that_of_this_installation(settings):
+def test_omitted_options_come_from_this_installation(settings):
     settings.ROOT_PATH, settings.GATEWALL_AUTH_PORT = "/gate", 1998
 
     text = printed("caddy", "--site", "app.example.com")

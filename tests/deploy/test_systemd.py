@@ -66,14 +66,14 @@ def analyze(*arguments):
     return subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
 
 
-def test_systemd_has_nothing_to_say_about_them(installed):
+def test_systemd_verifies_the_units_without_a_warning(installed):
     run = analyze("verify", "--man=no", *map(str, sorted(installed.iterdir())))
 
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_systemd_finds_little_that_they_may_do(installed, name):
+def test_systemd_rates_the_exposure_of_a_unit_below_the_limit(installed, name):
     run = analyze("security", "--offline=true", f"--threshold={EXPOSURE}", str(installed / name))
 
     assert run.returncode == 0, run.stdout + run.stderr
@@ -96,7 +96,7 @@ def test_the_program_is_where_the_image_has_it():
 
 
 @pytest.mark.parametrize("name", LONG_RUNNING)
-def test_what_ends_is_started_again_whatever_its_exit_code_and_how_often(name):
+def test_a_unit_restarts_after_every_exit_without_a_limit(name):
     assert values(name, "Restart") == ["always"]
     assert values(name, "StartLimitIntervalSec") == ["0"]
     assert ("Unit", "StartLimitIntervalSec", "0") in lines(name)
@@ -180,7 +180,7 @@ def test_a_command_runs_as_the_units_do(tmp_path, arguments):
     assert {"User", "Group", "UMask", "WorkingDirectory", "EnvironmentFile", "ProtectSystem"} <= set(properties)
 
 
-def test_the_folder_of_the_units_has_no_other_files():
+def test_the_folder_of_units_has_the_expected_files():
     beside = {path.name for path in FOLDER.iterdir()} - set(SERVICES)
 
     assert beside == {"environment", "gatewall", "gatewall.sysusers", "gatewall.target"}

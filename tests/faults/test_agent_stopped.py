@@ -96,7 +96,7 @@ def rows(installation):
 
 
 @pytest.mark.full  # the next test publishes changes of another host while this agent is stopped, too
-def test_what_another_host_changes_is_in_force_while_the_agent_is_stopped(host, elsewhere, pytestconfig):
+def test_a_change_of_another_host_is_in_force_while_the_agent_is_stopped(host, elsewhere, pytestconfig):
     installation, auth, first = host
     question = about(client=CLIENT, Service_Authorization=installation.token)
     stop(installation, first)

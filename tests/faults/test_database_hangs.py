@@ -139,7 +139,7 @@ def test_neither_a_long_query_nor_a_long_wait_for_a_lock_is_cut_while_the_server
             assert waiting.result(60).rowcount == 1
 
 
-def test_what_is_sent_to_a_server_that_hangs_is_given_up(postgresql):
+def test_a_send_to_a_server_that_hangs_times_out(postgresql):
     """COPY waits for room in the socket, not for an answer."""
     sender = connect(parameters(postgresql.url), PATIENCE_SECONDS)
     sender.execute("CREATE TEMPORARY TABLE lines (line text)")
@@ -155,7 +155,7 @@ def test_what_is_sent_to_a_server_that_hangs_is_given_up(postgresql):
     assert sender.closed
 
 
-def test_after_one_has_waited_in_vain_others_are_turned_away_at_once(postgresql):
+def test_after_one_connection_times_out_others_are_refused_at_once(postgresql):
     with ChaosProxy(_port(postgresql)) as proxy:
         through_it = parameters(through(proxy, postgresql.url), connect_timeout="2")
         with proxy.failing(Mode.HANG):

@@ -24,7 +24,7 @@ def figures(scene):
     return account.answers, account.rows, account.told["dropped"]
 
 
-def test_on_a_full_disk_visitors_are_answered_and_what_is_missing_is_told_to_the_number(scene):
+def test_on_a_full_disk_visitors_are_answered_and_dropped_records_are_counted_exactly(scene):
     before = figures(scene)
 
     wrong = wrong_after(scene, faults.disk_full)
@@ -44,7 +44,7 @@ def test_on_a_full_disk_visitors_are_answered_and_what_is_missing_is_told_to_the
         pytest.param(faults.disk_full_and_everything_killed, marks=pytest.mark.full),
     ],
 )
-def test_what_is_missing_is_told_to_the_number_whoever_is_killed_then(scene, fault):
+def test_dropped_records_are_counted_exactly_when_a_process_is_killed(scene, fault):
     assert wrong_after(scene, fault) == []
 
 
@@ -58,7 +58,7 @@ def statuses(scene, answers=60):
     return set(ledger.answers.values())
 
 
-def test_in_strict_mode_nobody_is_answered_on_a_full_disk_and_everybody_after_it(scene):
+def test_in_strict_mode_requests_get_503_only_while_the_disk_is_full(scene):
     admin = Admin(scene.stage.control)
     admin.put("/system/settings", audit_mode="strict")
     try:
@@ -73,6 +73,6 @@ def test_in_strict_mode_nobody_is_answered_on_a_full_disk_and_everybody_after_it
 
 
 @pytest.mark.parametrize(("environment", "outcome"), [({"CI": "true"}, pytest.fail), ({}, pytest.skip)])
-def test_where_nothing_can_be_mounted_a_build_server_fails_and_others_say_not_run(tmp_path, environment, outcome):
+def test_without_a_mounted_disk_ci_fails_and_other_machines_skip(tmp_path, environment, outcome):
     with pytest.raises(outcome.Exception, match="NOT RUN"), a_disk(tmp_path / "spool", environment, size="much"):
         pass

@@ -44,7 +44,7 @@ def test_each_answer_has_one_row_although_the_database_was_locked(scene):
     assert wrong_after(scene, faults.database_gone) == []
 
 
-def test_damaged_records_are_told_to_the_number_and_set_aside(scene):
+def test_damaged_records_are_counted_exactly_and_quarantined(scene):
     before = len(list(scene.stored_log.spool.glob("*.aside")))
 
     assert wrong_after(scene, faults.bits_flipped) == []

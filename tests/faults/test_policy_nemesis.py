@@ -41,7 +41,7 @@ def result_of(scene, config, *some, seconds):
 
 
 @pytest.mark.parametrize("seconds", [by_form(full=40, default=20)])
-def test_nobody_is_let_in_against_the_policy_whatever_fails(seconds, tmp_path, pytestconfig):
+def test_no_fault_lets_anybody_in_against_the_policy(seconds, tmp_path, pytestconfig):
     prepare(tmp_path / "host-0")
     with play(tmp_path, seed=12, rate=60, means=Means(cached=True, prepared=True, clocks=False)) as scene:
         whole = result_of(scene, pytestconfig, *SHORT, seconds=seconds)
@@ -52,7 +52,7 @@ def test_nobody_is_let_in_against_the_policy_whatever_fails(seconds, tmp_path, p
 
 
 @pytest.mark.full
-def test_nobody_is_let_in_against_the_policy_on_two_hosts_with_a_broken_network(tmp_path, pytestconfig):
+def test_no_network_fault_between_two_hosts_lets_anybody_in_against_the_policy(tmp_path, pytestconfig):
     with play(tmp_path, seed=12, rate=60, means=Means(hosts=2, cached=True)) as scene:
         whole = result_of(scene, pytestconfig, *faults.BETWEEN_HOSTS, seconds=120)
 

@@ -114,7 +114,7 @@ def publish(home, *arguments):
 
 
 @pytest.mark.parametrize("worn", [AND_A_CHANGE, pytest.param(ONLY_THE_LOGOUT, marks=pytest.mark.full)], indirect=True)
-def test_agent_refuses_to_publish_the_older_policy_and_says_why(restored):
+def test_agent_refuses_to_publish_the_older_policy_and_logs_the_reason(restored):
     with agent(restored.installation.home):
         wait_until(lambda: "policy.rejected" in restored.agent_log, what="the refusal")
 
@@ -123,7 +123,7 @@ def test_agent_refuses_to_publish_the_older_policy_and_says_why(restored):
 
 
 @after_a_change
-def test_command_refuses_to_publish_the_older_policy_and_says_why(restored):
+def test_command_refuses_to_publish_the_older_policy_and_prints_the_reason(restored):
     run = publish(restored.installation.home)
 
     assert run.returncode == 1

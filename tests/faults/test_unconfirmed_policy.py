@@ -76,7 +76,7 @@ def hanging(scene):
         pytest.param(hanging, "static", VALID, marks=pytest.mark.full),
     ],
 )
-def test_a_host_that_is_cut_off_says_so_and_tells_it_afterwards(scene, outage, mode, meanwhile):
+def test_a_disconnected_host_raises_an_alarm_and_records_an_event_afterwards(scene, outage, mode, meanwhile):
     scene.admin.put("/system/settings", stale_policy=mode, stale_policy_seconds=BOUND)
     wait_until(scene.is_well, what="a confirmed policy")
     assert scene.answers() == {VALID}

@@ -85,7 +85,7 @@ def test_two_lines_of_a_condition_are_one_list(port, token):
     assert call(port, "PUT", "/system/settings", *lines, token=token, body='{"contact": "you"}')[0] == 412
 
 
-def test_two_lines_of_an_id_are_none(port):
+def test_a_repeated_request_id_is_ignored(port):
     _, headers, _ = call(port, "GET", "/health/live", ("X-Request-Id", "one"))
     _, twice, _ = call(port, "GET", "/health/live", ("X-Request-Id", "one"), ("X-Request-Id", "two"))
     _, misspelt, _ = call(port, "GET", "/health/live", ("X_Request_Id", "one"))
@@ -95,7 +95,7 @@ def test_two_lines_of_an_id_are_none(port):
     assert misspelt["X-Request-Id"] != "one"
 
 
-def test_the_workers_share_the_rate_and_tell_who_must_wait(port, token):
+def test_the_workers_share_the_rate_limit_and_send_retry_after(port, token):
     call(port, "PUT", "/system/settings", token=token, body='{"api_requests_per_minute": 60}')
     answers = [call(port, "GET", "/session")]
     deadline = time.monotonic() + PATIENCE  # the number in force is remembered for a second

@@ -161,7 +161,7 @@ def test_a_reload_with_settings_that_are_refused_is_one_line_and_all_go_on(home,
         wait_until(lambda: answering(process, WORKERS) and not old & workers(process), what="other workers")
 
 
-def test_what_another_gunicorn_was_told_in_the_environment_has_no_effect(home, port):
+def test_gunicorn_options_in_the_environment_have_no_effect(home, port):
     told = "--preload --worker-class sync --bind 127.0.0.1:1"
     with data_plane(home, port, path="/health/live", GATEWALL_WORKERS="1", GUNICORN_CMD_ARGS=told):
         assert "x-gatewall-decision-id" in request(port, "/wall/auth").headers
@@ -193,7 +193,7 @@ def test_a_second_master_is_not_started(home, port):
         assert workers(process) == old
 
 
-def test_a_stop_answers_what_is_under_way_though_the_socket_file_is_gone(home):
+def test_a_stop_answers_requests_under_way_even_if_the_socket_file_is_removed(home):
     unix = home / "auth.sock"
     with data_plane(home, unix=unix, GATEWALL_WORKERS="1") as process:
         wait_until(lambda: answering(process, 1), what="a worker")
@@ -203,7 +203,7 @@ def test_a_stop_answers_what_is_under_way_though_the_socket_file_is_gone(home):
         assert "Traceback" not in log_of(home)
 
 
-def test_a_stop_answers_who_waits_to_be_accepted(home, port):
+def test_a_stop_answers_connections_in_the_backlog(home, port):
     with master(home, port, many=1) as process, ExitStack() as stack:
         (worker,) = workers(process)
         os.kill(worker, signal.SIGSTOP)
@@ -239,7 +239,7 @@ def test_workers_are_spared_after_a_halt_of_everything(home, port):
         assert "WORKER TIMEOUT" not in log_of(home)
 
 
-def test_at_the_limit_who_has_just_asked_is_answered_and_idle_ones_make_room(home, port):
+def test_at_the_limit_new_requests_are_answered_and_idle_connections_are_closed(home, port):
     with master(home, port, prefix=f"ulimit -n {DESCRIPTORS};", many=1) as process, ExitStack() as stack:
         idle = [stack.enter_context(Wire(port)) for _ in range(LIMIT - 5)]
         assert {wire.ask(LIVE).status for wire in idle} == {200}
@@ -253,7 +253,7 @@ def test_at_the_limit_who_has_just_asked_is_answered_and_idle_ones_make_room(hom
         assert [wire.answer().status for wire in burst] == [200] * 20
 
 
-def test_a_full_worker_leaves_connections_to_the_others_and_says_so_once(home, port):
+def test_a_full_worker_leaves_connections_to_the_others_and_logs_it_once(home, port):
     with master(home, port, prefix=f"ulimit -n {DESCRIPTORS};") as process, ExitStack() as stack:
         held = min(workers(process))
         os.kill(held, signal.SIGSTOP)

@@ -76,7 +76,7 @@ def test_a_flood_of_requests_on_one_connection_does_not_keep_the_others_waiting(
     assert moment(begun) <= moment(between) < moment(last)
 
 
-def test_who_sends_and_never_reads_does_not_fill_the_memory(port):
+def test_a_client_that_sends_and_never_reads_does_not_fill_the_memory(port):
     with Wire(port, patience=3, receive_buffer=4096) as deaf:
         with pytest.raises(TimeoutError):
             deaf.send(*[LIVE * 1000] * 1000)
@@ -84,7 +84,7 @@ def test_who_sends_and_never_reads_does_not_fill_the_memory(port):
         assert is_served(port)
 
 
-def test_half_requests_end_with_408_and_keep_nobody_else_waiting(port):
+def test_unfinished_requests_end_with_408_and_do_not_delay_others(port):
     with ExitStack() as stack:
         slow = [stack.enter_context(Wire(port)) for _ in range(LIMIT // 2)]
         for at, wire in enumerate(slow):
@@ -96,7 +96,7 @@ def test_half_requests_end_with_408_and_keep_nobody_else_waiting(port):
     assert ends == [[408]] * len(slow)
 
 
-def test_at_the_limit_those_who_never_asked_go_and_those_who_are_served_stay(port):
+def test_at_the_limit_connections_without_a_request_are_closed_first(port):
     with ExitStack() as stack:
         served = [stack.enter_context(Wire(port)) for _ in range(LIMIT // 2)]
         under_way = stack.enter_context(Wire(port))
@@ -116,7 +116,7 @@ def test_at_the_limit_those_who_never_asked_go_and_those_who_are_served_stay(por
     assert is_served(port)
 
 
-def test_when_all_are_served_the_one_that_is_idle_longest_goes(port):
+def test_among_served_connections_the_one_idle_longest_is_closed(port):
     with ExitStack() as stack:
         oldest = stack.enter_context(Wire(port))
         oldest.ask(LIVE)
@@ -130,7 +130,7 @@ def test_when_all_are_served_the_one_that_is_idle_longest_goes(port):
 
 
 @pytest.mark.parametrize("coding", ["length", "chunks"])
-def test_the_answer_to_an_upload_is_read_by_who_sends_all_of_it_first(port, coding):
+def test_a_client_that_sends_its_whole_upload_first_can_read_the_answer(port, coding):
     body = b"a" * (READ_AT_MOST * 20)
     framing = f"Content-Length: {len(body)}" if coding == "length" else "Transfer-Encoding: chunked"
     sent = body if coding == "length" else b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)

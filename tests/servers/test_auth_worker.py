@@ -78,7 +78,7 @@ def test_a_reload_under_load_fails_no_request_and_replaces_all_workers(home, por
         assert process.poll() is None
 
 
-def test_a_stop_answers_what_is_under_way_and_closes_what_is_idle(home, port):
+def test_a_stop_answers_requests_under_way_and_closes_idle_connections(home, port):
     with data_plane(home, port, path="/health/live", GATEWALL_WORKERS="1") as process, Wire(port) as idle:
         assert idle.ask(LIVE).status == 200
         with Wire(port) as under_way:
@@ -95,7 +95,7 @@ def test_a_stop_answers_what_is_under_way_and_closes_what_is_idle(home, port):
         assert process.wait(30) == 0
 
 
-def test_who_asks_while_the_workers_leave_is_answered_and_told(home, port):
+def test_a_request_during_a_stop_is_answered_with_connection_close(home, port):
     with data_plane(home, port, path="/health/live", GATEWALL_WORKERS="1") as process, Wire(port) as wire:
         assert "connection" not in wire.ask(LIVE).headers
         process.send_signal(signal.SIGTERM)
@@ -108,7 +108,7 @@ def test_who_asks_while_the_workers_leave_is_answered_and_told(home, port):
 
 
 @pytest.mark.parametrize("number", [signal.SIGQUIT, signal.SIGINT])
-def test_a_quick_stop_waits_for_nobody(home, port, number):
+def test_a_quick_stop_waits_for_no_request(home, port, number):
     with data_plane(home, port, path="/health/live", GATEWALL_WORKERS="1") as process, Wire(port) as wire:
         wire.send(LIVE[:9])
         process.send_signal(number)
@@ -117,7 +117,7 @@ def test_a_quick_stop_waits_for_nobody(home, port, number):
         assert wire.is_closed()
 
 
-def test_workers_that_are_told_to_end_while_they_start_do_so(home, port):
+def test_workers_that_are_stopped_while_they_start_end(home, port):
     env = environment(home, GATEWALL_AUTH_PORT=str(port), GATEWALL_WORKERS=str(WORKERS))
     with running(manager("data_plane"), log=home / "auth.log", env=env) as process:
         wait_until(lambda: workers(process))

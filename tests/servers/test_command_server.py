@@ -48,7 +48,7 @@ def test_the_exit_code_is_that_of_the_process(tmp_path, text, ending):
     assert code(text or "pass", tmp_path).returncode == ending
 
 
-def test_what_runs_at_the_end_of_an_interpreter_runs(tmp_path):
+def test_threads_and_exit_handlers_finish_at_the_end_of_a_command(tmp_path):
     text = "import atexit, sys, threading, time\n"
     text += "def slow():\n    time.sleep(0.1)\n    print('thread', end=' ')\n"
     text += "threading.Thread(target=slow).start()\natexit.register(print, 'function', end=' ')\n"
@@ -68,7 +68,7 @@ def test_output_and_errors_are_separate_and_several_run_at_once(tmp_path):
     assert [(run.stdout, run.stderr) for run in runs] == [(f"{number}\n", f"-{number}\n") for number in range(1, 5)]
 
 
-def test_what_takes_too_long_is_killed(tmp_path):
+def test_a_command_that_takes_too_long_is_killed(tmp_path):
     code("pass", tmp_path)
     before = set(psutil.Process().children(recursive=True))
     with pytest.raises(subprocess.TimeoutExpired):

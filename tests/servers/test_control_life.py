@@ -51,7 +51,7 @@ def test_the_old_worker_answers_until_its_successor_does(home, port):
         assert request(port, "/wall/health/live").status == 200
 
 
-def test_a_stop_answers_what_is_under_way_and_ends_with_0(home, port):
+def test_a_stop_answers_requests_under_way_and_ends_with_0(home, port):
     body = b'{"username": "nobody", "password": "wrong"}'
     lines = ("Content-Type: application/json", f"Content-Length: {len(body)}", "Expect: 100-continue")
     with control_plane(home, port, GATEWALL_WORKERS="1") as process, Wire(port) as wire:
@@ -75,7 +75,7 @@ def test_no_worker_outlives_a_master_that_is_killed(home, port):
         wait_until(lambda: not is_listening(port), what="a free port")
 
 
-def test_the_master_says_when_it_takes_signals(home, port, tmp_path):
+def test_the_master_notifies_when_it_handles_signals(home, port, tmp_path):
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
         told.bind(str(tmp_path / "notify"))
         told.settimeout(PATIENCE)
@@ -94,7 +94,7 @@ def test_a_taken_port_is_one_line(home, port):
     assert [str(port) in line for line in (home / "second.log").read_text().splitlines()] == [True]
 
 
-def test_the_memory_of_sign_ins_is_given_back(home, port):
+def test_the_memory_of_sign_ins_is_returned(home, port):
     at_once, hash_bytes = 8, 19 * 2**20  # as many as there are threads, each of which may have a heap of its own
     with control_plane(home, port, GATEWALL_WORKERS="1") as process, ThreadPoolExecutor(at_once) as people:
         (worker,) = map(psutil.Process, workers(process))

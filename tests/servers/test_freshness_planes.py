@@ -143,7 +143,7 @@ def test_every_worker_of_the_data_plane_enforces_within_a_second(seen):
 
 
 @pytest.mark.parametrize(("callers", "rounds"), [by_form(full=(12, 15), default=(2, 1))], ids=str)
-def test_nobody_is_let_in_after_the_bound_while_requests_run(request, site, callers, rounds):
+def test_revoked_credentials_are_refused_after_the_bound_while_requests_run(request, site, callers, rounds):
     """One of each kind is revoked while callers of both planes ask with them all the time.
 
     Again where somebody was let in, for the same reason as above.

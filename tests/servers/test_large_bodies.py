@@ -46,7 +46,7 @@ def test_a_large_body_is_read_when_the_application_has_seen_the_head():
     assert site.asked == [*[(True, 0), (False, len(LARGE))] * 2, (False, 0)]
 
 
-def test_a_client_that_waits_for_100_gets_it_once_its_body_is_wanted():
+def test_a_client_that_expects_100_continue_gets_it_once_its_body_is_read():
     site = Site()
     with served(site) as running:
         with Wire(running.port) as wire:
@@ -155,7 +155,7 @@ ROUTES = [
 
 
 @pytest.mark.parametrize(("verb", "path", "scope"), ROUTES)
-def test_callers_who_are_not_let_in_are_refused_by_their_head_alone(control, verb, path, scope):
+def test_unauthorized_callers_are_refused_before_their_body_is_read(control, verb, path, scope):
     """Nothing of the body is sent: a server that waited for it would not answer."""
     port, _admin, tokens = control
     length = 8 * MAX_BODY

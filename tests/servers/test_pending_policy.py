@@ -69,7 +69,7 @@ def is_published(site):
     return "policy_pending" not in site.admin.post("/system/reload")
 
 
-def test_write_is_answered_and_says_so_when_the_agent_does_not_publish(hampered, pytestconfig):
+def test_write_is_answered_as_pending_when_the_agent_does_not_publish(hampered, pytestconfig):
     entry = hampered.admin.post("/ip-black-list", ip="203.0.113.1")
     took, answers = [], []
     for write in (

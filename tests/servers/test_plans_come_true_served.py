@@ -120,7 +120,7 @@ def week(tmp_path, request):
 
 @pytest.mark.full
 @pytest.mark.parametrize("week", [20_000], indirect=True)
-def test_what_ten_plans_say_is_what_two_workers_then_answer(week, pytestconfig):
+def test_ten_plans_predict_the_answers_of_two_workers(week, pytestconfig):
     site, began = week.site, datetime.now(UTC)
     base = site.revision()
     wait_until(lambda: week.is_in_force(base), what="the policy")

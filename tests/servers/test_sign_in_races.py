@@ -270,7 +270,7 @@ def test_sign_ins_while_the_failures_are_pruned_are_answered(alice):
     assert got == {None: ONCE // 2, WRONG_PASSWORD: ONCE // 2}
 
 
-def test_a_database_that_fails_while_it_counts_lets_nobody_in(alice, checks):
+def test_a_database_failure_while_counting_lets_nobody_in(alice, checks):
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE accounts_failurecount RENAME TO accounts_failurecount_gone")
     try:

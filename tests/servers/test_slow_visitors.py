@@ -82,7 +82,7 @@ def test_slow_requests_leave_all_threads_free(site, sent):
         assert {path for _, path, _ in site.asked} == {"/together"}
 
 
-def test_whoever_sends_nothing_at_all_takes_no_thread(site):
+def test_a_connection_that_sends_nothing_takes_no_thread(site):
     with served(site) as running, wires(running.port, SLOW):
         assert all_answer_together(running.port)
 
@@ -121,7 +121,7 @@ def test_a_body_and_a_head_that_are_late_are_refused_and_never_reach_the_applica
         assert site.asked == []
 
 
-def test_a_reader_who_takes_nothing_is_given_up(site, monkeypatch):
+def test_a_connection_whose_reader_stalls_is_closed(site, monkeypatch):
     monkeypatch.setattr(threaded.ThreadedConnection, "write_seconds", 0.5)
     with (
         served(site) as running,
@@ -131,7 +131,7 @@ def test_a_reader_who_takes_nothing_is_given_up(site, monkeypatch):
         wait_until(lambda: running.connections() == 0)
 
 
-def test_when_there_are_too_many_connections_slow_ones_go_and_a_new_one_is_answered(site):
+def test_over_the_limit_slow_connections_are_closed_and_a_new_one_is_answered(site):
     with served(site, most=16) as running, wires(running.port, 15, A_SLOW_BODY):
         until_read(running, 12)  # those that are being opened count twice for a moment
         for _ in range(20):
@@ -157,7 +157,7 @@ def test_memory_is_bounded_and_the_largest_bodies_are_refused_first(site):
         assert all_answer_together(running.port)
 
 
-def test_answers_that_nobody_reads_are_bounded_as_well(site):
+def test_the_memory_of_unread_answers_is_bounded(site):
     ask = a_request(target=f"/large/{3 * MIB}")
     with served(site, most_bytes=8 * MIB) as running, wires(running.port, 16, ask, receive_buffer=4096):
         wait_until(lambda: len(site.asked) == 16)

@@ -46,7 +46,7 @@ def test_slow_visitors_leave_all_threads_of_the_worker_free(home, port, begun):
         assert [each.answer().status for each in asking] == [200] * THREADS
 
 
-def test_people_sign_in_while_others_are_slow_and_slow_ones_are_told_in_the_end(home, port):
+def test_sign_in_works_beside_slow_visitors_and_slow_ones_get_408(home, port):
     with control_plane(home, port, GATEWALL_WORKERS="1"), ExitStack() as stack:
         slow = [stack.enter_context(Wire(port)) for _ in range(SLOW)]
         for number, each in enumerate(slow):
@@ -56,7 +56,7 @@ def test_people_sign_in_while_others_are_slow_and_slow_ones_are_told_in_the_end(
         assert [each.status for each in slow[1].rest()] == [408]
 
 
-def test_a_post_that_is_broken_off_is_no_error(home, port):
+def test_an_aborted_post_is_no_error(home, port):
     body = f"username=admin&password={PASSWORD.replace(' ', '+')}&rd=/".encode()
     whole = a_request(FORM[0], f"Content-Length: {len(body)}", method="POST", target="/wall/", body=body)
     with control_plane(home, port, GATEWALL_WORKERS="1"):

@@ -110,14 +110,14 @@ def test_to_http_1_0_an_answer_in_pieces_ends_with_the_connection():
     assert data == b"".join(LARGE)
 
 
-def test_an_answer_in_pieces_that_says_its_length_keeps_it():
+def test_an_answer_in_pieces_keeps_its_content_length():
     headers = (PLAIN, ("Content-Length", str(len(b"".join(LARGE)))))
     with served(Site(*LARGE, headers=headers)) as running, Wire(running.port) as wire:
         assert wire.ask(a_request()).body == wire.ask(a_request()).body == b"".join(LARGE)
 
 
 @pytest.mark.parametrize("parts", [LARGE, [b"abc"]], ids=["in pieces", "whole"])
-def test_an_answer_never_has_more_bytes_than_it_says_nor_another_behind_fewer(parts):
+def test_an_answer_has_no_bytes_beyond_its_length_and_a_short_one_closes_the_connection(parts):
     body = b"".join(parts)
     for length in (len(body) - 2, len(body) + 2):
         last = a_request("Connection: close")
@@ -138,7 +138,7 @@ def test_head_has_a_head_alone(parts):
 
 
 @pytest.mark.parametrize("status", ["204 No Content", "304 Not Modified"])
-def test_an_answer_that_has_no_body_gets_none(status):
+def test_a_status_without_a_body_sends_none(status):
     with served(Site(b"abc", status=status)) as running:
         data = everything(running.port, a_request("Connection: close"))
 
@@ -155,7 +155,7 @@ def test_requests_that_come_at_once_are_answered_in_their_order():
     assert [target for _, target, _ in site.asked] == [f"/{n}" for n in range(10)]
 
 
-def test_a_client_that_waits_for_100_is_told():
+def test_a_client_that_expects_100_continue_gets_it():
     site = Site(b"")
     with served(site) as running, Wire(running.port) as wire:
         wire.send(a_request("Expect: 100-continue", "Content-Length: 3", method="POST"))
@@ -177,7 +177,7 @@ def test_a_body_up_to_the_bound_is_whole_and_a_longer_one_is_answered_by_its_hea
 
 
 @pytest.mark.parametrize("framing", ["Content-Length: 9000000", "Transfer-Encoding: chunked"])
-def test_what_stands_behind_a_body_that_is_not_read_is_no_request(framing):
+def test_bytes_after_an_unread_body_are_no_request(framing):
     site = Site(b"")
     with served(site) as running, Wire(running.port) as wire:
         wire.send(a_request(framing, method="POST") + a_request(target="/smuggled"))
@@ -225,7 +225,7 @@ def reset(wire):
 
 
 @pytest.mark.parametrize("leaves", [reset, Wire.close], ids=["reset", "closed"])
-def test_a_post_that_is_broken_off_reaches_nobody_and_is_no_error(caplog, leaves):
+def test_an_aborted_post_does_not_reach_the_application_and_is_no_error(caplog, leaves):
     caplog.set_level(logging.DEBUG)
     site = Site(b"")
     with served(site) as running:
@@ -257,7 +257,7 @@ def test_a_client_that_goes_away_while_it_is_answered_is_no_error(caplog, leaves
     assert [record for record in caplog.records if record.levelno > logging.DEBUG] == []
 
 
-def test_a_stop_waits_for_what_threads_answer():
+def test_a_stop_waits_for_answers_of_threads():
     gate = threading.Event()
     site = Site(b"late", gate=gate)
     with served(site) as running, Wire(running.port) as wire, Wire(running.port) as idle:
@@ -271,7 +271,7 @@ def test_a_stop_waits_for_what_threads_answer():
         assert wire.is_closed()
 
 
-def test_a_stop_ends_readers_who_are_too_slow():
+def test_a_stop_closes_slow_readers():
     site = Site(*[b"x" * PIECE] * 2000)
     with served(site) as running, Wire(running.port, receive_buffer=4096) as wire:
         wire.send(a_request())
@@ -281,7 +281,7 @@ def test_a_stop_ends_readers_who_are_too_slow():
         wait_until(lambda: site.closed == [True])
 
 
-def test_what_an_application_is_asked_is_what_was_sent():
+def test_an_application_gets_the_query_and_headers_unchanged():
     asked = []
 
     def site(environ, start_response):

@@ -106,7 +106,7 @@ def test_up_serves_the_demo_and_a_signal_stops_all_of_it(home, ports, tmp_path, 
     assert [child for child in children if is_alive(child)] == []
 
 
-def test_what_the_first_start_prints_is_what_the_tutorial_says(ports, tmp_path):
+def test_the_first_start_prints_the_output_in_the_tutorial(ports, tmp_path):
     """But for the log of the processes. A person's ports, folder and password stand for those of the test."""
     log, home = tmp_path / "up.log", tmp_path / "var"
     env = environment(home, **ports)
@@ -136,7 +136,7 @@ def lone_workers(pid):
     return [child for child in children if "gatewall.server.lone" in command_of(child)]
 
 
-def test_with_one_worker_two_processes_beside_the_supervisor_and_a_dead_one_takes_no_other_along(home, ports, tmp_path):
+def test_with_one_worker_each_plane_is_one_process_and_restarts_alone(home, ports, tmp_path):
     log, auth_port = tmp_path / "up.log", int(ports["GATEWALL_AUTH_PORT"])
     env = environment(home, **ports, GATEWALL_WORKERS="1", GATEWALL_DEMO="0")
     with running(UP, log=log, env=env) as process:
@@ -177,7 +177,7 @@ def test_child_that_dies_ends_everything_with_a_line_that_names_it(home, ports, 
     assert [child for child in children if is_alive(child)] == []
 
 
-def test_up_starts_though_every_published_file_is_damaged_and_says_so_in_one_line(home, ports, tmp_path):
+def test_up_repairs_a_damaged_publication_and_logs_one_line(home, ports, tmp_path):
     log, env = tmp_path / "up.log", environment(home, **ports, **ONE_WORKER, GATEWALL_DEMO="0")
     manage(home, "publish_policy")
     for path in (home / "policy" / "segments").iterdir():

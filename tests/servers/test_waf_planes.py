@@ -55,7 +55,7 @@ def asked(connection, body, **headers):
     return response.status, response.headers.get("X-Gatewall-Reason", "")
 
 
-def test_a_body_with_a_length_or_in_chunks_is_looked_at(connection):
+def test_a_body_with_a_length_or_in_chunks_is_inspected(connection):
     chunked = {"Transfer-Encoding": "chunked"}
 
     assert asked(connection, b"a=1&b=2") == LET_IN
@@ -67,7 +67,7 @@ def test_a_body_with_a_length_or_in_chunks_is_looked_at(connection):
 
 
 @pytest.mark.parametrize("framing", ["a length", "chunks"])
-def test_of_a_large_body_the_beginning_is_read_and_the_rest_is_not_looked_at(port, framing):
+def test_a_large_body_is_refused_because_its_end_is_not_inspected(port, framing):
     for _ in range(2):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
         body = b"a=" + b"x" * 1_000_000
@@ -98,7 +98,7 @@ def answered(wire):
     ("line", "sent"),
     [("Content-Length: 500", b"a=1"), ("Transfer-Encoding: chunked", b"3\r\na=1\r\n"), ("Content-Length: 9", b"")],
 )
-def test_a_body_that_does_not_come_is_waited_for_no_longer_than_it_may_take(port, line, sent):
+def test_a_missing_body_is_refused_after_its_deadline(port, line, sent):
     with on_the_wire(port, line) as wire:
         wire.sendall(sent)
         began = time.monotonic()
@@ -109,7 +109,7 @@ def test_a_body_that_does_not_come_is_waited_for_no_longer_than_it_may_take(port
         assert answered(wire) == LET_IN
 
 
-def test_a_body_that_drips_is_waited_for_no_longer_than_it_may_take(port):
+def test_a_body_that_arrives_slowly_is_refused_after_its_deadline(port):
     with on_the_wire(port, "Content-Length: 60000") as wire:
         began = time.monotonic()
         wire.settimeout(0.2)
@@ -124,7 +124,7 @@ def test_a_body_that_drips_is_waited_for_no_longer_than_it_may_take(port):
         assert answered(wire) == REFUSED
 
 
-def test_others_are_answered_while_a_body_drips(port):
+def test_other_requests_are_answered_while_a_body_arrives_slowly(port):
     with on_the_wire(port, "Content-Length: 60000") as wire:
         wire.sendall(b"x")
         began = time.monotonic()
@@ -134,13 +134,13 @@ def test_others_are_answered_while_a_body_drips(port):
 
 
 @pytest.mark.parametrize("line", ["Content-Length: 9", "Transfer-Encoding: chunked"])
-def test_a_proxy_that_hangs_up_within_a_body_leaves_the_server_well(port, line):
+def test_a_connection_closed_within_a_body_does_not_harm_the_server(port, line):
     with on_the_wire(port, line) as wire:
         wire.sendall(b"3\r\na")
     assert ask(port, about(client=CLIENT)) == LET_IN
 
 
-def test_chunks_that_are_none_let_nobody_in(port):
+def test_invalid_chunks_let_nobody_in(port):
     with on_the_wire(port, "Transfer-Encoding: chunked") as wire:
         wire.sendall(b"zz\r\na=1\r\n0\r\n\r\n")
         status = wire.recv(12)
@@ -148,7 +148,7 @@ def test_chunks_that_are_none_let_nobody_in(port):
     assert ask(port, about(client=CLIENT)) == LET_IN
 
 
-def test_both_planes_come_to_say_that_they_scan_with_hyperscan(port):
+def test_both_planes_report_hyperscan_after_a_while(port):
     def checks():
         return json.loads(request(port, "/wall/health").body)["checks"]
 

@@ -128,7 +128,7 @@ def written(site, pinned, kind):
 
 
 @pytest.mark.parametrize("kind", [each.__name__ for each in [*POLICY, *REVOCATIONS]])
-def test_no_worker_answers_by_the_policy_before_unless_the_write_said_pending(answers, kind):
+def test_every_worker_answers_by_the_new_policy_unless_the_write_was_pending(answers, kind):
     is_pending, after, given = answers[kind]
 
     assert is_pending or given == [after] * (ASKED * WORKERS)
