@@ -255,7 +255,7 @@ def test_the_image_is_of_this_version_unless_a_digest_is_named():
     }
 
 
-def test_the_names_are_those_of_the_sample_for_ingress_nginx():
+def test_service_and_ingresses_equal_the_sample_for_ingress_nginx():
     found = rendered(EVERYTHING)
     samples = list(yaml.safe_load_all((BASE / "deploy/ingress-nginx/site.yaml").read_text()))
     asked = samples[0]["metadata"]["annotations"]["nginx.ingress.kubernetes.io/auth-url"]

@@ -26,7 +26,7 @@ ROOT = {"compose.caddy.yaml: caddy": ["NET_BIND_SERVICE"], "compose.traefik.yaml
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_a_parser_of_the_compose_specification_takes_it(file):
+def test_a_parser_of_the_compose_specification_accepts_the_file(file):
     resolved = {key: value for key, value in FILES[file].items() if not key.startswith("x-")}
 
     PyCompose.from_yaml(yaml.safe_dump(resolved)).validate()

@@ -68,7 +68,7 @@ def test_only_the_state_may_be_written_to(ours, place):
         assert "Read-only" in ours.call(probe, {"PATH": os.environ["PATH"], "LC_ALL": "C"}).stderr
 
 
-def test_every_plane_answers_and_a_change_reaches_the_one_that_needs_nothing_but_files(ours, planes):
+def test_both_planes_answer_and_a_change_reaches_the_data_plane(ours, planes):
     admin = Admin(ours.control)
     admin.post("/authorized-domains", name=OFFICE)
     admin.post("/ip-black-list", ip=BLOCKED)

@@ -32,7 +32,7 @@ def ids(thing):
 
 
 @pytest.mark.parametrize("thing", everything(), ids=ids)
-def test_the_schemas_of_gateway_api_and_envoy_gateway_take_it(thing):
+def test_the_schemas_of_gateway_api_and_envoy_gateway_accept_every_object(thing):
     gateway_schemas.validate(thing)
 
 

@@ -65,7 +65,7 @@ def test_the_image_has_no_root_user_and_one_folder_to_write_to():
     assert dockerfile.last("VOLUME") == home
 
 
-def test_the_image_lacks_of_the_packages_what_nothing_reads(tmp_path):
+def test_the_image_lacks_unused_files_of_packages(tmp_path):
     (line,) = [each.text for each in instructions() if each.name == "RUN" and each.text.startswith("find .venv")]
     locale = ".venv/lib/django/conf/locale"
     read = [

@@ -46,7 +46,7 @@ def test_every_file_is_printed_below_its_name(kind):
 
 @pytest.mark.parametrize("place", [OTHER, IPV6], ids=["names", "ipv6"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_of_the_defaults_is_left_and_no_place_is_empty(kind, place):
+def test_every_default_and_placeholder_is_replaced(kind, place):
     text = "".join(file.text for file in render(kind, place))
 
     for old in ("/wall", "app.example.com", "127.0.0.1:9998", "127.0.0.1:9999", ":8000", "{{", "}}:"):
@@ -186,7 +186,7 @@ WITH_PORT = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_port_of_the_public_url_is_that_of_the_proxy(kind):
+def test_the_proxy_listens_on_the_port_of_the_public_url(kind):
     wanted, pattern = WITH_PORT[kind]
 
     text = printed(kind, "--site", "app.example.com", "--public-url", "https://wall.example.com:8443")
@@ -194,7 +194,7 @@ def test_the_port_of_the_public_url_is_that_of_the_proxy(kind):
     assert [each.strip() for each in re.findall(pattern, text, re.MULTILINE)] == [each.strip() for each in wanted]
 
 
-def test_the_port_is_that_of_the_guard_page_of_this_site():
+def test_of_several_public_urls_the_proxy_uses_the_port_of_the_one_for_the_site():
     urls = "https://wall.example.com:8443,https://app.example.org:9443"
 
     own = printed("nginx", "--site", "app.example.org", "--public-url", urls)

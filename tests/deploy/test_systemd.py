@@ -109,7 +109,7 @@ def test_the_data_plane_waits_neither_for_the_database_nor_for_another_unit():
 
 
 @pytest.mark.parametrize("name", ["gatewall-control-plane.service", "gatewall-data-plane.service"])
-def test_a_unit_that_can_be_reloaded_is_ready_when_it_takes_signals(name):
+def test_a_reloadable_unit_notifies_systemd_when_it_is_ready(name):
     assert values(name, "ExecReload") == ["/bin/kill -HUP $MAINPID"]
     assert values(name, "Type") == ["notify"]
 

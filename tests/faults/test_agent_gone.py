@@ -18,7 +18,7 @@ def host(copied):
         yield installation, auth
 
 
-def test_a_change_of_another_host_is_in_force_though_no_agent_lives(host, elsewhere, pytestconfig):
+def test_a_change_of_another_host_is_in_force_without_an_agent(host, elsewhere, pytestconfig):
     installation, auth = host
     question = about(client=CLIENT, Service_Authorization=installation.token)
     before = ask(auth, question)

@@ -110,7 +110,7 @@ def test_a_change_of_another_host_is_in_force_while_the_agent_is_stopped(host, e
     tell(pytestconfig, "what another host changed is in force on one whose agent is stopped")
 
 
-def test_a_second_agent_takes_over_and_the_first_one_does_no_harm_when_it_goes_on(host, elsewhere):
+def test_a_second_agent_takes_over_and_the_resumed_first_one_gives_up_its_lock(host, elsewhere):
     installation, auth, first = host
     question = about(client=CLIENT, Service_Authorization=installation.token)
     with watched(installation) as revisions, agent(installation.home, second=True) as second:

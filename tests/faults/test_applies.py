@@ -132,7 +132,7 @@ def on_postgresql(tmp_path_factory):
 
 @pytest.mark.parametrize("where", ["site", pytest.param("on_postgresql", marks=pytest.mark.full)])
 @pytest.mark.parametrize("named_by", ["if_revision", "digest"])
-def test_of_applies_at_once_one_wins(request, where, named_by):
+def test_one_of_four_simultaneous_applies_wins(request, where, named_by):
     site: Site = request.getfixturevalue(where)
     for turn in range(3):
         wanted = [document("denied", "DE", f"10.{turn + 1}{number}", count=20) for number in range(4)]

@@ -120,7 +120,7 @@ def _lag(scene):
     return Admin(scene.port).get("/dashboard/stats")["log"]["lag_seconds"]
 
 
-def test_while_the_database_hangs_everything_is_answered_and_the_agent_goes_on(hung):
+def test_while_the_database_hangs_every_request_is_answered_and_the_agent_gives_up_waiting(hung):
     assert dict(zip(PAGES * 2, hung.statuses(PAGES, times=2), strict=True)) == dict.fromkeys(PAGES, 503)
     assert hung.statuses(list(WITHOUT_DATABASE)) == list(WITHOUT_DATABASE.values())
     assert ask(hung.port, about(Service_Authorization=hung.token)) == SESSION_VALID
@@ -128,7 +128,7 @@ def test_while_the_database_hangs_everything_is_answered_and_the_agent_goes_on(h
     wait_until(lambda: "the access log is not" in hung.agent_log.read_text(), what="the shipper to give up")
 
 
-def test_neither_a_long_query_nor_a_long_wait_for_a_lock_is_cut_while_the_server_lives(postgresql):
+def test_a_long_query_and_a_long_lock_wait_do_not_time_out_while_the_server_lives(postgresql):
     with connect(parameters(postgresql.url), PATIENCE_SECONDS) as holder, ThreadPoolExecutor(1) as beside:
         holder.execute("SELECT pg_advisory_xact_lock(1)")
         with connect(parameters(postgresql.url), PATIENCE_SECONDS) as other:

@@ -136,7 +136,7 @@ def test_command_refuses_to_publish_the_older_policy_and_prints_the_reason(resto
     "logouts",
     [pytest.param(0, id="changes"), pytest.param(3, id="changes and logouts", marks=pytest.mark.full)],
 )
-def test_new_changes_that_pass_the_old_numbers_bring_nothing_back(restored, logouts):
+def test_new_changes_above_the_old_revision_do_not_bring_back_the_older_policy(restored, logouts):
     with agent(restored.installation.home):
         answers = change(restored.installation, logouts=logouts, changes=2)
 
@@ -177,7 +177,7 @@ def test_changes_after_the_confirmation_are_published_again(restored):
     wait_until(lambda: restored.verdict_on(AFTER) == {BLOCKED}, what="the change")
 
 
-def test_confirmation_of_a_database_that_was_not_restored_takes_nothing_away(copied):
+def test_confirming_a_database_that_was_not_restored_blocks_no_later_change(copied):
     installation, auth = copied(), free_port()
     with data_plane(installation.home, auth):
         manage(installation.home, "publish_policy", "--confirm-restored-database")

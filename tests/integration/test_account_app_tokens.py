@@ -25,7 +25,7 @@ def office():
     return services.register_domain(actor="alice", name=OFFICE, access=Access.AUTHENTICATED)
 
 
-def test_it_is_made_for_one_site_and_path_and_shown_once(visitor, bob):
+def test_an_app_token_is_issued_for_one_site_and_path_and_shown_once(visitor, bob):
     made = visitor.send("/account/app-tokens", name="calendar", domain=OFFICE, prefix="/dav/", days="30")
     row = AppToken.objects.get()
 
@@ -54,7 +54,7 @@ def test_a_site_that_the_user_may_not_enter_is_not_offered(visitor, bob):
     assert not AppToken.objects.exists()
 
 
-def test_it_is_deleted(visitor, bob):
+def test_an_app_token_is_deleted(visitor, bob):
     visitor.send("/account/app-tokens", name="calendar", domain=OFFICE)
     visitor.send("/account/app-tokens/delete", id=str(AppToken.objects.get().pk))
 

@@ -42,7 +42,7 @@ def test_a_changed_password_is_mailed_to_its_owner_with_advice(mailbox, bob):
         assert f"{PUBLIC_URL}/wall/account" in words
 
 
-def test_html_has_nothing_from_elsewhere_and_escapes_what_others_wrote(mailbox, bob):
+def test_html_mails_load_no_external_content_and_escape_settings(mailbox, bob):
     system_settings.change(actor="alice", contact='<script>"x"</script> https://help.example')
     an_app(bob)
     send_due()

@@ -226,7 +226,7 @@ def test_guesses_of_the_password_are_counted(visitor):
 
 
 @pytest.mark.parametrize("proof", ["code", "recovery code"])
-def test_the_second_factor_goes_with_a_code(visitor, bob, proof):
+def test_a_code_removes_the_second_factor(visitor, bob, proof):
     app = an_app(bob)
     code = {"code": app.code(), "recovery code": app.recovery_codes[0]}[proof]
 

@@ -144,7 +144,7 @@ def test_policy_that_cannot_be_compiled_is_logged_once_and_the_last_one_stays_pu
     assert len([record for record in caplog.records if "policy.rejected" in record.getMessage()]) == 1
 
 
-def test_an_agent_that_was_dead_at_the_deadline_takes_back_when_it_is_there_again(agent, monkeypatch):
+def test_an_agent_that_was_dead_at_the_deadline_reverts_the_change_later(agent, monkeypatch):
     monkeypatch.setattr("gatewall.publication.announcement._WAIT_SECONDS", 0)
     caller = Caller(parse_address("198.51.100.7"), None)
     with time_machine.travel(MOMENT, tick=False) as clock:

@@ -66,7 +66,7 @@ def test_rows_of_the_log_wake_no_thread(agent, parts):
     assert not agent._changes.look()
 
 
-def test_a_row_of_which_a_webhook_wants_a_notice_wakes_the_threads(agent):
+def test_a_row_that_causes_a_notice_wakes_the_threads(agent):
     a_webhook(kinds=[EventKind.REQUEST_BLOCKED.value], least_severity="low")
     agent._changes.look()
 

@@ -12,7 +12,7 @@ def a_round(answer, edit, idle):
     }
 
 
-def test_the_cost_is_that_of_an_answer_of_an_edit_and_of_a_second():
+def test_costs_are_given_per_answer_per_edit_and_per_second():
     result = agent.summary([a_round(90, 9.5, 0.2), a_round(110, 12, 0.1), a_round(95, 11, 0.4)], 15)
 
     text = agent.as_text(result)

@@ -177,7 +177,7 @@ def process(db):
         running.kill()
 
 
-def test_a_worker_that_stands_still_makes_each_write_pending(process, monkeypatch):
+def test_a_stopped_worker_makes_each_write_pending(process, monkeypatch):
     monkeypatch.setattr(announcement, "_WAIT_SECONDS", 0.1)
     process.send_signal(signal.SIGSTOP)
 

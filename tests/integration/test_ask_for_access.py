@@ -148,7 +148,7 @@ def test_access_requests_of_a_user_are_rate_limited(outside, entered):
     assert RequestForAccess.objects.count() == access_requests.MAX_AN_HOUR
 
 
-def test_only_so_many_wait_at_once(outside, entered):
+def test_the_number_of_pending_access_requests_is_limited(outside, entered):
     for number in range(access_requests.MAX_PENDING + 1):
         host = f"site{number}.example"
         services.register_domain(actor="alice", name=host, access="authenticated")
@@ -256,7 +256,7 @@ def test_an_empty_reason_and_an_unknown_request_are_errors(outside, entered, app
     assert approver.get("/access-requests/7/").status_code == 404
 
 
-def test_admins_read_that_somebody_asks_and_the_asker_how_it_was_decided(outside, entered, approver, mailbox, alice):
+def test_admins_get_a_mail_about_a_request_and_the_user_about_the_decision(outside, entered, approver, mailbox, alice):
     outside = Visitor("wall.office.example")
     outside.sign_in()
     send_due()

@@ -71,7 +71,7 @@ def test_a_lock_out_keeps_its_cause_and_the_earlier_deadline():
     assert waiting.deadline - waiting.made_at <= timedelta(seconds=30)
 
 
-def test_nothing_changed_has_nothing_to_confirm():
+def test_a_block_without_a_change_waits_for_no_confirmation():
     with transaction.atomic():
         confirmation.ask_for_confirmation(revisions.current().revision, CALLER, seconds=30)
 

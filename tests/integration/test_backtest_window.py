@@ -55,7 +55,7 @@ def test_a_window_without_rows_has_no_slices():
 
 
 @pytest.mark.parametrize("is_reversed", [False, True])
-def test_a_row_that_comes_or_goes_belongs_to_one_slice_whenever_it_is_read(tmp_path, small, is_reversed):
+def test_an_added_or_deleted_row_belongs_to_one_slice_in_any_reading_order(tmp_path, small, is_reversed):
     begin = 1_770_000_000
     shipped(tmp_path / "spool", [a_record(number, at=begin + number) for number in range(30)])
     parts = window.slices(*(datetime.fromtimestamp(begin + each, UTC) for each in (0, 60)), 1000)

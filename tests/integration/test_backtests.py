@@ -33,7 +33,7 @@ from tests.support.cast import CLIENT, OFFICE
 pytestmark = pytest.mark.django_db
 
 
-def test_a_block_entry_names_the_person_that_it_would_shut_out(recorded, bob):
+def test_a_block_entry_lists_the_user_that_it_would_refuse(recorded, bob):
     result = run_of(BLOCK)
 
     assert (result["read"], result["changed"], result["untouched"]) == (5, 4, 1)
@@ -88,7 +88,7 @@ def test_an_access_rule_and_its_place_in_the_order_are_tried(recorded, bob):
     assert [rule.position for rule in (first, second)] == [1, 2]
 
 
-def test_the_first_domain_of_a_person_brings_its_mode_along(recorded):
+def test_the_first_domain_that_a_user_adds_changes_the_mode(recorded):
     result = run_of(a_draft("authorized-domains", name="other.example"))
 
     assert result["changed"] == 0  # office.example is registered
@@ -105,7 +105,7 @@ def test_a_scope_that_is_narrowed_shuts_its_user_out(recorded, bob):
     assert turns(result) == {("session-valid", "host-not-in-scope"): 4}
 
 
-def test_a_membership_and_the_scope_of_a_group_let_in_and_shut_out(recorded, bob):
+def test_changes_of_membership_and_group_scope_are_replayed(recorded, bob):
     office = AuthorizedDomain.objects.get(name=OFFICE)
     family = create_group(actor="", name="family", authorized_domains=[office])
     change_user(bob, actor="", groups=[family])
@@ -126,7 +126,7 @@ def test_a_membership_and_the_scope_of_a_group_let_in_and_shut_out(recorded, bob
     assert turns(joined) == {("host-not-in-scope", "session-valid"): 4}
 
 
-def test_a_request_of_a_later_revision_is_not_one_of_the_draft(recorded):
+def test_requests_under_a_later_revision_are_replayed_under_the_draft_too(recorded):
     AccessLog.objects.update(policy_revision=revisions.current().revision + 1)  # somebody changed something meanwhile
 
     result = run_of(a_draft("waf-rules", name="evil", pattern="evil", targets=["query"]))

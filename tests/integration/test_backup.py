@@ -85,7 +85,7 @@ def new_site(tmp_path, **changes):
 
 
 @on_both
-def test_a_backup_under_load_is_one_moment_of_the_installation(site, tmp_path, database):
+def test_a_backup_under_load_is_consistent(site, tmp_path, database):
     engine = "postgresql" if "DATABASE_URL" in site.changes else "sqlite"
     before = site.python(STATE)
     with subprocess.Popen(

@@ -30,7 +30,7 @@ BASE = Path(__file__).resolve().parents[2]
 TOKENS = ("first", "second")
 
 
-def test_a_ratio_is_taken_within_its_round_and_bytes_are_those_of_a_record():
+def test_a_ratio_is_taken_within_its_round_and_bytes_are_per_record():
     rounds = [
         Round({"answering": 100, "SQLite": 300}, {"answering": 9000, "SQLite": 100}, 640.0),
         Round({"answering": 50, "SQLite": 250}, {"answering": 9500, "SQLite": 90}, 650.0),
@@ -107,7 +107,7 @@ def test_a_ratio_of_latencies_is_taken_within_its_round():
     assert (p99.figure, p99.wanted, p99.reached, p99.spread) == ("2.00 x", "<= 2.0", True, "1.50 to 2.50")
 
 
-def test_the_statements_of_a_long_list_are_held_against_those_of_a_short_one():
+def test_the_statements_of_a_long_list_are_compared_with_those_of_a_short_one():
     answers = {
         "little": {"ms": 2.0, "statements": 4, "rows": 10},
         "much": {"ms": 5.0, "statements": 4, "rows": 10},
@@ -184,7 +184,7 @@ def test_a_bench_that_fails_is_a_row_and_the_others_go_on(monkeypatch, capsys):
     assert "| no_such_bench | failed | - | - | exit code 1, see above |" in capsys.readouterr().out
 
 
-def test_the_table_of_everything_is_that_of_the_results():
+def test_the_table_in_performance_md_equals_the_stored_results():
     start, end = everything._MARKS
     page = (BASE / "docs" / "performance.md").read_text()
 

@@ -103,5 +103,5 @@ def test_a_pickle_in_redis_is_not_run(protocol):
 @pytest.mark.parametrize(
     "data", [b"", b"-", b"5", b"1.5", b"\x80", b"{}", b"--5", b"9" * 5000], ids=lambda data: repr(data[:8])
 )
-def test_bytes_in_redis_that_are_not_ours_are_nothing(data):
+def test_foreign_bytes_in_redis_are_a_cache_miss(data):
     assert PlainSerializer().loads(data) is None

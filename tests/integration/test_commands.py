@@ -128,7 +128,7 @@ def test_seeding_brings_a_pattern_to_this_version(capsys):
 
 
 @pytest.mark.django_db
-def test_seeding_brings_the_operator_and_leaves_what_was_edited(capsys):
+def test_seeding_updates_pattern_and_operator_and_keeps_edited_fields(capsys):
     call_command("seed_waf_rules")
     rule = WafRule.objects.first()
     edited = {"targets": ["query"], "transforms": [], "category": "custom", "description": "mine"}
@@ -165,7 +165,7 @@ def test_seeding_is_one_revision_of_the_seed(capsys):
 
 
 @pytest.mark.django_db
-def test_seeded_domains_leave_the_mode():
+def test_seeded_domains_do_not_change_the_mode():
     call_command("seed_domains")
 
     assert set(AuthorizedDomain.objects.values_list("name", flat=True)) == {"localhost", "127.0.0.1", "[::1]"}

@@ -166,7 +166,7 @@ def test_each_revision_has_the_change_and_the_name_of_its_writer(writers):
     assert revisions.current().revision == before + WRITERS * CHANGES
 
 
-def test_of_a_restore_and_a_change_at_once_each_is_whole(sessions):
+def test_a_simultaneous_restore_and_change_are_serialized(sessions):
     policies.block_network(actor="x", network="192.0.2.1")
     number = revisions.current().revision
     policies.block_network(actor="x", network="192.0.2.2")

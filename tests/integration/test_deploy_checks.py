@@ -54,7 +54,7 @@ def test_complete_installation_is_silent(production):
     assert ids() == set()
 
 
-def test_they_run_for_deployment_alone(production):
+def test_the_checks_run_for_deployment_alone(production):
     production.GATEWALL_DEMO = True
 
     assert "gatewall.W005" in {message.id for message in checks.run_checks(include_deployment_checks=True)}
@@ -86,7 +86,7 @@ def in_one_order(value):
 
 
 @pytest.mark.parametrize(("changes", "expected"), NETWORK, ids=in_one_order)
-def test_where_visitors_and_proxies_come_in(production, changes, expected):
+def test_network_settings_are_checked(production, changes, expected):
     for name, value in changes.items():
         setattr(production, name, value)
 

@@ -18,7 +18,7 @@ time.sleep(float(sys.argv[2]))
 """
 
 
-def test_it_ends_in_order_at_any_moment(tmp_path):
+def test_a_process_exits_cleanly_while_the_scanner_is_loaded(tmp_path):
     PatternCache(tmp_path, b"key").scanner(name_of(PATTERNS), PATTERNS)
 
     for hundredths in (0, 1, 3, 6):  # the scanner is read meanwhile

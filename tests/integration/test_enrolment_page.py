@@ -146,7 +146,7 @@ def test_an_old_session_with_a_wrong_password_sets_nothing_up(visitor, bob, pass
     assert not TotpDevice.objects.exists()
 
 
-def test_the_password_makes_the_session_a_new_one(visitor, bob, auth):
+def test_confirming_with_the_password_replaces_the_session(visitor, bob, auth):
     visitor.token = old = a_token(bob, audiences=["gate"], at=timezone.now() - LATER)
 
     page = visitor.send("/enrol", password=PASSWORD)

@@ -117,7 +117,7 @@ def test_events_are_kept_for_the_configured_time(capsys):
     assert found("client.banned") == []
 
 
-def test_old_events_go_in_parts():
+def test_old_events_are_pruned_in_batches():
     for _ in range(5):
         record_event(Event(EventKind.CLIENT_BANNED, MOMENT - timedelta(days=100)))
 

@@ -30,7 +30,7 @@ def migrated():
     return said.getvalue()
 
 
-def test_a_database_with_all_earlier_migrations_goes_on_without_a_step(earlier):
+def test_a_database_with_all_earlier_migrations_needs_no_migration(earlier):
     assert schema.is_current()
     call_command("migrate", "--check")
 
@@ -55,7 +55,7 @@ def test_a_database_with_some_of_them_is_one_line_with_the_commit_to_install_fir
     )
 
 
-def test_no_state_between_the_earlier_migrations_is_taken_for_one_of_the_first_ones():
+def test_a_partly_migrated_earlier_database_never_counts_as_migrated():
     """Otherwise the second migration of an app would be run on the tables of earlier ones."""
     for app in {app for app, _ in EARLIER}:
         names = [node for node in EARLIER if node[0] == app]

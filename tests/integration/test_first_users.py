@@ -39,7 +39,7 @@ def attempt(create):
     return found
 
 
-def test_rows_that_are_written_again_are_those_of_the_service(clock):
+def test_copied_rows_equal_those_of_the_service(clock):
     def by_service(name, values):
         with mock.patch.object(first_users, "_users_so_far", return_value=None):
             return a_user(name, **values)

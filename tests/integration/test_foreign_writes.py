@@ -188,7 +188,7 @@ def test_a_second_host_publishes_it_first(here, elsewhere, written, monkeypatch)
     assert all(map(written, here.look()))
 
 
-def test_rows_that_were_put_back_twice_with_the_number_of_reloads_are_read_twice(here, elsewhere):
+def test_rows_restored_with_an_old_number_of_reloads_are_read_again(here, elsewhere):
     services.block_country(actor="alice", country_code="FI")
     number, found = PolicyHead.objects.get().reloads, []
     for country in ("NZ", "TO"):
@@ -228,7 +228,7 @@ def built(monkeypatch):
     return found
 
 
-def test_a_reload_builds_no_table_of_what_is_as_it_was(here, elsewhere, built):
+def test_a_reload_rebuilds_only_changed_segments(here, elsewhere, built):
     services.block_network(actor="alice", network="198.51.100.1")
     here.look()
     elsewhere.look()

@@ -70,7 +70,7 @@ def test_a_running_gate_takes_the_first_database_and_the_next(auth, tmp_path):
     assert auth().reason == "credential-missing"
 
 
-def test_the_dashboard_knows_it_in_a_process_that_has_decided_nothing(settings, tmp_path):
+def test_the_dashboard_uses_a_new_database_in_a_process_without_decisions(settings, tmp_path):
     _, known = sources_of(dataclasses.replace(settings.CONFIG, geoip_database=None))
     client = ip_address("198.51.100.7")
     assert known.country_of(client) is None
@@ -119,7 +119,7 @@ def test_the_file_that_the_environment_names_is_replaced_with_its_mode(database,
     assert (stat.S_IMODE(named.stat().st_mode), target.exists()) == (0o644, False)
 
 
-def test_it_is_an_event_without_the_name_of_the_source(database, capsys):
+def test_an_installation_is_an_event_without_the_name_of_the_source(database, capsys):
     call_command("geo", "install", str(database))
 
     (event,) = SecurityEvent.objects.filter(kind="settings.changed")
@@ -155,7 +155,7 @@ def test_the_old_name_of_the_command_installs_too(database, target):
     assert target.exists()
 
 
-def test_a_digest_is_held_against_the_file(database, target):
+def test_the_digest_of_the_file_is_verified(database, target):
     digest = hashlib.sha256(database.read_bytes()).hexdigest()
 
     assert refused(database, "--sha256", "0" * 64).returncode == 1

@@ -62,7 +62,7 @@ def test_a_site_that_the_cookie_reaches_is_entered_at_once(browser):
     assert answer.cookies["service.token"]["domain"] == "example.com"
 
 
-def test_a_site_that_the_cookie_does_not_reach_is_explained_instead_of_a_circle(browser):
+def test_a_site_that_the_cookie_does_not_reach_is_explained_without_a_redirect_loop(browser):
     rd = "https://app.example.org/a"
 
     answer = sign_in(browser, rd)

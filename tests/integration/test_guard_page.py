@@ -215,13 +215,13 @@ def test_a_sign_in_gives_another_token_each_time(browser, bob):
     assert sign_in(browser).cookies["service.token"].value != old
 
 
-def test_the_way_back_is_named_to_the_browser(browser, office):
+def test_the_csp_allows_forms_to_redirect_to_the_return_url(browser, office):
     page = browser.get("/wall/", {"rd": "https://office.example:8443/a"})
 
     assert form_action(page) == ["'self'", "https://office.example:8443"]
 
 
-def test_without_a_way_back_forms_lead_to_ourselves_alone(browser):
+def test_without_a_return_url_the_csp_allows_forms_to_ourselves_alone(browser):
     assert form_action(browser.get("/wall/")) == ["'self'"]
 
 
@@ -232,7 +232,7 @@ def test_the_page_is_in_chinese_for_a_chinese_browser(browser):
     assert page.headers["Content-Language"] == "zh-hans"
 
 
-def test_the_way_back_survives_the_form(browser, office):
+def test_the_form_keeps_the_return_url_unchanged(browser, office):
     wanted = "https://office.example/a%20b?c=" + quote("https://evil.example/", safe="")
 
     assert offered(browser.get("/wall/", {"rd": wanted})) == wanted

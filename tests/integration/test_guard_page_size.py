@@ -37,7 +37,7 @@ def ways_back(page):
     return [parse_qs(urlsplit(link).query)["rd"][0] for link in links]
 
 
-def test_links_to_every_provider_carry_the_way_back_while_it_is_short():
+def test_provider_links_carry_a_short_return_url():
     there = f"{SITE}plans?year=2026&page=2"
 
     page = Visitor("wall.example.com").get("/", {"rd": there})
@@ -47,7 +47,7 @@ def test_links_to_every_provider_carry_the_way_back_while_it_is_short():
     assert 'action="/wall/passkey"' in page.text
 
 
-def test_a_long_way_back_is_kept_by_the_forms_and_shortened_in_the_links():
+def test_a_long_return_url_is_kept_in_the_forms_and_shortened_in_the_links():
     there = f"{SITE}plans?{'x' * 1500}"
 
     page = Visitor("wall.example.com").get("/", {"rd": there})
@@ -70,7 +70,7 @@ USUAL = {
     ("providers", "character", "length"),
     [pytest.param(*each, marks=[] if each in USUAL else pytest.mark.full) for each in ALL],
 )
-def test_no_way_back_makes_a_large_page(providers, character, length):
+def test_no_return_url_makes_a_large_page(providers, character, length):
     IdentityProvider.objects.filter(pk__gt=IdentityProvider.objects.earliest("pk").pk + providers - 1).delete()
 
     page = Visitor("wall.example.com").get("/", {"rd": f"{SITE}?{character * length}"})  # checks the size

@@ -110,7 +110,7 @@ def test_the_challenge_of_another_flow_is_refused(browser, app, bob, flow):
 
 
 @pytest.mark.parametrize("path", ["/login/2fa", "/admin-login/2fa"])
-def test_the_challenge_of_the_page_opens_nothing_elsewhere(browser, app, path):
+def test_the_challenge_of_the_page_is_refused_by_the_api(browser, app, path):
     body = {"challenge_token": hidden(begin(browser), "challenge"), "code": app.code()}
 
     assert Api().post(path, body).status_code == 401
@@ -137,7 +137,7 @@ def test_an_invalid_code_is_refused_and_not_repeated(browser, app, code):
 
 
 @pytest.mark.parametrize("rd", ["https://evil.example/", "javascript:alert(1)", "//evil.example", "x" * 100_000])
-def test_a_way_back_that_was_changed_is_dropped(browser, app, office, rd):
+def test_a_tampered_return_url_is_dropped(browser, app, office, rd):
     page = begin(browser, OFFICE)
 
     again = finish(browser, page, app.wrong, rd=rd)

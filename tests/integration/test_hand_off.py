@@ -142,7 +142,7 @@ def test_one_sign_out_ends_the_session_at_every_parent(browser, where):
         assert (origin(at), 'name="password"' in page.text) == (HOME, True)
 
 
-def test_the_session_there_ends_with_that_at_home_and_opens_no_api(browser):
+def test_a_handed_off_cookie_expires_with_the_session_and_opens_no_api(browser):
     browser.sign_in()
     session = Session.objects.get()
     Session.objects.update(expires_at=session.issued_at + timedelta(hours=3), amr=["pwd", "otp"])
@@ -265,7 +265,7 @@ class TestAttacks:
         assert row["digest"] == hand_off.digest(code)
 
 
-def test_a_cookie_that_does_not_last_there_makes_no_circle(browser):
+def test_a_cookie_that_is_lost_at_another_parent_causes_no_redirect_loop(browser):
     browser.sign_in(SITE)
     browser.at(THERE).cookies.pop("service.token")
 

@@ -27,7 +27,7 @@ def failures():
 
 
 @pytest.mark.parametrize(("age", "left"), [(5 * MINUTE - timedelta(seconds=1), 1), (5 * MINUTE, 0)])
-def test_challenges_go_when_they_are_over(bob, age, left):
+def test_expired_challenges_are_deleted(bob, age, left):
     at = timezone.now().replace(microsecond=0)
     challenges.begin(bob, "login", amr=["pwd"], at=at)
 
@@ -37,7 +37,7 @@ def test_challenges_go_when_they_are_over(bob, age, left):
 
 
 @pytest.mark.parametrize(("age", "left"), [(14 * MINUTE, 4), (15 * MINUTE, 0)])
-def test_failures_go_after_their_window(db, age, left):
+def test_failures_are_deleted_after_their_window(db, age, left):
     at = timezone.now()
     throttling.attempt("bob", "203.0.113.7", at)
 
@@ -74,7 +74,7 @@ def test_nothing_is_blocked_longer_than_an_hour_by_a_clock_that_was_put_back(db)
 
 
 @pytest.mark.parametrize(("days", "left"), [(30, 1), (31, 0)])
-def test_sessions_go_thirty_days_after_their_end(bob, days, left):
+def test_sessions_are_deleted_thirty_days_after_their_end(bob, days, left):
     at = timezone.now().replace(microsecond=0)
     a_token(bob, at=at)
     a_token(bob, at=at + days * DAY)
@@ -94,7 +94,7 @@ def test_a_revoked_session_stays_revoked(bob, auth):
     assert auth(service_authorization=token).status == 401
 
 
-def test_many_rows_go_a_part_at_a_time(db, monkeypatch):
+def test_many_rows_are_deleted_in_batches(db, monkeypatch):
     monkeypatch.setattr(throttling, "_PRUNED_AT_ONCE", 2)
     at = timezone.now()
     for number in range(5):

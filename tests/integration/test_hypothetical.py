@@ -67,7 +67,7 @@ def test_only_the_changed_segments_are_compiled_again(office):
     assert set(effect.segments) == {blocked_networks_of("manual")}
 
 
-def test_nothing_of_the_change_is_left(published, office):
+def test_a_hypothetical_change_leaves_no_trace(published, office):
     a_webhook()
     services.block_network(actor="alice", network="203.0.113.9")
     number, events, told = revisions.current().revision, SecurityEvent.objects.count(), Delivery.objects.count()
@@ -102,7 +102,7 @@ def test_a_dry_run_leaves_the_callers_own_change_pending(published):
     assert revisions.publication_is_pending()
 
 
-def test_the_error_of_the_change_leaves_nothing_either(published):
+def test_a_failed_hypothetical_change_leaves_no_trace(published):
     def change():
         services.block_network(actor="x", network=CLIENT)
         raise LookupError("the second part is refused")

@@ -66,7 +66,7 @@ def test_an_incident_of_a_kind_that_a_later_release_knows_ends_too(hook, clock):
     assert (close(), said()[-1]) == (1, ("of.later.ended", 1))
 
 
-def test_a_second_before_it_is_quiet_it_goes_on(hook, clock):
+def test_an_incident_ends_only_after_the_whole_quiet_window(hook, clock):
     tell()
     clock.shift(WINDOW - timedelta(seconds=1))
     assert close() == 0

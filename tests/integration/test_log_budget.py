@@ -236,7 +236,7 @@ def test_the_oldest_day_goes_whole_where_deleted_rows_leave_the_disk_full(keep):
     assert counters.totals()[counters.LOG_DELETED] == (2 if has_days else 3)
 
 
-def test_marks_of_rules_go_with_their_day(keep, monkeypatch):
+def test_rule_rows_are_deleted_with_their_day(keep, monkeypatch):
     """What ``rule_id`` finds rows by is in a table without days, and counts as the log."""
     keep(24 * 60, 24 * 60 + 1, refused=True)
     keep(1, refused=True)

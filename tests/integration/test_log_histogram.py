@@ -55,7 +55,7 @@ def counts(found):
     ],
     ids=["all", "outcome", "not-outcome", "path", "rule"],
 )
-def test_it_counts_the_matching_rows_of_each_bar(records, parameters, matches):
+def test_each_bar_counts_its_matching_rows(records, parameters, matches):
     found = of(**parameters)
 
     assert found.is_complete

@@ -54,7 +54,7 @@ def test_a_turn_ships_the_spool(shipper, writer):
     assert shipper.state().spooled_bytes == 0
 
 
-def test_before_the_first_turn_nothing_is_known_of_the_log(shipper):
+def test_before_the_first_turn_the_lag_is_unknown(shipper):
     assert shipper.state().lag_seconds is None
 
 
@@ -137,7 +137,7 @@ def batches(monkeypatch):
     return firsts.append
 
 
-def test_the_end_of_the_shipping_waits_for_the_batch_at_hand_alone(shipper, writer, batches):
+def test_a_stop_waits_only_for_the_current_batch(shipper, writer, batches):
     began = Event()
     batches(lambda: (began.set(), shipper._stop.wait(timeout=10)))
     for number in range(100):
@@ -149,7 +149,7 @@ def test_the_end_of_the_shipping_waits_for_the_batch_at_hand_alone(shipper, writ
     assert 0 < AccessLog.objects.count() < 20
 
 
-def test_while_a_long_pass_goes_on_it_is_known_how_much_waits(shipper, writer, spool, batches):
+def test_the_state_during_a_long_pass_has_the_waiting_bytes(shipper, writer, spool, batches):
     states = []
     batches(lambda: states.append(shipper.state().spooled_bytes))
     for number in range(100):

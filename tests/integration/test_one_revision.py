@@ -81,7 +81,7 @@ def test_the_revision_is_announced_once_after_the_commit(announced):
     assert [version.revision for version in announced] == [made.revision.number]
 
 
-def test_an_error_takes_everything_back():
+def test_an_error_rolls_everything_back():
     before = revisions.current()
 
     def change():
@@ -98,7 +98,7 @@ def test_an_error_takes_everything_back():
     assert revisions.current().revision == before.revision + 1  # later changes are on their own again
 
 
-def test_nothing_changed_is_no_revision():
+def test_a_block_without_a_net_change_makes_no_revision():
     domain = services.register_domain(actor="x", name="a.example", access="public")
     before = revisions.current()
 
@@ -141,7 +141,7 @@ def test_a_trial_in_a_block_leaves_nothing_in_the_revision():
     assert [change["name"] for change in made.revision.changes] == ["AU"]
 
 
-def test_it_needs_no_transaction_of_the_caller_and_joins_one():
+def test_a_block_joins_the_transaction_of_the_caller():
     before = revisions.current().revision
     with transaction.atomic():
         with revisions.as_one_revision("carol"):
@@ -165,7 +165,7 @@ def test_a_forced_lock_out_inside_waits_for_confirmation_of_the_whole():
     assert not GeoBlockRule.objects.exists()
 
 
-def test_a_forced_lock_out_that_is_taken_back_waits_for_nothing():
+def test_a_forced_lockout_undone_in_the_block_waits_for_no_confirmation():
     with revisions.as_one_revision("carol") as made:
         entry = services.block_network(actor="x", network=AROUND, caller=CALLER, force=True)
         services.unblock_network(entry, actor="x")

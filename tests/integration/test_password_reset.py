@@ -33,7 +33,7 @@ def test_the_reply_is_the_same_for_everybody_and_only_the_owner_gets_a_mail(mail
     assert kinds() == [MailKind.PASSWORD_RESET]  # what nobody gets is deleted
 
 
-def test_known_and_unknown_take_the_same_statements(mailbox, bob):
+def test_known_and_unknown_accounts_cause_the_same_statements(mailbox, bob):
     from django.db import connection  # noqa: PLC0415 - after the fixtures
     from django.test.utils import CaptureQueriesContext  # noqa: PLC0415
 

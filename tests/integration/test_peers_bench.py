@@ -38,7 +38,7 @@ def test_the_page_shows_what_was_measured():
     assert table in (BASE / "docs" / "performance.md").read_text()
 
 
-def test_requests_of_a_crowd_have_nothing_in_common_and_those_of_a_page_load_nearly_all():
+def test_crowd_requests_differ_in_every_header_and_page_load_requests_only_in_the_uri():
     ask = visits.subrequest("/wall/auth")
     varying = ("Cookie", "Referer", "User-Agent", "X-Forwarded-For", "X-Forwarded-Uri")
 

@@ -47,7 +47,7 @@ def remotely(server, *arguments, document=None, **environment):
     return found.returncode, found.stdout, found.stderr
 
 
-def test_over_the_api_nothing_is_configured_here(server):
+def test_over_the_api_the_command_needs_no_local_configuration(server):
     code, document, err = remotely(server, "export")
 
     assert (code, err) == (0, "")
@@ -150,7 +150,7 @@ def test_an_address_that_cannot_be_used_ends_with_2(url, words, capsys):
     assert "secret" not in err
 
 
-def test_without_a_token_nothing_is_asked(capsys):
+def test_without_a_token_no_request_is_sent(capsys):
     assert running.run_remotely(["export", "--url=https://wall.invalid"], {}) == 2
     assert "GATEWALL_API_TOKEN" in capsys.readouterr().err
 

@@ -96,7 +96,7 @@ def installed(db):
     create_user(actor="x", username="Bob", password="correct horse battery")
 
 
-def test_a_document_becomes_the_policy_and_comes_back(installed):
+def test_a_document_is_applied_and_exported_unchanged(installed):
     before = revisions.current().revision
 
     revision = apply(read(WHOLE), actor="carol")

@@ -51,14 +51,14 @@ def rolled_back(test):
 
 @made_up(5)
 @given(first=documents(), second=documents())
-def test_made_up_documents_follow_each_other(users, first, second):
+def test_generated_documents_can_replace_each_other(users, first, second):
     rolled_back(lambda: follow_each_other(first, second))
 
 
 @pytest.mark.full
 @made_up(150)
 @given(first=documents(), second=documents())
-def test_many_made_up_documents_follow_each_other(users, first, second):
+def test_many_generated_documents_can_replace_each_other(users, first, second):
     rolled_back(lambda: follow_each_other(first, second))
 
 

@@ -57,7 +57,7 @@ def test_a_group_that_somebody_gave_by_hand_stays(corp, set_up, staff):
     assert names(user) == ["staff"]
 
 
-def test_a_group_that_two_providers_give_goes_with_the_second(corp, set_up, staff, bob):
+def test_a_group_from_two_providers_is_removed_with_the_second(corp, set_up, staff, bob):
     set_up(mapped_groups={"staff": [staff.pk]})
     other = providers.create_provider(actor="alice", **corp.settings(slug="other"), mapped_groups={"staff": [staff.pk]})
     visitor = Visitor()

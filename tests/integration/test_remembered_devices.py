@@ -168,7 +168,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_it_ends(browser, bob, end):
+def test_account_and_setting_changes_end_a_remembered_device(browser, bob, end):
     ENDS[end](User.objects.get(pk=bob.pk))
 
     assert is_asked(browser)
@@ -186,7 +186,7 @@ def test_a_remembered_device_expires_and_earlier_when_the_setting_is_lowered(bro
     assert remembered_devices.prune(timezone.now()) == 1
 
 
-def test_ended_ones_are_pruned_and_the_oldest_of_too_many(app, bob):
+def test_ended_devices_and_the_oldest_of_too_many_are_pruned(app, bob):
     visitor = Visitor()
     enter(visitor, app, remember="on")
     first = RememberedDevice.objects.get()

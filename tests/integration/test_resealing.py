@@ -146,7 +146,7 @@ def test_compromised_keys_are_gone_at_once_and_no_second_factor_with_them(instal
 @pytest.mark.parametrize("call", ["os.fsync", "pathlib.Path.replace", "gatewall.credentials.ringfile._sync_folder"])
 @pytest.mark.parametrize("at", [1, 2])
 @pytest.mark.parametrize("option", [None, "--compromised"])
-def test_run_that_is_killed_at_a_write_leaves_rings_that_know_everything(
+def test_run_that_is_killed_at_a_write_leaves_rings_with_every_needed_key(
     installation, alice, monkeypatch, call, at, option
 ):
     before = installation.sessions, installation.data

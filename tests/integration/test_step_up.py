@@ -93,7 +93,7 @@ def test_a_session_with_two_factors_is_not_asked_again(visitor, bob, vault):
     assert "Continue to" in words(page)
 
 
-def test_of_several_cookies_the_session_with_two_factors_counts(visitor, bob, vault):
+def test_of_several_session_cookies_the_one_with_two_factors_counts(visitor, bob, vault):
     weak, strong = a_token(bob), a_token(bob, amr=("pwd", "otp"))
 
     page = visitor.get("/", {"rd": BACK}, Cookie=f"service.token={weak}; service.token={strong}")

@@ -68,7 +68,7 @@ def test_imports_only_the_standard_library():
     assert not {"asyncio", "http", "ssl", "logging"} & set(run.stdout.split())
 
 
-def test_output_is_passed_on_with_the_name_also_a_line_that_never_ends():
+def test_output_is_prefixed_with_the_name_even_without_a_final_newline():
     noisy = python("noisy", "import sys; print('one'); sys.stderr.write('two\\n'); print('three', end='')")
 
     code, lines, err = finished(supervise(READY, noisy))
@@ -85,7 +85,7 @@ def test_output_is_passed_on_with_the_name_also_a_line_that_never_ends():
     ],
     ids=["readiness", "supervisor"],
 )
-def test_a_line_is_written_at_once_so_that_others_do_not_come_between(file, arguments, last):
+def test_each_line_is_one_write(file, arguments, last):
     reading, writing = os.pipe2(os.O_DIRECT)  # gives what one write has written (pipe(2))
     environment, command = {**os.environ, "PYTHONUNBUFFERED": "1"}, [sys.executable, "-P", file, *arguments]
     with os.fdopen(writing, "wb") as output:
@@ -97,7 +97,7 @@ def test_a_line_is_written_at_once_so_that_others_do_not_come_between(file, argu
     assert writes[-1].endswith(last)
 
 
-def test_bytes_that_are_no_text_and_a_line_without_bound_do_not_stop_it():
+def test_invalid_utf_8_and_very_long_lines_are_passed_on():
     code = "import os; os.write(1, b'\\xff\\n' + b'a' * 300_000 + b'\\n')"
 
     _, lines, _ = finished(supervise("pass", python("odd", code)))  # readiness writes nothing in between
@@ -107,7 +107,7 @@ def test_bytes_that_are_no_text_and_a_line_without_bound_do_not_stop_it():
     assert sum(len(text) for text in texts[1:]) == 300_000
 
 
-def test_address_that_never_responds_ends_everything_with_the_words_of_the_readiness_process():
+def test_failed_readiness_stops_everything_with_its_message():
     code, lines, err = finished(supervise("import sys; sys.exit('it did not answer')", python("one", WAITS)))
 
     assert (code, err) == (1, "Stopped everything: it did not answer.\n")

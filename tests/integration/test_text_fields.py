@@ -9,7 +9,7 @@ from gatewall.api.serializers import TextField
 
 
 @pytest.mark.parametrize("text", ["x", " x", "two\nlines", "\xde\x04", "\x04", "\x0b", " ", "\xa0", "", "x\x00"])
-def test_the_pattern_takes_what_the_field_takes(text):
+def test_the_pattern_accepts_the_same_texts_as_the_field(text):
     field = TextField()
     taken = re.search(field.openapi["pattern"], text) is not None
 

@@ -201,7 +201,7 @@ def test_attempt_that_was_no_failure_leaves_the_counts_as_they_were(limits):
     assert set(FailureCount.objects.values_list("failures", flat=True)) == {2}
 
 
-def test_success_forgets_the_account_at_its_network_and_nothing_else(limits):
+def test_success_resets_only_the_count_of_the_account_at_its_network(limits):
     fail(2)
 
     throttling.attempt("alice", HERE, MOMENT).succeeded()
@@ -287,7 +287,7 @@ def test_refusal_has_the_code_too_many_attempts(limits):
 
 
 @pytest.mark.parametrize(("seconds", "pruned"), [(899, 0), (900, 4), (901, 4)])
-def test_counts_that_mean_nothing_any_more_are_pruned(limits, seconds, pruned):
+def test_expired_counts_are_pruned(limits, seconds, pruned):
     fail(2)
 
     assert throttling.prune(later(seconds)) == pruned

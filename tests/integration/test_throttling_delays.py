@@ -72,5 +72,5 @@ def test_attempt_that_is_taken_back_leaves_the_delay_of_a_later_one():
     assert (count.failures, count.blocked_until) == (6, second.blocked_until)
 
 
-def test_count_that_was_forgotten_meanwhile_stays_at_nothing():
+def test_count_that_was_reset_meanwhile_stays_zero():
     assert Count(0, MOMENT).without(Counted("key", later(9), later(9)), SIX) == Count(0, MOMENT)

@@ -97,7 +97,7 @@ def test_every_automatic_entry_can_be_removed_at_once():
     assert left() == [("203.0.113.10", "import:drop"), ("203.0.113.9", "manual")]
 
 
-def test_of_several_addresses_those_that_stay_blocked_are_named(capsys):
+def test_the_error_names_only_the_addresses_that_stay_blocked(capsys):
     ban(CLIENT), ban("203.0.113.9"), block("203.0.113.9")
 
     error = still_blocked(CLIENT, "203.0.113.9")

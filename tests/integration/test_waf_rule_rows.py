@@ -40,7 +40,7 @@ def test_a_moment_in_another_zone_is_shown_in_utc_and_is_no_change():
     assert not ExclusionsField(required=False).has_changed(before, after)
 
 
-def test_a_name_of_nothing_is_refused_and_a_path_of_no_kind_is_a_prefix():
+def test_a_name_without_a_part_is_refused_and_a_path_without_a_kind_is_a_prefix():
     row = {"domain": "", "path_kind": "", "path": " /a ", "part": "", "name": "", "expires": ""}
 
     assert ExclusionRows().value_from_datadict(sent([row]), {}, "exclusions") == [{"path_prefix": "/a"}]

@@ -64,7 +64,7 @@ def test_passwords_typed_as_names_count_as_what_they_are(watched):
     assert SecurityEvent.objects.get(kind="client.banned").detail["accounts"] == 10
 
 
-def test_a_right_password_of_no_admin_is_no_failed_sign_in(watched):
+def test_the_right_password_of_a_user_without_admin_rights_is_no_failure(watched):
     for number in range(25):
         sign_in_events.failed(f"account-{number}", SCANNER, MOMENT, flow="admin-login", why="admin-required")
     watched.look()
@@ -184,7 +184,7 @@ def test_the_number_of_failed_sign_ins_read_is_limited(watched, monkeypatch):
     assert len(watched.detection._counted) == 5
 
 
-def test_of_many_verdicts_some_wait_for_the_next_turn(watched, clock, monkeypatch):
+def test_verdicts_above_the_limit_wait_for_the_next_turn(watched, clock, monkeypatch):
     monkeypatch.setattr(detection, "_VERDICTS_AT_ONCE", 2)
     system_settings.change(actor="alice", brute_force_failures=5)
     a_user("bob")

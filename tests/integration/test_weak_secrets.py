@@ -98,7 +98,7 @@ def test_one_key_under_two_names_is_refused(name):
     assert refusal(**{name: f"a:{key},b:{key}"}).startswith(f"{name} has a key twice")
 
 
-def test_secret_of_a_file_is_held_to_the_same(tmp_path):
+def test_a_weak_secret_in_a_file_is_refused(tmp_path):
     (tmp_path / "key").write_text(WEAK_TEXTS["known"] + "\n")
     variables = {name: text for name, text in good().items() if name != "GATEWALL_SECRET_KEY"}
 

@@ -104,7 +104,7 @@ def ended(name):
 
 @pytest.mark.django_db
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_an_attempt_that_ends_by_a_bug_is_a_failure_and_its_webhook_is_not_busy_for_ever(monkeypatch, clock):
+def test_a_bug_in_an_attempt_is_a_failure_and_frees_the_webhook(monkeypatch, clock):
     a_webhook()
     record_event(Event(EventKind.TWO_FACTOR_RECOVERED))
     sender = WebhookSender()

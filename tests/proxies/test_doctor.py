@@ -166,7 +166,7 @@ def test_a_forgeable_header_is_found(wall, tmp_path, name):
     assert "proxy_set_header X-Forwarded-" in wrong["fix"]["snippets"][0]["text"]
 
 
-def test_a_mute_proxy_is_found_and_nothing_more_is_sent_there(wall, tmp_path):
+def test_a_proxy_that_bypasses_the_gate_is_found_and_gets_one_probe(wall, tmp_path):
     before = len(wall.site.requests)
     with changed_nginx(tmp_path, wall, [MUTE]) as port:
         report = wall.examine(port)
@@ -213,7 +213,7 @@ def test_a_changed_answer_is_found(wall, tmp_path, name):
     assert codes(report, check) == expected, json.dumps(report["checks"], indent=1)
 
 
-def test_questions_and_metrics_that_anybody_can_reach_are_found(wall, tmp_path):
+def test_exposed_metrics_are_found(wall, tmp_path):
     locations = "gatewall/gatewall-locations.conf"
     change = (locations, "location = /wall/metrics {\n    return 404;\n}", "")
     with changed_nginx(tmp_path, wall, [change]) as port:
@@ -246,7 +246,7 @@ def test_an_answer_of_the_gate_that_is_kept_is_found(wall, tmp_path):
     assert codes(report, "asked-every-time") == {"remembered"}
 
 
-def test_a_gate_that_is_down_is_no_open_door(wall, tmp_path):
+def test_a_gate_that_is_down_is_not_reported_as_bypassed(wall, tmp_path):
     with changed_nginx(
         tmp_path, wall, [(SITE, f"server 127.0.0.1:{wall.auth};", f"server 127.0.0.1:{free_port()};")]
     ) as port:

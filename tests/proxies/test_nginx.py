@@ -89,7 +89,7 @@ def test_git_token_lets_in_and_is_removed(proxy, site, git_token, user):
 
 
 @pytest.mark.parametrize("length", range(6))
-def test_basic_is_cut_out_when_it_holds_a_git_token_and_else_left_alone(proxy, site, cookie, length):
+def test_basic_authorization_is_removed_only_if_it_has_a_git_token(proxy, site, cookie, length):
     for password, arrives in (("gwg_" + "abc" * 11, False), ("hunter2", True)):
         basic = "Basic " + base64.b64encode(f"{'u' * length}:{password}".encode()).decode()
 
@@ -120,7 +120,7 @@ def test_visitor_cannot_choose_an_address_that_is_let_in(proxy, name):
     assert request(proxy, "/", {name: address}).status == 401
 
 
-def test_host_that_is_judged_is_the_one_that_nginx_serves(proxy):
+def test_the_gate_judges_the_host_that_nginx_serves(proxy):
     with socket.create_connection(("127.0.0.1", proxy), timeout=PATIENCE) as connection:
         connection.sendall(b"GET http://127.0.0.1/ HTTP/1.1\r\nHost: public.example\r\nConnection: close\r\n\r\n")
         status = connection.makefile("rb").readline().split()[1]

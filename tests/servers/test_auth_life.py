@@ -227,7 +227,7 @@ def test_an_interrupt_of_the_whole_group_ends_without_a_word(home, port):
         assert log_of(home) == said
 
 
-def test_workers_are_spared_after_a_halt_of_everything(home, port):
+def test_workers_survive_a_suspension_of_the_whole_process_group(home, port):
     with master(home, port, "--timeout", "4") as process:
         old = workers(process)
         os.killpg(process.pid, signal.SIGSTOP)

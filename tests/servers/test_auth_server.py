@@ -143,7 +143,7 @@ def test_a_client_that_sends_its_whole_upload_first_can_read_the_answer(port, co
     assert given.headers["connection"] == "close"
 
 
-def test_a_body_has_its_time_though_the_worker_stood_still(served):
+def test_the_body_timeout_does_not_run_while_the_worker_is_suspended(served):
     port, worker = served
     with Wire(port) as wire:
         wire.ask(LIVE)

@@ -38,7 +38,7 @@ def variables(published):
 FILES = {"JWT_KEYS": "jwt-keys", "MANIFEST_KEY": "manifest-key"}
 
 
-def test_it_starts_and_decides_with_the_keys_of_sessions_and_manifest_alone(published, variables):
+def test_the_data_plane_needs_only_the_keys_of_sessions_and_manifest(published, variables):
     home, _, cookie = published
     port = free_port()
     with data_plane(home, port, GATEWALL_WORKERS="1", **variables):
@@ -47,7 +47,7 @@ def test_it_starts_and_decides_with_the_keys_of_sessions_and_manifest_alone(publ
 
 
 @pytest.mark.parametrize("command", ["control_plane", "agent", "check"])
-def test_nothing_else_starts_with_them(published, variables, command):
+def test_no_other_command_starts_with_those_keys_alone(published, variables, command):
     run = subprocess.run(
         manager(command),
         cwd=BASE,

@@ -104,7 +104,7 @@ def test_writer_publishes_when_the_lease_of_a_stopped_agent_has_ended(hampered):
     os.kill(hampered.publisher.pid, signal.SIGCONT)
 
 
-def test_control_plane_obeys_at_once_when_the_agent_does_not_publish(hampered):
+def test_control_plane_applies_a_change_at_once_when_the_agent_does_not_publish(hampered):
     question = about(client=CLIENT, Service_Authorization=hampered.admin.token)
     stop_agent(hampered)
 

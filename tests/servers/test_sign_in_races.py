@@ -79,7 +79,7 @@ def checks(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("unlimited")
-def test_of_a_hundred_uses_of_one_code_one_succeeds(alice):
+def test_a_hundred_concurrent_uses_of_one_code_succeed_once(alice):
     app = an_app(alice)
     tokens = [a_challenge() for _ in range(ONCE)]
     code = app.code()
@@ -91,7 +91,7 @@ def test_of_a_hundred_uses_of_one_code_one_succeeds(alice):
 
 
 @pytest.mark.usefixtures("unlimited")
-def test_of_a_hundred_uses_of_one_recovery_code_one_succeeds(alice):
+def test_a_hundred_concurrent_uses_of_one_recovery_code_succeed_once(alice):
     code, tokens = an_app(alice).recovery_codes[0], [a_challenge() for _ in range(ONCE)]
 
     got = outcomes(lambda number: call("/login/2fa", challenge_token=tokens[number], code=code), ONCE)
@@ -113,7 +113,7 @@ def test_a_challenge_with_many_right_codes_opens_one_session(alice):
 
 
 @pytest.mark.usefixtures("unlimited")
-def test_a_challenge_has_five_tries_however_many_come_at_once(alice):
+def test_a_challenge_has_five_tries_under_concurrency(alice):
     app, token = an_app(alice), a_challenge()
     codes = app.wrong_codes(ONCE)
 
@@ -124,7 +124,7 @@ def test_a_challenge_has_five_tries_however_many_come_at_once(alice):
     assert call("/login/2fa", challenge_token=token, code=app.code()) == SPENT
 
 
-def test_of_two_hundred_wrong_passwords_ten_are_looked_at(alice, checks):
+def test_ten_of_two_hundred_concurrent_wrong_passwords_are_checked(alice, checks):
     got = outcomes(lambda number: call("/login", username="alice", password=f"wrong {number}"), 200)
 
     assert got == {WRONG_PASSWORD: 10, WAIT: 190}
@@ -133,14 +133,14 @@ def test_of_two_hundred_wrong_passwords_ten_are_looked_at(alice, checks):
     assert call("/login", username="alice", password=PASSWORD, at=THERE) == OK
 
 
-def test_of_two_hundred_names_from_one_network_a_hundred_are_looked_at(alice, checks):
+def test_a_hundred_of_two_hundred_concurrent_names_from_one_network_are_checked(alice, checks):
     got = outcomes(lambda number: call("/login", username=f"guess-{number}", password="wrong"), 200)
 
     assert got == {WRONG_PASSWORD: 100, WAIT: 100}
     assert checks() == 100
 
 
-def test_of_guesses_from_all_over_the_world_as_many_are_looked_at_as_is_set(alice, checks):
+def test_concurrent_guesses_from_many_addresses_are_checked_up_to_the_limit(alice, checks):
     system_settings.change(actor="cast", login_failures_per_account=20)
 
     got = outcomes(lambda number: call("/login", username="alice", password="wrong", at=f"192.0.2.{number}"), ONCE)
@@ -149,7 +149,7 @@ def test_of_guesses_from_all_over_the_world_as_many_are_looked_at_as_is_set(alic
     assert checks() == 20
 
 
-def test_the_right_password_in_a_crowd_of_wrong_ones_is_tried_within_the_limit(alice, checks):
+def test_the_right_password_among_concurrent_wrong_ones_is_checked_within_the_limit(alice, checks):
     passwords = ["wrong"] * 99 + [PASSWORD]
 
     got = outcomes(lambda number: call("/login", username="alice", password=passwords[number]), ONCE)
@@ -168,7 +168,7 @@ def test_many_right_sign_ins_at_once_leave_no_failure_behind(alice):
 
 
 @pytest.mark.usefixtures("unlimited")
-def test_in_a_flood_of_wrong_sign_ins_the_right_ones_get_in_and_each_wrong_one_is_counted(alice, monkeypatch):
+def test_in_a_flood_right_sign_ins_succeed_and_each_wrong_one_is_counted(alice, monkeypatch):
     """SQLite gives up after as long as in an installation, not after the minute of the other tests."""
     monkeypatch.setitem(connection.settings_dict["OPTIONS"], "timeout" if ON_SQLITE else "connect_timeout", 5)
 
@@ -184,7 +184,7 @@ def test_in_a_flood_of_wrong_sign_ins_the_right_ones_get_in_and_each_wrong_one_i
     assert FailureCount.objects.get(scope="account").failures == 180
 
 
-def test_of_wrong_codes_on_many_challenges_from_many_networks_six_are_checked(alice):
+def test_six_of_many_concurrent_wrong_codes_from_many_networks_are_checked(alice):
     app = an_app(alice)
     tokens, codes = [a_challenge() for _ in range(ONCE)], app.wrong_codes(ONCE)
 

@@ -95,7 +95,7 @@ def test_slow_readers_of_whole_answers_leave_all_threads_free(site):
         assert all_answer_together(running.port)
 
 
-def test_slow_readers_of_answers_in_pieces_hold_a_few_threads_and_the_longest_goes():
+def test_slow_readers_of_streamed_answers_take_a_limited_number_of_threads():
     most = THREADS * 3 // 8
     site = Site(parties=THREADS - most)
     with served(site) as running, wires(running.port, SLOW, a_request(target="/stream"), receive_buffer=4096):

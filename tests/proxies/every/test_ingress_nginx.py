@@ -104,7 +104,7 @@ def front(wall, annotations, tmp_path_factory):
         yield Front("ingress-nginx", port, wall.site)
 
 
-def test_address_of_the_question_is_one_of_ours(annotations):
+def test_auth_url_is_a_route_of_the_data_plane(annotations):
     url = urlsplit(annotations["auth-url"])
 
     assert (url.scheme, url.port) == ("http", 9998)
@@ -120,7 +120,7 @@ def test_internal_paths_are_denied_to_all_addresses():
     assert paths == {"/wall/auth", "/wall/metrics", "/wall/admin-recover-2fa"}
 
 
-def test_visitor_gets_in_with_a_session_and_nothing_of_it_or_of_their_own_arrives(front, cookie):
+def test_session_lets_in_and_neither_its_cookie_nor_forged_headers_arrive(front, cookie):
     forged = {"Remote-User": "root", "Remote_User": "root", "X-Forwarded-Uri": "/root", "Service-License": "root"}
 
     answer = request(front.port, "/a//b%2f?c", {**forged, "Cookie": f"a=1; {cookie}", "Authorization": "Bearer mine"})
