@@ -1,4 +1,4 @@
-"""Reads deploy/docker/Dockerfile as far as the tests need it: instructions, and what COPY brings."""
+"""Parser of deploy/docker/Dockerfile for tests: instructions, and the files that COPY brings in."""
 
 import compileall
 import fnmatch
@@ -44,13 +44,13 @@ def settings() -> dict[str, str]:
 
 
 def copied_from_context(stage: int) -> list[tuple[list[str], str]]:
-    """Return what the COPY lines of a stage take from the build context, and where they put it."""
+    """Return sources and destination of each COPY from the build context in a stage."""
     copies = [each.text.split() for each in instructions() if each.stage == stage and each.name == "COPY"]
     return [(words[:-1], words[-1]) for words in copies if not words[0].startswith("--from")]
 
 
 def is_left_out(path: str) -> bool:
-    """True if .dockerignore keeps this file from the build context: the last line that fits decides."""
+    """Return whether .dockerignore excludes a file from the build context: the last matching line decides."""
     out = False
     for line in (BASE / ".dockerignore").read_text().splitlines():
         pattern = line.strip()
@@ -70,7 +70,7 @@ def _fits(path: str, pattern: str) -> bool:
 
 
 def lay_out(folder: Path) -> None:
-    """Make in a folder what the last stage has in its working directory, by COPY, .dockerignore and compileall."""
+    """Build the working directory of the last stage in a folder, by COPY, .dockerignore and compileall."""
     compiled = last("RUN").partition(" -q ")[2].partition(" &&")[0].split()
     for sources, target in copied_from_context(instructions()[-1].stage):
         for source in sources:
@@ -84,7 +84,7 @@ def lay_out(folder: Path) -> None:
                     place /= file.name
                 place.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(file, place)
-                place.chmod(0o755 if file.stat().st_mode & 0o100 else 0o644)  # as git has it
+                place.chmod(0o755 if file.stat().st_mode & 0o100 else 0o644)  # with the mode that git records
                 if file.suffix == ".py" and source in compiled:
                     _lay_out_bytecode(file, place)
 

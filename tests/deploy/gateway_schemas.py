@@ -29,12 +29,12 @@ _KEYWORDS = frozenset(
 
 
 def is_of_a_gateway(thing: Mapping[str, Any]) -> bool:
-    """True for an object of one of these APIs."""
+    """Return whether an object belongs to one of these APIs."""
     return str(thing["apiVersion"]).partition("/")[0] in GROUPS
 
 
 def validate(thing: Mapping[str, Any]) -> None:
-    """Hold an object against the schema of its kind. Raises jsonschema.ValidationError, also for unknown fields."""
+    """Validate an object by the schema of its kind. Raises jsonschema.ValidationError, also for unknown fields."""
     _validator(_key(thing)).validate(thing)
 
 
@@ -61,7 +61,7 @@ def _key(thing: Mapping[str, Any]) -> str:
 
 
 def _pruned(schema: Mapping[str, Any], values: list[Any]) -> dict[str, Any]:
-    """Return the schema with the properties that a value has."""
+    """Return the schema reduced to the properties of a value."""
     kept: dict[str, Any] = {keyword: schema[keyword] for keyword in schema if keyword in _KEYWORDS}
     if "properties" in schema:
         names = sorted({name for each in values for name in each} & set(schema["properties"]))

@@ -1,4 +1,4 @@
-"""The image as plain processes: its files and its environment, a read-only root, a user who is not root."""
+"""The image as plain processes: its files and its environment, a read-only root, a user other than root."""
 
 import os
 import shutil
@@ -35,14 +35,14 @@ class Image:
         for folder in (self.place / ".venv", self.state, self.logs):
             folder.mkdir(parents=True)
         dockerfile.lay_out(self.place)
-        for folder in (root, *root.rglob("*/")):  # whatever the umask of who runs the tests is
+        for folder in (root, *root.rglob("*/")):  # whatever the umask of the test run
             folder.chmod(0o755)
         if os.geteuid() == 0:
             os.chown(self.state, jail.USER, jail.USER)
         self.state.chmod(0o700)
 
     def environment(self, **changes: str) -> dict[str, str]:
-        """What the image sets, on loopback with ports of its own; nothing of this process but where programs are."""
+        """Return the environment of the image, with ports of its own on loopback; only PATH is that of this process."""
         return {
             "PATH": os.environ["PATH"],
             **dockerfile.settings(),
@@ -55,20 +55,20 @@ class Image:
         }
 
     def command(self, *arguments: str) -> list[str]:
-        """The entrypoint with these arguments, inside the jail."""
+        """Return the command line of the entrypoint with these arguments, inside the jail."""
         return self.inside(str(self.place / "deploy/docker/entrypoint"), *arguments)
 
     def inside(self, *command: str) -> list[str]:
-        """Any command, inside the jail."""
+        """Return the command line of any command, inside the jail."""
         folders = [str(self.state), str(self.place / ".venv"), sys.prefix, self._memory]
         return [sys.executable, str(_JAIL), *folders, *command]
 
     def run(self, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
-        """A role to its end."""
+        """Run a role to its end."""
         return self.call(self.command(*arguments), self.environment(**changes))
 
     def call(self, command: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-        """A command of the jail to its end, from a working directory that is not the image's."""
+        """Run a command of the jail to its end, from a working directory other than the image's."""
         return subprocess.run(
             command, cwd="/", env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
         )
@@ -79,7 +79,7 @@ class Image:
 
     @contextmanager
     def up(self, role: str, *, healthy: str = "", **changes: str) -> Iterator[Process]:
-        """A role as a process, once its health check says that it works."""
+        """Run a role as a process; yield once its health check succeeds."""
         log = self.logs / f"{role}.log"
         with running(self.command(role), log=log, env=self.environment(**changes)) as process:
             wait_until(
@@ -101,9 +101,9 @@ def put_patterns(state: Path) -> None:
 
 @contextmanager
 def patterns_after_keys(state: Path) -> Iterator[None]:
-    """Within the block, write the patterns as soon as a container has made its keys: to compile them takes 8 s of CPU.
+    """Write the compiled patterns as soon as a container has made its keys; compiling them would take 8 s of CPU.
 
-    The first worker, which wants them, is started some seconds later.
+    The first worker, which needs them, starts some seconds later.
     """
     ended = threading.Event()
 
@@ -127,8 +127,8 @@ def patterns_after_keys(state: Path) -> Iterator[None]:
 
 @contextmanager
 def image(memory: str = "-") -> Iterator[Image]:
-    """An image that nobody has used; NOT RUN, or a failure on a build server, where the kernel lets nobody mount."""
-    # With its own tmpfs, what is below /dev/shm on the machine cannot be seen inside.
+    """Yield a fresh image. Skip as NOT RUN, or fail on a build server, where the kernel forbids mounts."""
+    # With its own tmpfs, files below /dev/shm of the machine are invisible inside.
     root = Path(tempfile.mkdtemp(prefix="gatewall-image-", dir=None if memory == "-" else "/var/tmp"))  # noqa: S108 - mkdtemp makes it private
     root.chmod(0o755)
     try:

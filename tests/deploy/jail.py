@@ -1,4 +1,4 @@
-"""Runs a command as a container would: ``jail.py STATE PLACE VENV MEMORY COMMAND...``.
+"""Run a command as in a container: ``jail.py STATE PLACE VENV MEMORY COMMAND...``.
 
 The whole file system is read-only but the folder STATE, VENV is seen at PLACE as well, no privilege can be gained.
 With `/dev/shm` for MEMORY, that is a tmpfs, as container engines make it; with `-` it is read-only as well. The command
@@ -23,7 +23,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def enter(state: str, place: str, venv: str, memory: str) -> None:
-    """Take this process into mounts of its own, all of them read-only but that of the state."""
+    """Enter a mount namespace where only the state folder is writable."""
     os.umask(0o022)
     user, group, is_root = os.getuid(), os.getgid(), os.geteuid() == 0
     _done(_libc.unshare(_NEW_MOUNTS | (0 if is_root else _NEW_USERS)))
@@ -43,7 +43,7 @@ def enter(state: str, place: str, venv: str, memory: str) -> None:
 
 
 def restrict(user: int, group: int, writable: Sequence[str]) -> None:
-    """Take this process of root into mounts of its own, where the user may write only to these folders and to /dev.
+    """Enter, as root, a mount namespace where the user may write only to these folders and to /dev.
 
     `/tmp` among them is an empty folder of its own.
     """
@@ -59,7 +59,7 @@ def restrict(user: int, group: int, writable: Sequence[str]) -> None:
 
 
 def become(user: int | None, group: int | None) -> None:
-    """Become this user for good; without one, only give up all ways to further privileges."""
+    """Become this user permanently; without one, only give up all ways to gain privileges."""
     if user is not None and group is not None:
         os.setgroups([])
         os.setresgid(group, group, group)
@@ -75,7 +75,7 @@ def _leave_writable(*folders: str) -> None:
 
 
 def open_the_way_to(python: str, *, spare: str) -> None:
-    """Have the interpreter be seen by everybody, though it be below a folder that root alone may enter."""
+    """Make the interpreter accessible to every user, even if it is below a folder for root alone."""
     closed = next((folder for folder in reversed(Path(python).parents) if not folder.stat().st_mode & 0o001), None)
     if closed is not None:
         _mount(python, spare, _BIND | _RECURSIVE)

@@ -1,4 +1,4 @@
-"""The Helm chart, read and rendered by Helm's own library, and held against the schemas of Kubernetes."""
+"""The Helm chart, linted and rendered by Helm's own library, and validated by the schemas of Kubernetes."""
 
 import copy
 import re
@@ -45,7 +45,7 @@ CASES = {"wanted": WANTED, "everything": EVERYTHING, "least": LEAST}
 
 
 def rendered(values=WANTED, name="gatewall"):
-    """The objects of a release, by kind and name."""
+    """Return the objects of a release by kind and name."""
     with Chart.load(FOLDER) as chart:
         texts = chart.render(values, name=name, namespace="gatewall")
     objects = [each for path, text in texts.items() if path.endswith(".yaml") for each in yaml.safe_load_all(text)]
@@ -53,7 +53,7 @@ def rendered(values=WANTED, name="gatewall"):
 
 
 def pods(values=WANTED):
-    """The pod of each Deployment and of the Job."""
+    """Return the pod of each Deployment and of the Job."""
     found = rendered(values)
     return {
         each["metadata"]["name"]: each["spec"]["template"]["spec"]
@@ -197,7 +197,7 @@ def test_each_plane_has_an_agent_on_its_folder_that_ends_after_it():
         (agent,) = pods()[name]["initContainers"]
         (plane,) = pods()[name]["containers"]
 
-        # A pod's name never comes back: its host would be missed for a week, after every upgrade.
+        # Pod names are never reused: after every upgrade the old host would be reported silent for a week.
         assert (agent["restartPolicy"], agent["args"]) == ("Always", ["agent", "--forget-host"])
         assert {variables(each)["GATEWALL_HOME"] for each in (agent, plane)} == {
             f"{dockerfile.settings()['GATEWALL_HOME']}/state"

@@ -1,4 +1,4 @@
-"""The Compose files: a real parser takes them, no service has a right too many, and each says what the others say."""
+"""Compose files: valid for a real parser, no unneeded privileges, and consistent with each other."""
 
 import re
 import subprocess
@@ -22,7 +22,7 @@ OURS = {name: service for name, service in SERVICES.items() if service["image"].
 ONE = FILES["compose.yaml"]["services"]["gatewall"]
 HOME = dockerfile.settings()["GATEWALL_HOME"]
 ROOT = {"compose.caddy.yaml: caddy": ["NET_BIND_SERVICE"], "compose.traefik.yaml: traefik": []}
-"""Services whose image has a volume for root alone: the capabilities that they keep."""
+"""Capabilities that services keep because their image has a volume for root alone."""
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -139,7 +139,7 @@ def test_traefik_has_the_entry_points_of_the_sample_with_tls():
 
 
 def options(command):
-    """Return Traefik's arguments as the mapping that a file would have."""
+    """Return Traefik's arguments as the mapping of a configuration file."""
     found = {}
     for words in command:
         name, _, value = words.removeprefix("--").partition("=")
@@ -152,7 +152,7 @@ def options(command):
 
 
 def lowered(value):
-    """Return a mapping with its values as arguments have them."""
+    """Return a mapping with its values spelled as in command-line arguments."""
     if isinstance(value, dict):
         return {key: lowered(each) for key, each in value.items()}
     return ",".join(value) if isinstance(value, list) else str(value).lower() if isinstance(value, bool) else value

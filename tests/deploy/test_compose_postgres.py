@@ -1,4 +1,4 @@
-"""The Compose file with PostgreSQL: who reaches whom, which secrets each role gets, and what nginx does."""
+"""The Compose file with PostgreSQL: networks between services, secrets of each role, and the nginx configuration."""
 
 import re
 
@@ -78,7 +78,7 @@ def test_only_nginx_has_a_port_and_the_data_plane_is_on_the_gate_network_alone()
 
 
 def test_postgresql_is_healthy_only_when_it_listens_on_the_network():
-    # The server that sets a new database up listens on its socket alone, and ends again.
+    # The server that initializes a new database listens on its socket alone, and is temporary.
     assert "--host=127.0.0.1" in SERVICES["postgres"]["healthcheck"]["test"]
 
 

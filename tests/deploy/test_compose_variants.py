@@ -1,4 +1,4 @@
-"""Each Compose file from nothing to a guarded site: its services in namespaces, a visitor from elsewhere."""
+"""Each Compose file from a clone to a guarded site: its services in namespaces, a visitor in another one."""
 
 import os
 import re
@@ -65,7 +65,7 @@ def with_visitor(project):
 
 
 def forged(visit):
-    """A request whose sender claims to be another client, behind another proxy."""
+    """Load the site with forged headers of another client behind another proxy; return the status."""
     return visit.page("/", **{"X-Forwarded-For": "198.51.100.1", "X-Real-IP": "198.51.100.1"}).status
 
 
@@ -104,7 +104,7 @@ def reach_the_site_by_nginx(project, password):
 
 
 def start_nginx(project, printed):
-    """Lay out on the machine what the command printed, and the site where it expects one."""
+    """Install the printed files on the machine, with a site where they expect one, and start nginx."""
     folder = project.folder / "nginx"
     demo.write_configuration(
         folder, listen="127.0.0.1:1", auth="127.0.0.1:1", control="127.0.0.1:1", site="127.0.0.1:1"
@@ -203,14 +203,14 @@ def typed(heading):
 
 
 def environment_of(lines, clone):
-    """Run the commands that make `.env`, as who may give files away if we may; return what is in it."""
+    """Run the commands that write `.env`, without chown unless root; return its variables."""
     run([line for line in lines if os.geteuid() == 0 or not line.startswith("chown")], clone)
     text = (clone / "deploy/compose/.env").read_text()
     return dict(line.split("=", 1) for line in text.splitlines())
 
 
 def executed(project, line):
-    """Run a line `docker compose exec SERVICE COMMAND`; return what it prints."""
+    """Run a line `docker compose exec SERVICE COMMAND`; return its output."""
     service, *command = shlex.split(line.removeprefix("docker compose exec "))
     done = project.run(service, *command)
     assert done.returncode == 0, done.stderr

@@ -20,12 +20,12 @@ SHARED = "/dev/shm"  # noqa: S108
 ELSEWHERE = ("/tmp", SHARED, "/var/tmp")  # noqa: S108 - that nobody writes there is what is tested
 ROLES = ("agent", "data-plane", "control-plane")
 ENDS_WITHIN_SECONDS = 15
-"""Docker gives 10 seconds unless told otherwise, the compose file and the chart 15 and more."""
+"""Docker's default stop timeout is 10 seconds; the Compose file and the chart set 15 or more."""
 
 
 @pytest.fixture(scope="module")
 def ours():
-    """The image after `keys` and `migrate`."""
+    """Return the image after `keys` and `migrate`."""
     with image() as made:
         for role in ("keys", "migrate"):
             run = made.run(role)
@@ -36,7 +36,7 @@ def ours():
 
 @pytest.fixture(scope="module")
 def planes(ours):
-    """All roles of it, each a process."""
+    """Run all roles of the image, each as a process."""
     with ExitStack() as stack:
         yield {role: stack.enter_context(ours.up(role)) for role in ROLES}
 
@@ -52,7 +52,7 @@ def test_a_role_may_be_named_by_the_environment(ours):
 
 
 def ended(process):
-    """Its exit code after SIGTERM."""
+    """Return the exit code of a process after SIGTERM."""
     process.send_signal(signal.SIGTERM)
     return process.wait(ENDS_WITHIN_SECONDS)
 
@@ -188,7 +188,7 @@ def test_a_volume_that_cannot_be_written_is_one_line_and_code_2(role):
 @pytest.mark.parametrize("role", ROLES)
 def test_sigterm_ends_a_role_in_time_with_code_0(ours, role, planes):
     changes = {"GATEWALL_PORT": str(free_port()), "GATEWALL_AUTH_PORT": str(free_port()), "GATEWALL_WORKERS": "1"}
-    if role == "agent":  # a host has one that leads
+    if role == "agent":  # a host has one leading agent
         database = f"sqlite:///{ours.state / 'gatewall.sqlite3'}"
         changes |= {"GATEWALL_HOME": str(ours.state / "second"), "DATABASE_URL": database, **secrets(ours)}
 

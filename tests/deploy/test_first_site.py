@@ -18,7 +18,7 @@ SITE = ("-m", "gunicorn", "--chdir", str(BASE), "--bind", "127.0.0.1:3000", "--n
 
 
 class Layout(NamedTuple):
-    """A line of the page's table: what is public, and where the guard page of each site is."""
+    """A row of the page's table: the public URLs, and the guard page of each site."""
 
     public_url: str
     guards: dict[str, str]
@@ -40,7 +40,7 @@ TWO_PARENTS = Layout(
 
 @pytest.fixture(scope="module")
 def computer():
-    """A host on which the lines for systemd were typed, and a site runs."""
+    """Return a host with a site, on which the commands for systemd were run."""
     with host() as made:
         made.started(sys.executable, *SITE, "deploy.demo.site:application")
         copy = copy_of_the_repository(made.folder / "repository")
@@ -63,7 +63,7 @@ def password(computer):
 
 @pytest.fixture
 def windows(computer):
-    """Return a function that opens a private window of a browser on the host, which finds all names there."""
+    """Return a function that opens a private browser window on the host, where all host names resolve to it."""
     executable = find_chromium()
     if executable is None:
         not_run("the first site in a browser, because there is no chromium (apt-get install chromium)")
@@ -89,7 +89,7 @@ def table():
 
 
 def configure_the_proxy(computer, layout):
-    """Type the lines of the page about the proxy; further names as the page says."""
+    """Run the page's commands for the proxy, for further names too."""
     also = "".join(f",DNS:{name}" for name in layout.names)
     computer.typed(*(line.replace("DNS:app.example.com,DNS:wall.example.com", also[1:]) for line in _lines()))
     names = {"app": " ".join(layout.guards), "wall": " ".join(dict.fromkeys(layout.guards.values()))}
@@ -107,7 +107,7 @@ def _lines():
 
 
 def is_served(page, address):
-    """Open an address; False while nobody listens there."""
+    """Return whether a URL is served; False while nothing listens."""
     try:
         page.goto(address)
     except Error as refused:
@@ -118,7 +118,7 @@ def is_served(page, address):
 
 
 def register_the_sites(page, layout, password):
-    """Do in the browser what the page says about registering a site."""
+    """Register the sites in the browser, as the page describes."""
     guard = f"https://{next(iter(layout.guards.values()))}/wall/"
     wait_until(lambda: is_served(page, guard), what="nginx, which reloads beside the command")
     sign_in(page, "admin", password)
@@ -134,7 +134,7 @@ def register_the_sites(page, layout, password):
 
 
 def lands_on_every_site(window, layout, password):
-    """Ask for every site in a window, the last one first; sign in once, at home."""
+    """Load every site in one window, the last one first; sign in once, at home."""
     page, home = window(), layout.public_url.partition(",")[0]
     for number, site in enumerate(reversed(layout.guards)):
         page.goto(f"https://{site}/welcome?a=b")

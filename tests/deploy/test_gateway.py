@@ -1,4 +1,4 @@
-"""The sample for Envoy Gateway and what the chart renders for it: alike, and as the schemas of both APIs want it."""
+"""The sample for Envoy Gateway and the objects of the chart: equal, and valid by the schemas of both APIs."""
 
 import copy
 
@@ -23,7 +23,7 @@ def of_the_chart():
 
 
 def everything():
-    """Return all objects that the samples and the chart have."""
+    """Return all objects of the samples and the chart."""
     return [*of_the_sample(Place(guard_host="wall.example.com")).values(), *of_the_chart().values()]
 
 
@@ -37,7 +37,7 @@ def test_the_schemas_of_gateway_api_and_envoy_gateway_accept_every_object(thing)
 
 
 def without_parts(value, path=()):
-    """Every copy of the value in which one scalar is another kind of value, with where it is."""
+    """Yield each copy of the value with one scalar replaced by another type, and the path of that scalar."""
     if isinstance(value, dict | list):
         for key in value if isinstance(value, dict) else range(len(value)):
             for part, where in without_parts(value[key], (*path, key)):
@@ -115,7 +115,7 @@ def test_the_services_that_the_objects_name_are_those_of_the_chart():
 
 
 def named_services(value):
-    """All that stands under backendRefs, at any depth."""
+    """Yield the entries of every backendRefs, at any depth."""
     if isinstance(value, dict):
         for reference in value.get("backendRefs", []):
             yield reference["name"], reference["port"]

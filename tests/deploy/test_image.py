@@ -1,4 +1,4 @@
-"""What the Dockerfile says is there, and is what its neighbours say: compose file, units and chart."""
+"""The Dockerfile: its files exist, and it agrees with the Compose files, the units and the chart."""
 
 import os
 import re

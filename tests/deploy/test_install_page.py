@@ -1,4 +1,4 @@
-"""What docs/install.md tells an operator to do, as far as it can be done without an engine."""
+"""The commands of docs/install.md, as far as they can be run without a container engine."""
 
 import os
 import re
@@ -25,7 +25,7 @@ def commands(heading, block=0):
 
 
 def run(lines, folder):
-    """Run commands in a folder from which our packages are found, with the Python of this process first."""
+    """Run commands in a folder where our packages can be imported, with the Python of this process first in PATH."""
     path = f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"  # noqa: PTH120 - a link must stay one
     environment = {"PATH": path, "PYTHONPATH": str(BASE)}
     subprocess.run(["sh", "-euc", "\n".join(lines)], cwd=folder, env=environment, check=True, capture_output=True)
@@ -77,7 +77,7 @@ def test_the_keys_for_the_chart_are_private_and_ignored_by_git(tmp_path):
 
 
 def test_the_commands_for_systemd_can_be_run_on_a_host_that_is_new_and_strict(tmp_path):
-    """The lines that copy files: as the user of this process, below another root, with a hardened host's umask."""
+    """Run the commands that copy files as the current user, below another root, with a hardened host's umask."""
     place = tmp_path / "opt" / "gatewall"
     place.parent.mkdir()
     place.symlink_to(BASE)
@@ -92,7 +92,7 @@ def test_the_commands_for_systemd_can_be_run_on_a_host_that_is_new_and_strict(tm
     run(["umask 077", f"cd {place}", *copies], tmp_path)
 
     assert (tmp_path / "etc/sysusers.d/gatewall.conf").stat().st_mode & 0o777 == 0o644
-    # The proxy's user joins the group for the sake of a socket: no file with a secret is for the group.
+    # The proxy's user joins the group to reach a socket, so no file with a secret may be readable by the group.
     assert (tmp_path / "etc/gatewall/environment").stat().st_mode & 0o077 == 0
     assert len(list((tmp_path / "etc/systemd/system").iterdir())) == 5
     assert os.access(tmp_path / "sbin/gatewall", os.X_OK)

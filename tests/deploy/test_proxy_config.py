@@ -1,4 +1,4 @@
-"""``gatewall proxy-config``: the files of deploy/ are what it prints, and a bad value is one line and exit code 2."""
+"""``gatewall proxy-config``: it prints the files of deploy/; a bad value is one line and exit code 2."""
 
 import io
 import re

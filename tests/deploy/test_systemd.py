@@ -1,4 +1,4 @@
-"""The units: systemd itself reads them, and what they start does start."""
+"""The systemd units: systemd itself verifies them, and their commands start."""
 
 import os
 import re
@@ -25,11 +25,11 @@ PYTHON = f"{PLACE}/.venv/bin/python"
 SERVICES = sorted(path.name for path in FOLDER.glob("*.service"))
 LONG_RUNNING = [name for name in SERVICES if name != "gatewall-setup.service"]
 EXPOSURE = "25"
-"""Of 100, as `systemd-analyze security` counts. Half of what is left is that the planes use the network."""
+"""Exposure of 100 by `systemd-analyze security`; half of it is that the planes use the network."""
 
 
 def lines(name):
-    """The settings of a unit, in their order; a setting may be repeated."""
+    """Return the settings of a unit in order; a setting may be repeated."""
     found, section = [], ""
     for line in (FOLDER / name).read_text().splitlines():
         if line.startswith("["):
@@ -52,7 +52,7 @@ def sample():
 
 @pytest.fixture
 def installed(tmp_path):
-    """The units as they would be where the program is in this folder."""
+    """Return a folder with the units, changed for the program in this checkout."""
     for path in [*FOLDER.glob("*.service"), *FOLDER.glob("*.target")]:
         text = path.read_text().replace(PYTHON, sys.executable).replace(PLACE, str(BASE))
         (tmp_path / path.name).write_text(text)

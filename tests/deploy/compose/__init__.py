@@ -1,1 +1,1 @@
-"""Compose files run without a container engine: each service is a process in namespaces of its own."""
+"""Run Compose files without a container engine: each service is a process in namespaces of its own."""

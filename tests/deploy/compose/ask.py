@@ -9,7 +9,7 @@ from typing import Any
 
 
 class _Https(http.client.HTTPSConnection):
-    """HTTPS to an address, for a name."""
+    """HTTPS connection to an address whose certificate must be for a host name."""
 
     def __init__(self, address: str, name: str, context: ssl.SSLContext) -> None:
         super().__init__(name, timeout=60, context=context)

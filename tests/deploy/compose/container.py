@@ -94,7 +94,7 @@ def _bound(target: str, source: Path, *, is_read_only: bool = True) -> str:
 
 
 def _options(text: str, *, is_root: bool) -> str:
-    """Without root there is one user alone, whose number inside is that of the service."""
+    """Return mount options; without root, uid and gid are dropped, because only the service's user is mapped."""
     kept = [each for each in text.split(",") if is_root or not each.startswith(("uid=", "gid="))]
     return ",".join(kept) or "mode=0755"
 

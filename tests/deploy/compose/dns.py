@@ -1,6 +1,6 @@
-"""A DNS server as a container engine gives each container: ``dns.py FILE`` answers at 127.0.0.11 by a JSON file.
+"""DNS server like the one in each container: ``dns.py FILE`` answers at 127.0.0.11 from a JSON file.
 
-The file has an address for each name; it is read for each question, so that a restarted service is found.
+The file maps names to addresses and is read for each query, so that a restarted service is found.
 """
 
 import json
@@ -28,7 +28,7 @@ def answer(question: bytes, names: dict[str, str]) -> bytes:
 
 
 def main(file: Path) -> None:
-    """Answer for ever."""
+    """Answer queries until the process is killed."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
         server.bind(("127.0.0.11", 53))
         while True:

@@ -1,4 +1,4 @@
-"""The files of proxies below deploy/compose: which of them `gatewall proxy-config` writes, with which options.
+"""Generated proxy files below deploy/compose, and the options of `gatewall proxy-config` that write them.
 
 ``python -m tests.deploy.compose.generated`` writes them.
 """

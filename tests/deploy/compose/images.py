@@ -1,6 +1,6 @@
-"""What the images of the Compose files are: programs, environment, entrypoint and owners of folders.
+"""Images of the Compose files: programs, environment, entrypoint and owners of folders.
 
-Of images that others make, only what their public Dockerfiles say and a service relies on.
+Third-party images have only those parts of their public Dockerfiles that a service relies on.
 """
 
 import shutil
@@ -20,7 +20,7 @@ from tests.support.valkey import program as valkey_server
 
 @dataclass(frozen=True)
 class ContainerImage:
-    """An image: read-only folders by their place inside, programs by name, owners of folders that volumes get."""
+    """An image: read-only folders by path inside, programs by name, and owners of folders, which volumes inherit."""
 
     environment: dict[str, str] = field(default_factory=dict)
     entrypoint: list[str] = field(default_factory=list)
@@ -42,7 +42,7 @@ def _ours(folder: Path) -> ContainerImage:
     place = folder / "gatewall-image"
     (place / ".venv").mkdir(parents=True)
     dockerfile.lay_out(place)
-    for each in (place, *place.rglob("*/")):  # whatever the umask of who runs the tests is
+    for each in (place, *place.rglob("*/")):  # whatever the umask of the test run
         each.chmod(0o755)
     return ContainerImage(
         environment=dockerfile.settings(),

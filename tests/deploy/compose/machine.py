@@ -26,7 +26,7 @@ exec cat
 
 
 class Machine:
-    """A machine that has nothing but loopback at first."""
+    """A machine that initially has only a loopback interface."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -37,7 +37,7 @@ class Machine:
         self._as_user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
 
     def __enter__(self) -> Self:
-        # It ends with this process, whose end closes its standard input.
+        # It ends with this process, which closes its standard input by ending.
         command = ["unshare", *self._as_user, "--net", "--mount", "sh", "-c", _START]
         self._holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert self._holder.stdout is not None
@@ -92,7 +92,7 @@ class Machine:
         self.run("ip", "link", "set", "lo", "up", net=name)
 
     def delete_namespace(self, name: str) -> None:
-        """Take it away again, with its links; the kernel keeps it as long as a process is in it."""
+        """Delete a network namespace with its links; the kernel keeps it while a process is in it."""
         self.run("ip", "netns", "delete", name)
 
     def connect(self, namespace: str, network: str, *, is_gateway: bool) -> str:
@@ -111,7 +111,7 @@ class Machine:
         return address
 
     def add_visitor(self, name: str, address: str) -> None:
-        """Add somebody elsewhere, who reaches the containers by way of this machine."""
+        """Add the network namespace of a visitor, routed to the containers through this machine."""
         self.add_namespace(name)
         gateway = f"{address.rpartition('.')[0]}.1"
         self.run("ip", "link", "add", f"h-{name}", "type", "veth", "peer", "name", "eth0", "netns", name)

@@ -23,7 +23,7 @@ from tests.support.processes import PATIENCE, Process, running, wait_until
 
 _IS_ROOT = os.geteuid() == 0
 PROJECT = "gatewall"
-"""The name of the project in every file, with which the engine begins the names of networks."""
+"""The project name in every file; the engine prefixes the names of networks with it."""
 ENGINE = Path("/var/run/docker.sock").resolve()
 
 
@@ -54,7 +54,7 @@ class Project:
         return self.folder / "volumes" / name
 
     def log(self, name: str) -> str:
-        """Return what a service has written."""
+        """Return the output of a service."""
         return (self.folder / "logs" / name).read_text(errors="replace")
 
     def up(self, *names: str) -> None:
@@ -156,7 +156,7 @@ class Project:
         ]
 
     def _make_volume(self, mount: Mount, image: ContainerImage) -> None:
-        """A fresh volume is as empty, and has the owner, as the folder of the image that it is mounted on."""
+        """Create an empty volume with the owner of the image's folder that it is mounted on."""
         folder = self.volume(mount.name)
         if not folder.exists():
             folder.mkdir(mode=0o700)
@@ -193,7 +193,7 @@ class Project:
             shutil.move(file.with_suffix(".new"), file)
 
     def _end_all_in(self, name: str) -> None:
-        """End what a process left behind that put itself into a session of its own."""
+        """End processes that left the session of the process that started them."""
         namespace = self.machine.run("stat", "--dereference", "--format=%i", f"/run/netns/{name}").strip()
         for process in psutil.process_iter():
             try:

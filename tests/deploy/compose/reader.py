@@ -1,4 +1,4 @@
-"""Read a Compose file as Docker does: variables filled in from `.env`, each service with what the tests need of it."""
+"""Read a Compose file as Docker does: variables filled in from `.env`, services with the fields that tests need."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ _VARIABLE = re.compile(r"\$(?:(\$)|\{(\w+)(?:(:[-?])([^}]*))?\})")
 
 @dataclass(frozen=True)
 class Mount:
-    """A folder or file inside a container: of this machine, a named volume, a text, or else temporary."""
+    """A mount in a container: a path of this machine, a named volume, a text, or else a temporary folder."""
 
     target: str
     source: Path | None = None
@@ -69,7 +69,7 @@ def read(file: Path, variables: Mapping[str, str]) -> tuple[dict[str, Service], 
 
 
 def _filled_everywhere(value: Any, variables: Mapping[str, str]) -> Any:
-    """Fill the variables in after YAML is read, so that what they hold is text."""
+    """Fill the variables in after YAML is parsed, so that their values are text."""
     if isinstance(value, dict):
         return {key: _filled_everywhere(each, variables) for key, each in value.items()}
     if isinstance(value, list):

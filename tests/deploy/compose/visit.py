@@ -23,7 +23,7 @@ def path_of(url: str) -> str:
 
 
 class Visit:
-    """A visitor in a network namespace elsewhere; `ask` sends a request to the proxy."""
+    """A visitor in a network namespace of its own; `ask` sends a request to the proxy."""
 
     def __init__(self, project: Project, address: str, scheme: str = "https", ca: str = "", port: int = 0) -> None:
         is_tls = scheme == "https"
@@ -63,7 +63,7 @@ class Visit:
 
 
 def reach_the_site(visit: Visit, password: str, *, is_registered: bool = False) -> str:
-    """Go the whole way; return the token of the API."""
+    """Register the site, sign in and load the site as a visitor; return the API token."""
     token = visit.token(password)
     if not is_registered:
         visit.call("POST", "/authorized-domains", token, name=SITE)
@@ -81,7 +81,7 @@ def reach_the_site(visit: Visit, password: str, *, is_registered: bool = False) 
 
 
 def recorded_clients(visit: Visit, token: str) -> set[str]:
-    """Return the addresses of all clients in the access log about the site, once there are some."""
+    """Return the client addresses in the access log of the site, once it has rows."""
     wait_until(lambda: visit.call("GET", f"/access-logs?host={SITE}", token)["results"], what="records")
     return {
         each["client_ip"] for each in visit.call("GET", f"/access-logs?host={SITE}&page_size=100", token)["results"]

