@@ -1,4 +1,4 @@
-"""An installation with something in it, for the tests that take its parts away."""
+"""Fixtures of a furnished installation, for tests that kill or remove its parts."""
 
 import shutil
 from pathlib import Path

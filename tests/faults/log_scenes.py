@@ -1,4 +1,4 @@
-"""Hosts whose access log is held against what their visitors were answered, for the short form of tests.kill_test."""
+"""Hosts whose access log is compared with the answers of their visitors, for the short form of tests.kill_test."""
 
 import os
 import random
@@ -25,7 +25,7 @@ _NOT_RUN = "NOT RUN: faults of the disk, because nothing can be mounted here"
 def a_scene(
     home: Path, token: str = "", *, disk: SmallDisk | None = None, server: Server | None = None, **changes: str
 ) -> Iterator[Scene]:
-    """Both planes and the agent on a state folder, furnished unless there is a token, with nobody visiting yet."""
+    """Start both planes and the agent on a state folder, furnished unless a token is given, without visitors yet."""
     if server:
         changes["DATABASE_URL"] = server.url
     with Stage(home, inside=disk.inside if disk else (), **changes) as stage:
@@ -38,7 +38,7 @@ def a_scene(
 
 
 def wrong_after(scene: Scene, *faults: nemesis.Fault) -> list[str]:
-    """Do these faults while visitors come; what is wrong with the access log afterwards."""
+    """Inject these faults under load; return what is wrong with the access log afterwards."""
     with scene.visitors as visitors:
         for fault in faults:
             nemesis.do(scene, fault)
@@ -48,7 +48,7 @@ def wrong_after(scene: Scene, *faults: nemesis.Fault) -> list[str]:
 
 @contextmanager
 def a_disk(folder: Path, environment: Mapping[str, str] = os.environ, size: str = "8m") -> Iterator[SmallDisk]:
-    """A small disk on a folder. Where none can be mounted, the test is not run, or fails on a build server."""
+    """Mount a small disk on a folder. Where that is impossible, skip as NOT RUN, or fail on a build server."""
     try:
         with small_disk(folder, size) as disk:
             yield disk

@@ -1,4 +1,4 @@
-"""A host whose agent is gone still hears of what was changed elsewhere: its control plane stands in."""
+"""A host without an agent still publishes changes of other hosts: its control plane stands in."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.support.servers import CLIENT, Verdict, about, ask, tell
 
 @pytest.fixture
 def host(copied):
-    """A host whose agent was killed: its state folder, its data plane, and a token."""
+    """Return the installation of a host whose agent was killed, and the port of its data plane."""
     installation, control, auth = copied(), free_port(), free_port()
     with control_plane(installation.home, control, GATEWALL_WORKERS="1"), data_plane(installation.home, auth):
         with agent(installation.home) as first:

@@ -1,4 +1,4 @@
-"""An agent that is stopped (SIGSTOP) leads no more; when it goes on, no policy is older and no row is there twice."""
+"""An agent stopped by SIGSTOP loses its lease; when it resumes, no policy is older and no row is duplicated."""
 
 import signal
 import sqlite3
@@ -25,7 +25,7 @@ BLOCKED = Verdict(403, "client-blocked")
 
 @pytest.fixture
 def host(copied):
-    """A host with both planes and an agent that leads: its state, the data plane's port, and the agent."""
+    """Return the installation of a host with both planes, the port of its data plane, and its leading agent."""
     installation, control, auth = copied(), free_port(), free_port()
     home = installation.home
     with control_plane(home, control, GATEWALL_WORKERS="1"), data_plane(home, auth), agent(home) as first:
@@ -36,10 +36,10 @@ def host(copied):
 
 
 def is_idle(installation):
-    """True if nobody is in the middle of a write or a publication, which no other process could go on without."""
+    """Return whether no process is within a write or a publication, for which all others would wait."""
     queue = WriteQueue(Path(f"{installation.database}{QUEUE_SUFFIX}"))
     try:
-        if not queue.enter(0):  # taken before SQLite's own lock, and left after it
+        if not queue.enter(0):  # acquired before SQLite's own lock, and released after it
             return False
         with closing(sqlite3.connect(installation.database, timeout=0)) as database:
             database.execute("BEGIN IMMEDIATE")
@@ -67,7 +67,7 @@ def stop(installation, process):
 
 @contextmanager
 def watched(installation):
-    """Revisions as they are published, in their order."""
+    """Yield a list that gets each published revision, in order."""
     files, seen, stop = policy_files(configuration(installation.home)), [], threading.Event()
 
     def watch():
@@ -86,7 +86,7 @@ def watched(installation):
 
 
 def answered(auth, question, times=20):
-    """Decision ids of so many answers."""
+    """Return the decision ids of several answers."""
     return {request(auth, "/wall/auth", question).header("X-Gatewall-Decision-Id") for _ in range(times)}
 
 
@@ -95,14 +95,14 @@ def rows(installation):
         return [str(uuid.UUID(id_)) for (id_,) in database.execute("SELECT decision_id FROM audit_accesslog")]
 
 
-@pytest.mark.full  # the next test publishes changes of another host while this agent is stopped, too
+@pytest.mark.full  # the next test also publishes changes of another host while this agent is stopped
 def test_a_change_of_another_host_is_in_force_while_the_agent_is_stopped(host, elsewhere, pytestconfig):
     installation, auth, first = host
     question = about(client=CLIENT, Service_Authorization=installation.token)
     stop(installation, first)
     lock = AgentLock(run_folder(installation.home))
     wait_until(lambda: not lock.is_led(), what="a lease that is over")
-    assert leads(installation.home, first.pid)  # it has its lock still
+    assert leads(installation.home, first.pid)  # it still has its lock
 
     elsewhere(installation, CLIENT)
 
@@ -139,7 +139,7 @@ def test_a_second_agent_takes_over_and_the_resumed_first_one_gives_up_its_lock(h
 
 
 def leads_by_any_file(process):
-    """True while the process has an ``agent.lock`` open, be it one that was replaced."""
+    """Return whether the process has an ``agent.lock`` open, even a replaced one."""
     names = []
     for descriptor in Path(f"/proc/{process}/fd").iterdir():
         with suppress(OSError):

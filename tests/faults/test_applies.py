@@ -30,7 +30,7 @@ def site(tmp_path_factory):
 
 
 class Attempt(NamedTuple):
-    """An apply under way: how to kill it, and how to wait for its end, which says whether it was told to be done."""
+    """An apply under way: how to kill it, and how to wait for its end, which gives whether it reported success."""
 
     kill: Callable[[], None]
     ended: Callable[[], bool]
@@ -67,7 +67,7 @@ def by_the_command(site: Site, name: str) -> Attempt:
 
 
 class Visitors:
-    """Ask the data plane all the time; ``seen`` are the different answers to each client."""
+    """Ask the data plane continuously; ``seen`` has the distinct answers to each client."""
 
     def __init__(self, site: Site) -> None:
         self._site, self._stop = site, threading.Event()
@@ -88,7 +88,7 @@ class Visitors:
 
 
 def end_of(site: Site, start: Callable[[Site, str], Attempt], kill_after: float | None) -> tuple[bool, float]:
-    """Apply the other document, and kill what applies it after so many seconds.
+    """Apply the other document, and kill the applying process after this many seconds.
 
     Return whether the new policy is in force, and how long the apply took.
     """

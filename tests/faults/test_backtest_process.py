@@ -1,4 +1,4 @@
-"""An agent runs backtests in a process of their own; one that is killed leaves a backtest that says so."""
+"""The agent runs each backtest in a process of its own; if that is killed, the backtest is marked as failed."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ def home(tmp_path):
 
 @contextmanager
 def writers_kept_out(home):
-    """Hold the one lock to write of SQLite."""
+    """Hold the write lock of SQLite during the block."""
     (path,) = home.glob("*.sqlite3")
     with closing(sqlite3.connect(path, isolation_level=None, timeout=30)) as connection:
         connection.execute("BEGIN IMMEDIATE")
@@ -32,7 +32,7 @@ def writers_kept_out(home):
 
 
 def processes_of(run, agent_id):
-    """The ids of the processes of this agent that run this backtest; other tests have backtests of this id, too."""
+    """Return the ids of this agent's processes of this backtest; backtests of other tests may have the same id."""
     found = []
     for process in psutil.Process(agent_id).children(recursive=True):
         with suppress(psutil.NoSuchProcess):
@@ -48,10 +48,10 @@ def killed_under_way(home, agent_id, run, shown):
         lambda: processes_of(run, agent_id) or shown(run)["state"] not in {"queued", "running"}, what="its process"
     )
     wait_until(lambda: shown(run)["state"] != "queued", what="its begin")
-    with writers_kept_out(home):  # it cannot come to its end meanwhile
+    with writers_kept_out(home):  # so that the backtest cannot end meanwhile
         if shown(run)["state"] != "running":
             return None
-        process = min(processes_of(run, agent_id))  # a child has its command line, too, until it runs its own
+        process = min(processes_of(run, agent_id))  # a child has the same command line until it executes its own
         assert os.getpriority(os.PRIO_PROCESS, process) >= os.getpriority(os.PRIO_PROCESS, 0) + 5
         os.kill(process, signal.SIGKILL)
     return run
@@ -70,7 +70,7 @@ def test_a_backtest_is_run_to_its_end_and_one_whose_process_is_killed_is_failed(
 
         first = ask()
         time.sleep(0.5)
-        assert shown(first)["state"] == "queued"  # nobody runs it yet
+        assert shown(first)["state"] == "queued"  # no process runs it yet
         with agent(home) as runner:
             wait_until(lambda: shown(first)["state"] not in {"queued", "running"}, what="the end of a backtest")
             assert shown(first)["state"] == "finished"

@@ -1,4 +1,4 @@
-"""PostgreSQL stands still, or what is sent to it is swallowed: TCP says nothing of it, and nobody waits for ever."""
+"""PostgreSQL is suspended, or packets to it are lost: TCP reports no error, and yet every wait must end."""
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -39,7 +39,7 @@ class Scene(NamedTuple):
         return self.server.hanging() if how == "stopped" else self.proxy.failing(how)
 
     def statuses(self, pages, *, times=1):
-        """The statuses of pages that are asked for all at once. A request that is never answered raises."""
+        """Request pages concurrently; return their statuses. Raises if a request is never answered."""
         with ThreadPoolExecutor(len(pages) * times) as crowd:
             answers = crowd.map(lambda page: request(self.port, f"/wall{page}", self.credentials), pages * times)
             return [answer.status for answer in answers]
@@ -54,7 +54,7 @@ def through(proxy, url):
 
 
 def parameters(url, **others):
-    """What Django's backend hands to psycopg for this DATABASE_URL."""
+    """Return the parameters that Django's backend passes to psycopg for this DATABASE_URL."""
     described = env_database.database(url)
     names = {"host": "HOST", "port": "PORT", "user": "USER", "password": "PASSWORD", "dbname": "NAME"}
     return {name: described[key] for name, key in names.items()} | described["OPTIONS"] | others
@@ -62,7 +62,7 @@ def parameters(url, **others):
 
 @pytest.fixture(autouse=True)
 def _forgetful(monkeypatch):
-    """What an earlier test has found silent is not held against its server."""
+    """Forget servers that were silent in an earlier test."""
     monkeypatch.setattr(watched, "_pulses", {})
 
 
@@ -94,7 +94,7 @@ def scene(home, postgresql):
 
 @pytest.fixture(params=["stopped", Mode.HANG])
 def hung(scene, request):
-    """The scene while its database hangs, after every thread has had a connection."""
+    """Yield the scene while its database hangs, after every thread has had a connection."""
     wait_until(lambda: set(scene.statuses(PAGES)) == {200}, what="a control plane that is well")
     with scene.hanging(request.param):
         yield scene
@@ -102,7 +102,7 @@ def hung(scene, request):
 
 
 def after(scene):
-    """Everything is as it was, in the same processes."""
+    """Verify that the same processes work as before."""
     wait_until(lambda: set(scene.statuses(PAGES, times=2)) == {200}, what="the control plane to recover")
     address = f"203.0.113.{100 + len(Admin(scene.port).get('/ip-black-list')['results'])}"
     wait_until(lambda: "policy_pending" not in _blocked(scene, address), what="the agent to publish again")

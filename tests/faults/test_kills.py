@@ -1,4 +1,4 @@
-"""Processes are killed under load: no answer is ever wrong, they come back, and no record is lost."""
+"""Processes are killed under load: no answer is wrong, they are restarted, and no record is lost."""
 
 import os
 import signal
@@ -28,14 +28,14 @@ from tests.support.processes import (
 from tests.support.servers import Admin, Load, about, ask, recorded_decisions, right_answers, tell, wrong_answers
 
 BACK_WITHIN_SECONDS = 15
-"""Under load, on a machine that has other work too; it takes less than one otherwise."""
+"""Seconds under load on a busy machine; on an idle one it takes less than one."""
 
 
 _hosts = count(1)
 
 
 def wait_for_prompt_changes(admin):
-    """Wait for a change that is in force when it is answered; on a busy machine the first may be later."""
+    """Make changes until one is in force when it is answered; on a busy machine the first may be later."""
     wait_until(
         lambda: "policy_pending" not in admin.post("/ip-black-list", ip=f"198.51.100.{next(_hosts)}"),
         what="a change in force when it is answered",
@@ -54,7 +54,7 @@ def right(installation):
 
 @pytest.fixture
 def decider(installation):
-    """A data plane of two workers: its process and its port."""
+    """Return process and port of a data plane with two workers."""
     port = free_port()
     with data_plane(installation.home, port) as process:
         wait_until(lambda: len(workers(process.pid)) == 2, what="two workers")
@@ -62,12 +62,12 @@ def decider(installation):
 
 
 def workers(master):
-    """The ids of a master's living children."""
+    """Return the ids of a master's living children."""
     return {child.pid for child in psutil.Process(master).children() if is_alive(child)}
 
 
 def seconds_until_replaced(master, victim, works=lambda _worker: True):
-    """Kill a worker and return how long its master took to have two living ones again that work."""
+    """Kill a worker; return the seconds until its master has two working workers again."""
     os.kill(victim, signal.SIGKILL)
     killed_at = time.monotonic()
     wait_until(lambda: len([w for w in workers(master) - {victim} if works(w)]) == 2, what="a new worker")
@@ -75,12 +75,12 @@ def seconds_until_replaced(master, victim, works=lambda _worker: True):
 
 
 def has_policy(home):
-    """Return a function that says whether a worker of the data plane has reported the policy it loaded."""
+    """Return a function that returns whether a worker of the data plane has reported its loaded policy."""
     return lambda worker: worker in {state.pid for state in living_workers(home / "run" / "workers")}
 
 
 def owners(port):
-    """The processes that listen on a port."""
+    """Return the processes that listen on a port."""
     found = psutil.net_connections("tcp4")
     return {item.pid for item in found if item.laddr.port == port and item.status == psutil.CONN_LISTEN}
 

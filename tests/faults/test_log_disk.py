@@ -1,4 +1,4 @@
-"""The disk of the spool is full or read-only: every answer has a row, or is counted as one that has none."""
+"""The disk of the spool is full or read-only: every answer has a row or is counted as dropped."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def scene(copied):
 
 
 def figures(scene):
-    """Answers, rows, and losses told, until now; nobody visits."""
+    """Return the numbers of answers, rows and recorded losses so far, without load."""
     scene.stored_log.settle()
     account = account_of(scene.visitors.ledger, scene.stored_log)
     return account.answers, account.rows, account.told["dropped"]
@@ -49,7 +49,7 @@ def test_dropped_records_are_counted_exactly_when_a_process_is_killed(scene, fau
 
 
 def statuses(scene, answers=60):
-    """What visitors are answered, from now on."""
+    """Return the statuses of answers to visitors from now on."""
     ledger = Ledger()
     ports = [scene.stage.auth, scene.stage.control]
     with Visitors(ledger, ports, scene.visitors.right[:1], rate=60) as visitors:
@@ -63,7 +63,7 @@ def test_in_strict_mode_requests_get_503_only_while_the_disk_is_full(scene):
     admin.put("/system/settings", audit_mode="strict")
     try:
         scene.disk.fill()
-        # A worker goes on answering until what is left of the last block of its own file is used up.
+        # A worker goes on answering until the last block of its spool file is used up.
         wait_until(lambda: statuses(scene) == {503}, what="no answers")
         scene.disk.free()
         wait_until(lambda: statuses(scene) == {200}, what="answers again")

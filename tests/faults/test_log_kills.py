@@ -1,4 +1,4 @@
-"""Processes are killed under load, on SQLite: each answer that was given has one row, whoever died where."""
+"""Processes are killed under load, on SQLite: each answer has one row, whichever process died at which point."""
 
 import pytest
 
@@ -54,7 +54,7 @@ def test_damaged_records_are_counted_exactly_and_quarantined(scene):
     assert damaged == len(list(scene.stored_log.spool.glob("*.aside")))
 
 
-@pytest.mark.full  # tests/unit/test_spool_sync.py shows the order of the writes
+@pytest.mark.full  # tests/unit/test_spool_sync.py tests the order of the writes
 def test_each_record_is_on_the_disk_first_with_sync(copied):
     home, token = copied()
     with a_scene(home, token, GATEWALL_SPOOL_SYNC="1") as scene:

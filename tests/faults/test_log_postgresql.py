@@ -32,6 +32,6 @@ def test_each_answer_has_one_row_whatever_happens_to_postgresql(scene, fault):
     assert wrong_after(scene, fault) == []
 
 
-@pytest.mark.full  # test_log_kills.py shows it on SQLite
+@pytest.mark.full  # test_log_kills.py tests it on SQLite
 def test_each_answer_has_one_row_although_the_agent_died_before_its_commit(scene):
     assert wrong_after(scene, faults.the_agent_before_its_commit) == []

@@ -1,4 +1,4 @@
-"""The policy changes all the time while everything fails: nobody is let in whom every policy in force denies."""
+"""The policy changes under random faults: no request is let in that every policy in force denies."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from tests.support.processes import prepare
 from tests.support.servers import tell
 
 PATIENT = Bounds(same_host=10, other_host=10)
-"""No bound of ours: a build server is slow. The long form holds the answers against the documented bounds."""
+"""Lenient bounds, for slow build servers. The long form checks the documented bounds."""
 SHORT = (
     faults.on_a_host(host_faults.a_worker_of_the_data_plane),
     faults.on_a_host(host_faults.a_worker_of_the_control_plane),
@@ -29,7 +29,7 @@ SHORT = (
 
 
 def result_of(scene, config, *some, seconds):
-    """Do these faults while the policy changes and visitors ask; what the checker says of every answer."""
+    """Inject these faults while the policy changes under load; return the checked result."""
     with scene.visitors, Editor(scene.workload, rate=4) as editor:
         events = run.at_random(scene, editor, seconds=seconds, say=lambda _words: None, faults=some)
     assert editor.failure is None

@@ -1,4 +1,4 @@
-"""A database that was restored from a backup takes nothing back until an admin says so."""
+"""A database restored from a backup does not revert the published policy until an admin confirms it."""
 
 import shutil
 import subprocess
@@ -26,11 +26,11 @@ BLOCKED = Verdict(403, "client-blocked")
 BEFORE, AFTER = "203.0.113.10", "203.0.113.11"
 ONLY_THE_LOGOUT, AND_A_CHANGE = "only the logout", "the logout and a change"
 after_a_change = pytest.mark.parametrize("worn", [AND_A_CHANGE], indirect=True)
-"""For tests in which it makes no difference what was lost: every way to publish asks ``refuse_going_back``."""
+"""For tests in which the kind of loss makes no difference: every publication calls ``refuse_going_back``."""
 
 
 class Restored(NamedTuple):
-    """An installation whose database is the backup of before a logout; the data plane knows of the logout."""
+    """An installation whose database is a backup from before a logout that its data plane has published."""
 
     installation: object
     auth: int
@@ -53,7 +53,7 @@ def sqlite_files(folder):
 
 
 def copy_database(source, target):
-    """Put the database of an installation that does not run in the place of another."""
+    """Replace a database by that of an installation that does not run."""
     target.mkdir(exist_ok=True)
     for path in sqlite_files(target):
         path.unlink()
@@ -63,9 +63,9 @@ def copy_database(source, target):
 
 @pytest.fixture(scope="module", params=[ONLY_THE_LOGOUT, AND_A_CHANGE])
 def worn(request, copied, tmp_path_factory):
-    """An installation, a backup, and a session that was ended after the backup.
+    """Return an installation, a backup, and a session that was ended after the backup.
 
-    A logout makes no revision, so it is lost either alone or with a change, which makes one.
+    A logout makes no revision, so it is lost alone or together with a change, which makes one.
     """
     installation, backup, port = copied(), tmp_path_factory.mktemp("backup"), free_port()
     with control_plane(installation.home, port, GATEWALL_WORKERS="1"):
@@ -80,7 +80,7 @@ def worn(request, copied, tmp_path_factory):
 
 @pytest.fixture
 def restored(worn, tmp_path):
-    """A copy of the worn installation with its data plane, and the backup restored."""
+    """Return a copy of the worn installation with its data plane, and the backup restored."""
     (installation, backup, guest), auth = worn, free_port()
     home = tmp_path / "home"
     shutil.copytree(installation.home, home)
@@ -92,7 +92,7 @@ def restored(worn, tmp_path):
 
 
 def change(installation, *, logouts=0, changes=1):
-    """Write to the restored database until its numbers have passed the old ones; the answers."""
+    """Write to the restored database until its numbers exceed the old ones; return the answers."""
     control = free_port()
     with control_plane(installation.home, control, GATEWALL_WORKERS="1"):
         for _ in range(logouts):
@@ -146,7 +146,7 @@ def test_new_changes_above_the_old_revision_do_not_bring_back_the_older_policy(r
     assert restored.verdict_on(AFTER) == {VALID}
 
 
-@pytest.mark.full  # with an agent, the test above
+@pytest.mark.full  # the test above covers it with an agent
 @after_a_change
 def test_new_changes_are_refused_to_a_writer_without_an_agent_too(restored):
     answers = change(restored.installation, logouts=1, changes=2)

@@ -1,4 +1,4 @@
-"""Workers are replaced and policies read anew under load: nobody goes without an answer. The long form is a command:
+"""Workers are replaced and policies reloaded under load: every request is answered. The long form is a command:
 
 python -m tests.nemesis --only "rolling restart" --only "twenty reloads" --answers 100000
 """
@@ -12,7 +12,7 @@ from tests.support.processes import prepare
 from tests.support.servers import tell
 
 ANSWERS = 1000
-"""At least, in each round."""
+"""The least number of answers in each round."""
 
 
 @pytest.mark.parametrize("rounds", [by_form(full=3, default=1)])

@@ -1,4 +1,4 @@
-"""The short form of ``python -m tests.soak``: it works, and nothing fails under its load."""
+"""The short form of ``python -m tests.soak``: the soak test works, and nothing fails under its load."""
 
 import pytest
 
@@ -10,12 +10,12 @@ from tests.soak.run import Load, installed, soak
 SHORT = Load(minutes=0.2, answers=20, edits=2, sign_ins=0.5)
 
 
-@pytest.mark.full  # the long form runs there, too; tests/unit/test_soak_judgment.py shows how it judges
+@pytest.mark.full  # the long form runs there too; tests/unit/test_soak_judgment.py tests the judgment
 def test_a_soak_samples_every_process_and_nothing_fails(tmp_path):
     with installed(tmp_path, postgresql=False) as (stage, stored_log):
         soaked = soak(stage, stored_log, SHORT, lambda _words: None)
 
-    # No bound on what is slow or grows: a build server is busy with other things.
+    # Without bounds on latency and growth: a build server may be busy.
     assert kill_report.failures(soaked.account, soaked.ledger) == []
     assert soaked.edits.errors + soaked.edits.refused == 0
     assert soaked.sign_ins.errors + soaked.sign_ins.refused == 0

@@ -1,4 +1,4 @@
-"""The data plane needs files and nothing else: everything around it may go, and answers stay right."""
+"""The data plane needs only files: its answers stay right without control plane, agent and database."""
 
 import json
 import os
@@ -15,13 +15,13 @@ CASES = ["allowed", "blocked", "bad token", "no token", "wrong host", "attack"]
 
 
 def kill_session(process):
-    """End a process and all that it started at once, as the kernel does when memory is short."""
+    """Kill a process and its children with SIGKILL, as the kernel does when memory is short."""
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
 def take_away(database):
-    """Move the database and its write-ahead log to where nobody looks."""
+    """Move the database and its write-ahead log away."""
     away = database.parent / "away"
     away.mkdir()
     for path in database.parent.glob(f"{database.name}*"):
@@ -37,7 +37,7 @@ def bring_back(database):
 
 @pytest.fixture(scope="module")
 def bereft(copied):
-    """A data plane whose control plane, agent and database are gone."""
+    """Return a data plane whose control plane, agent and database are gone."""
     installation, port = copied(), free_port()
     with data_plane(installation.home, port):
         with (
@@ -53,7 +53,7 @@ def bereft(copied):
 
 @pytest.fixture(scope="module")
 def cold(copied):
-    """A data plane that was started with published files alone."""
+    """Return a data plane that was started with published files alone."""
     installation, port = copied(), free_port()
     take_away(installation.database)
     with data_plane(installation.home, port):
@@ -62,7 +62,7 @@ def cold(copied):
 
 @pytest.fixture(scope="module")
 def blank(tmp_path_factory):
-    """The port of a data plane that never had a policy."""
+    """Return the port of a data plane that never had a policy."""
     home, port = tmp_path_factory.mktemp("blank"), free_port()
     make_keys(home)
     with data_plane(home, port, path="/health/live"):
@@ -71,7 +71,7 @@ def blank(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def without_database(copied):
-    """A control plane that found a broken database when it started."""
+    """Return a control plane that found a broken database when it started."""
     installation, port = copied(), free_port()
     installation.database.write_bytes(b"no database" * 1000)
     with control_plane(installation.home, port, path="/health/live", GATEWALL_WORKERS="1"):
@@ -140,6 +140,6 @@ def test_damaged_publication_is_refused_and_the_last_good_policy_stays(copied):
 
 
 def health(port, path):
-    """The status and the object of a health check."""
+    """Return status and JSON object of a health check."""
     answer = request(port, f"/wall{path}")
     return answer.status, json.loads(answer.body)

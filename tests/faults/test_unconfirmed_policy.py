@@ -1,4 +1,4 @@
-"""The store of a host goes away or hangs: it says so, refuses where that is asked for, and tells it when it is over."""
+"""The database of a host is down or hangs: the host reports it, refuses in strict mode, and records an event."""
 
 import json
 import re
@@ -17,7 +17,7 @@ VALID, CANNOT_DECIDE = Verdict(200, "session-valid"), Verdict(503, "cannot-decid
 
 
 class Scene:
-    """One host with all its processes, on a PostgreSQL that is its own."""
+    """One host with all its processes, on a PostgreSQL of its own."""
 
     def __init__(self, running, control, data):
         self.server, self._data = running, data
@@ -32,7 +32,7 @@ class Scene:
         return answer.status, json.loads(answer.body)["checks"]["policy"]
 
     def unconfirmed(self):
-        """The seconds that every worker says, none while one says that all is well."""
+        """Return the seconds that each worker reports as unconfirmed; empty while one reports none."""
         found = [re.fullmatch(r"not confirmed for (\d+) s", self.health()[1]) for _ in range(8)]
         return [int(match[1]) for match in found] if all(found) else []
 
@@ -46,7 +46,7 @@ class Scene:
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory):
     home, control, data = tmp_path_factory.mktemp("home"), free_port(), free_port()
-    # One that forgets its last changes has gone back: it is right that nothing confirms it.
+    # A database that loses its last changes has an older history, which rightly is not confirmed.
     with prepared_on_postgresql(home, KEEPS_COMMITS) as running:
         at = {"DATABASE_URL": running.url}
         with control_plane(home, control, GATEWALL_WORKERS="1", **at), agent(home, **at), data_plane(home, data, **at):
@@ -86,7 +86,7 @@ def test_a_disconnected_host_raises_an_alarm_and_records_an_event_afterwards(sce
     try:
         wait_until(scene.unconfirmed, what="the alarm")
         wait_until(lambda: min(scene.unconfirmed()) > BOUND, what="the bound to be over")
-        assert scene.health("/health/ready")[0] == 200  # it drains nothing
+        assert scene.health("/health/ready")[0] == 200  # readiness stays 200: load balancers keep the host
         assert scene.answers() == {meanwhile}
     finally:
         next(fault)

@@ -1,4 +1,4 @@
-"""Applies with conditions on running processes: watched for whom they refuse, and to be confirmed without an agent."""
+"""Applies with conditions on running processes: with a refusal watch, and with a confirmation without an agent."""
 
 import sqlite3
 import time
@@ -15,7 +15,7 @@ OPEN_TO_ALL = f"version: 1\ndomains:\n- name: {OFFICE}\nblocklist: []\naccess_ru
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory):
-    """A site on SQLite, whose agent a test may end and start again."""
+    """Return a site on SQLite, whose agent a test may end and start again."""
     home = tmp_path_factory.mktemp("home")
     prepare(home)
     with ExitStack() as running:
@@ -30,14 +30,14 @@ def site(own):
 
 
 def document_for(person: str) -> str:
-    """Return a document that lets people in to the site, but this person not."""
+    """Return a document that lets every user into the site except this one."""
     rule = f"- name: closed\n  access: denied\n  domains: [{OFFICE}]\n  users: [{person}]\n"
     return f"version: 1\ndomains:\n- name: {OFFICE}\nblocklist: []\naccess_rules:\n{rule}"
 
 
 @pytest.fixture(scope="module")
 def people(site):
-    """Return the session tokens of two people."""
+    """Return the session tokens of two users."""
     for name in ("bob", "zoe"):
         site.admin.post("/users", username=name, password=PASSWORD, all_domains=True)
     return {name: site.sign_in(name) for name in ("bob", "zoe")}
@@ -101,7 +101,7 @@ def test_without_an_agent_a_change_is_confirmed_and_another_is_reverted_by_the_n
     status, problem = site.post(f"/policy/revisions/{kept}/confirm")
     assert (status, problem["code"]) == (409, "nothing-to-confirm")
     unconfirmed = site.apply(DOCUMENTS[ONE], confirm_within_seconds=5)
-    time.sleep(6)  # longer than its five seconds: without an agent nobody reverts it
+    time.sleep(6)  # longer than its five seconds: without an agent it is not reverted
     wait_until(lambda: site.answers() == RIGHT[ONE], what="the data plane")
     assert site.revision() == unconfirmed
 
