@@ -1,4 +1,4 @@
-"""An nginx whose configuration is that of deploy/nginx with one mistake in it."""
+"""nginx with the configuration of deploy/nginx and one mistake in it."""
 
 from contextlib import contextmanager
 
@@ -18,7 +18,7 @@ MUTE = (
     "    location / {\n        include gatewall/gatewall-protect.conf;\n",
     "    location /reports/ {\n        include gatewall/gatewall-protect.conf;\n    }\n    location / {\n",
 )
-"""One location is protected, and every other one was forgotten."""
+"""Only one location is protected; all others bypass the gate."""
 BELIEVING = (
     SITE,
     "include gatewall/gatewall-proxy.conf;",
@@ -33,7 +33,7 @@ map $http_x_rewrite_url $doctors_uri { default $http_x_rewrite_url; "" $request_
 
 @contextmanager
 def changed_nginx(folder, wall, changes=()):
-    """nginx with deploy/nginx in which these texts of the files were replaced; gives its port."""
+    """Run nginx with deploy/nginx in which these texts are replaced; yield its port."""
     port, binary = free_port(), demo.find_nginx()
     assert binary is not None, "there is no nginx"
     demo.write_configuration(
@@ -48,7 +48,7 @@ def changed_nginx(folder, wall, changes=()):
         text = path.read_text()
         assert old in text, f"{old!r} is not in {name}"
         path.write_text(text.replace(old, new))
-    assert "emerg" not in demo.refusal(binary, folder)  # a warning about hash sizes is none
+    assert "emerg" not in demo.refusal(binary, folder)  # except warnings about hash sizes
     log = folder / "nginx.log"
     with running(demo.nginx_command(binary, folder), log=log) as process:
         wait_until(lambda: is_listening(port) or process.poll() is not None, what="nginx")

@@ -1,4 +1,4 @@
-"""One Gatewall behind nginx for a module of tests, whoever nginx asks; and what came of it with every proxy."""
+"""Fixtures of one Gatewall behind nginx per module, with either plane, and the summary of checks by proxy."""
 
 from collections import Counter
 
@@ -14,7 +14,7 @@ LET_IN = "198.51.100.8"
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item):
-    """Note with the outcome of a test which check it is, and of which proxy."""
+    """Record check and proxy with the outcome of a test."""
     report = yield
     values = item.callspec.params if hasattr(item, "callspec") else {}
     for name in ("front", "stub", "kind"):
@@ -24,7 +24,7 @@ def pytest_runtest_makereport(item):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Say of each proxy how many checks it passed; `python -m tests.proxies.every.table` prints which."""
+    """Print how many checks each proxy passed; `python -m tests.proxies.every.table` lists them."""
     reports = [report for key in ("passed", "failed", "error") for report in terminalreporter.stats.get(key, ())]
     outcomes = gathered([report for report in reports if isinstance(report, pytest.TestReport)])
     passed = Counter(proxy for (_, proxy), all_passed in outcomes.items() if all_passed)
@@ -43,7 +43,7 @@ def installation(tmp_path_factory):
 def gate(installation):
     port = free_port()
     with agent(installation), control_plane(installation, port, GATEWALL_WORKERS="1"):
-        # The first registration by a person: from now on an unknown host is refused.
+        # The first domain that a user adds: from now on unknown hosts are refused.
         api(port, "/authorized-domains", name="public.example", access="public")
         api(port, "/ip-white-list", ip=LET_IN)
         yield port
@@ -51,7 +51,7 @@ def gate(installation):
 
 @pytest.fixture(scope="module", params=["control plane", "data plane", "data plane on a unix socket"])
 def asked(request, installation, gate, tmp_path_factory):
-    """Whom nginx asks, as nginx writes it."""
+    """Return the address of the asked plane in nginx syntax."""
     port, unix = free_port(), tmp_path_factory.mktemp("auth") / "auth.sock"
     if request.param == "control plane":
         yield f"127.0.0.1:{gate}"

@@ -1,4 +1,4 @@
-"""The doctor against a real nginx: as deploy/nginx has it, forgeable, mute, and with a 403 that comes out wrong."""
+"""The doctor with a real nginx: as in deploy/nginx, forgeable, bypassing the gate, and with a changed 403."""
 
 import json
 import subprocess
@@ -83,7 +83,7 @@ def verdicts(report):
 
 
 def codes(report, check, verdict=WRONG):
-    """Return the findings of a check that came out like this."""
+    """Return the findings of a check with this verdict."""
     (found,) = [entry for entry in report["checks"] if entry["id"] == check]
     return {finding["code"] for finding in found["findings"] if finding["verdict"] == verdict}
 

@@ -1,4 +1,4 @@
-"""git through nginx with the shipped snippets to a real `git http-backend`, let in by a token of Gatewall's."""
+"""git through nginx with the shipped snippets to a real `git http-backend`, authenticated by a token of Gatewall."""
 
 import http.client
 import http.server
@@ -18,7 +18,7 @@ from tests.support.servers import Admin
 
 USER_PASSWORD = "wrong donkey cell pin"
 GIT = shutil.which("git") or ""
-HOST = "127.0.0.1"  # git asks for what its URL says
+HOST = "127.0.0.1"  # git requests the path in its URL
 
 
 class Repositories:
@@ -59,7 +59,7 @@ class Repositories:
             do_GET = do_POST = answer  # noqa: N815 (names of http.server)
 
             def log_message(self, format, *args):  # noqa: A002 (name of http.server)
-                """Say nothing."""
+                """Log nothing."""
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 
@@ -76,7 +76,7 @@ class Repositories:
 
 
 class Forge(NamedTuple):
-    """A repository behind Gatewall, and the credentials that people have for it."""
+    """A repository behind Gatewall, and the credentials of its users."""
 
     proxy: int
     repositories: Repositories
@@ -124,7 +124,7 @@ def forge(tmp_path_factory):
 
 
 def in_a_moment():
-    """A time that is soon past and is still to come when the API reads it, as the API writes it."""
+    """Return a time, formatted for the API, that is still in the future when the API reads it and passes soon."""
     moment = datetime.now(UTC) + timedelta(seconds=6)
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -134,12 +134,12 @@ def has_ended(forge):
 
 
 def fetch_refs(forge, headers):
-    """Ask for the repository's references as git does."""
+    """Request the references of the repository as git does."""
     return request(forge.proxy, "/repo.git/info/refs?service=git-upload-pack", headers)
 
 
 def git(*arguments, home, check=True):
-    """Run git with nothing of the user's, and nobody to ask for a password."""
+    """Run git without the user's configuration and without a password prompt."""
     env = {"PATH": os.environ["PATH"], "HOME": str(home), "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1"}
     who = ["-c", "user.name=Dora", "-c", "user.email=dora@office.example", "-c", "init.defaultBranch=main"]
     ask_nobody = ["-c", "credential.helper=", "-c", "core.askPass=true"]
@@ -157,7 +157,7 @@ def commit(folder, text):
 
 @pytest.fixture
 def clone(forge, tmp_path):
-    """A clone that was made with Dora's token in its URL, and one commit in it that was pushed."""
+    """Return a clone made with Dora's token in its URL, with one pushed commit."""
     git("clone", forge.url("dora", forge.tokens["dora"]), "clone", home=tmp_path)
     folder = tmp_path / "clone"
     commit(folder, tmp_path.name)

@@ -1,6 +1,6 @@
 """Real nginx with the unchanged snippets of deploy/nginx, between the real Gatewall and a stub site.
 
-The same suite whoever nginx asks: the control plane, the data plane on a port, and on a unix socket. What every proxy
+The same tests for each asked plane: the control plane, the data plane on a port, and on a unix socket. What every proxy
 must do, nginx among them, is in `tests/proxies/every`.
 """
 
@@ -132,7 +132,7 @@ def test_id_of_a_request_is_never_one_that_the_visitor_chose(proxy):
     answer = request(proxy, "/wall/", {**BROWSER, "X-Request-Id": "chosen"})
 
     (id_,) = answer.all("X-Request-Id")
-    assert re.fullmatch("[0-9a-f]{32}", id_)  # as nginx writes one
+    assert re.fullmatch("[0-9a-f]{32}", id_)  # the form of nginx's request ids
     assert answer.status == 200
 
 

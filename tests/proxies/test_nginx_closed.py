@@ -1,4 +1,4 @@
-"""nginx lets nobody in when the gate does not answer as it should; the sample is a valid configuration."""
+"""nginx lets no request in when the gate fails; the sample is a valid configuration."""
 
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ from gatewall.install.ports import free_port
 from tests.support.processes import BASE, BROWSER, nginx, request
 from tests.support.upstream import Upstream
 
-# An operator's own error pages: none of them may turn "the gate failed" into "come in".
+# An operator's own error pages: none of them may turn a failure of the gate into access.
 ERROR_PAGES = """
     proxy_intercept_errors on;
     recursive_error_pages on;
@@ -90,5 +90,5 @@ def test_sample_site_is_a_configuration_that_nginx_accepts(tmp_path):
         demo.nginx_command(demo.find_nginx(), tmp_path, "-t"), capture_output=True, text=True, check=False
     )
 
-    # As a normal user the test of the configuration ends at port 80, after the syntax.
+    # Without root, the test of the configuration passes the syntax and fails at port 80.
     assert "syntax is ok" in run.stderr

@@ -1,4 +1,4 @@
-"""Whom the gate refuses: a browser gets a page that says why in plain words, everybody else the bare 403."""
+"""Refusals through nginx: a browser gets a page with the reason in plain words, other clients a bare 403."""
 
 import re
 

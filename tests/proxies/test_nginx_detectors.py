@@ -1,4 +1,4 @@
-"""Real-life sequences through nginx: which answers, events and bans there are, with the settings as they come.
+"""Real-life sequences through nginx: answers, events and bans with the default settings.
 
 nginx takes the visitor's address from a header of the test, as it does behind a load balancer.
 """
@@ -48,25 +48,25 @@ def admin(gate):
 
 @pytest.fixture(scope="module")
 def pager(admin):
-    """A receiver that is told of what is severe."""
+    """Return a receiver of notices about severe events."""
     with receiving() as receiver:
         admin.post("/webhooks", name="pager", url=receiver.url, allow_private=True)
         yield receiver
 
 
 def paged(pager, client):
-    """The types of the notices about a client, in their order. One that is sent again has its id again."""
+    """Return the types of the notices about a client, in order, without repeated deliveries of one id."""
     notices = {headers["webhook-id"]: json.loads(body) for _, headers, body in pager.got}
     return [notice["type"] for notice in notices.values() if notice["data"]["client_ip"] == client]
 
 
 def visit(proxy, client, path="/", **headers):
-    """Ask for a page from an address; the status."""
+    """Request a page from an address; return the status."""
     return request(proxy, path, {"X-Test-Visitor": client, **headers}).status
 
 
 def told(admin, client):
-    """What is told of a client: how often each kind, with the reason or detector that it has."""
+    """Return the events about a client: counts by kind and reason or detector."""
     counts = Counter()
     for event in admin.get(f"/security-events?client_ip={client}")["results"]:
         detail = event["detail"]
@@ -85,7 +85,7 @@ def bans(admin, client):
 
 
 def has_been_looked_at(proxy, admin):
-    """Wait until the agent has seen all that was answered so far: it ships in the order of the answers."""
+    """Wait until the agent has processed all answers so far; it ships in the order of the answers."""
     before = told(admin, LAST).get(("request.blocked", "waf-rule"), 0)
     assert visit(proxy, LAST, SCAN[0]) == 403
     key = ("request.blocked", "waf-rule")

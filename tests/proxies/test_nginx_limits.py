@@ -1,4 +1,4 @@
-"""What nginx takes from a visitor and the gate's servers do not: never a 500, and never let in for it."""
+"""Requests that nginx accepts and the gate's servers do not: never a 500, and never access."""
 
 import http.client
 import socket
@@ -14,23 +14,23 @@ REFUSED = {401, 403}
 
 @pytest.fixture(scope="module")
 def name_of_the_gate(gate):
-    """Make the upstream's name a site that everybody with a session may enter."""
+    """Register the name of nginx's upstream as a site that every session may enter."""
     api(gate, "/authorized-domains", name="gatewall_auth")
 
 
 @pytest.fixture(params=["signed in", "anonymous"])
 def visitor(request, cookie):
-    """The headers of a browser, with a session and without."""
+    """Return the headers of a browser, with and without a session."""
     return {**BROWSER, "Cookie": cookie} if request.param == "signed in" else BROWSER
 
 
 def ways_in(visitor):
-    """The statuses that are right for this visitor if nothing is in the way."""
+    """Return the right statuses for this visitor if the request is not refused for its form."""
     return {200} if "Cookie" in visitor else {302}
 
 
 def raw(port, *lines):
-    """Send the lines as they are; return the status."""
+    """Send raw lines; return the status."""
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
         connection.sendall("".join(f"{line}\r\n" for line in (*lines, "")).encode("latin-1"))
         response = http.client.HTTPResponse(connection)
@@ -50,7 +50,7 @@ def test_visitor_with_a_long_address_is_sent_to_the_guard_page(proxy, length, he
     assert back.path in {"/wiki", "/"}
 
 
-@pytest.mark.parametrize("length", [8_170, 8_177])  # the second is the longest that nginx takes
+@pytest.mark.parametrize("length", [8_170, 8_177])  # the second is the longest that nginx accepts
 @pytest.mark.parametrize("head", ["/wiki?q=", "/"])
 def test_visitor_with_the_longest_address_is_judged_like_any_other(proxy, visitor, head, length):
     assert request(proxy, head + "a" * (length - len(head)), visitor).status in ways_in(visitor)
@@ -81,7 +81,7 @@ def test_visitor_with_a_control_byte_in_a_header_gets_no_error(proxy, visitor, b
 
 @pytest.mark.usefixtures("name_of_the_gate")
 def test_request_without_a_host_is_not_judged_by_the_name_of_the_gate(gate, asked, site, cookie, tmp_path):
-    # A server without a name: to nginx, such a request has no host at all.
+    # With an empty server_name, nginx accepts such a request without any host.
     port = free_port()
     nameless = f'return 404; }} server {{ listen 127.0.0.1:{port}; server_name "";'
     with nginx(tmp_path, gate=gate, auth=asked, site=site.port, extra=nameless):

@@ -1,4 +1,4 @@
-"""Nginx Proxy Manager and SWAG: the lines of their pages, where these products put them, in a real nginx."""
+"""Nginx Proxy Manager and SWAG: the documented lines in a real nginx, where these products insert them."""
 
 import grp
 import os
@@ -77,7 +77,7 @@ def page(name):
 
 
 def lines_of(name):
-    """Return what the page has for `http`, for the site, and for the host of the guard page."""
+    """Return the lines of the page for `http`, for the site, and for the host of the guard page."""
     top, site = re.findall(r"^```nginx\n(.*?)^```", page(name), re.DOTALL | re.MULTILINE)
     shared = [line for line in site.splitlines() if "gatewall-locations.conf" in line or "set_real_ip_from" in line]
     guard = re.search(r"`(location / \{ return 302 /wall/; \})`", page(name))[1]
@@ -85,7 +85,7 @@ def lines_of(name):
 
 
 def as_root():
-    """Return what lets the workers of a root nginx read the folder of a test."""
+    """Return the directives that let the workers of a root nginx read the folder of a test."""
     return f"user root {grp.getgrgid(0).gr_name};" if os.geteuid() == 0 else ""
 
 

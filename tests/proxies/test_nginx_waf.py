@@ -1,4 +1,4 @@
-"""WAF rules as people manage them, through a real nginx: block, monitor, exclusions, hits, and why."""
+"""WAF rules managed over the API, through a real nginx: block, monitor, exclusions, hits, and explanations."""
 
 from urllib.parse import quote
 
@@ -14,7 +14,7 @@ ATTACK = f"/search?q={quote(UNION)}"
 
 
 class Wall:
-    """One Gatewall behind nginx, and its API as the first admin sees it."""
+    """One Gatewall behind nginx, and its API for the first admin."""
 
     def __init__(self, control, proxy):
         self._control, self._proxy = control, proxy
@@ -24,7 +24,7 @@ class Wall:
         return send(self._control, self._token, method, path, fields or None)
 
     def visit(self, path, host=HOST, **headers):
-        """Ask for a page of a public site; the status and the id of the decision."""
+        """Request a page of a public site; return status and decision id."""
         answer = request(self._proxy, path, {"Host": host, **headers})
         return answer.status, answer.header("X-Gatewall-Decision-Id")
 
@@ -39,7 +39,7 @@ class Wall:
         return self.call("PUT", f"/waf-rules/{self.rule(name)['id']}", **fields)
 
     def logged(self, decision_id):
-        """The entry of the access log, as soon as it is there."""
+        """Return the entry of the access log, once it is stored."""
         path = f"/access-logs?decision_id={decision_id}"
         wait_until(lambda: self.call("GET", path)["results"], PATIENCE, "the row of the access log")
         return self.call("GET", f"/access-logs/{decision_id}")
@@ -55,7 +55,7 @@ def wall(tmp_path_factory):
             wall = Wall(port, proxy)
             for name in (HOST, OTHER):
                 wall.call("POST", "/authorized-domains", name=name, access="public")
-            # Of the rules that find the attack, one alone counts: what is changed below is its doing.
+            # Only one of the rules that match the attack is active, so that the changes below affect the answer.
             wall.call("POST", "/waf-rules/batch", category="sqli", enabled=False)
             wall.change("sqli-union-select", enabled=True)
             yield wall

@@ -33,7 +33,7 @@ START = {name: kind.start for name, kind in KINDS.items()} | {"nginx": start_ngi
 
 
 class Front(NamedTuple):
-    """A proxy before an installation; `guard` is the host of the guard page."""
+    """A proxy in front of an installation; `guard` is the host of the guard page."""
 
     port: int
     guard: str

@@ -28,7 +28,7 @@ def site():
 
 @pytest.fixture
 def proxy(gate, site, tmp_path):
-    """Return the port of Traefik, which knows the site from the labels of its container alone."""
+    """Return the port of Traefik, configured for the site by the labels of its container alone."""
     port, questions, engine = free_port(), free_port(), tmp_path / "engine.sock"
     place = Place(f"127.0.0.1:{gate.port}", f"127.0.0.1:{gate.port}", "/gate", upstream=f"127.0.0.1:{site.port}")
     texts = {

@@ -1,4 +1,4 @@
-"""Asks a proxy as a visitor does, and says what the gate was told and the site was sent."""
+"""Send requests of a visitor to a proxy, and read the requests that gate and site got."""
 
 import http.client
 import socket
@@ -17,7 +17,7 @@ from tests.support.upstream import Upstream
 SITE = b"site"
 """The body of every answer of the site."""
 PUBLIC, UNKNOWN = "public.example", "unknown.example"
-"""A site that everybody may see, and one that the gate does not know."""
+"""A public site, and an unregistered one."""
 WEBSOCKET = {
     "Connection": "Upgrade",
     "Upgrade": "websocket",
@@ -30,11 +30,11 @@ AT_ONCE = 25
 """Headers in a request of `leaked`: some proxies and servers take at most 100."""
 FORGED = "forged-by-the-visitor"
 END_OF_BOTH = 5
-"""The flags of a HEADERS frame behind which nothing comes, RFC 9113 section 6.2."""
+"""END_STREAM and END_HEADERS flags of a HEADERS frame, RFC 9113 section 6.2."""
 
 
 class Told(NamedTuple):
-    """A request, as the gate was told of it or as the site got it."""
+    """Method, host and URI of a request, as sent to the gate in headers or as received by the site."""
 
     method: str
     host: str
@@ -43,7 +43,7 @@ class Told(NamedTuple):
 
 @dataclass(frozen=True)
 class Front:
-    """A running proxy of this kind, with the site behind it; `gate` is there where a stub stands for the gate."""
+    """A running proxy of this kind, with the site behind it; `gate` is the stub of the gate, if one is used."""
 
     kind: str
     port: int
@@ -51,7 +51,7 @@ class Front:
     gate: Upstream | None = None
 
     def told(self) -> Told:
-        """What the gate was told in the newest question."""
+        """Return the request in the newest subrequest to the gate."""
         assert self.gate, "before the real gate nobody keeps the questions"
         line, headers = self.gate.requests[-1]
         if self.kind in ENVOYS:
@@ -64,26 +64,26 @@ class Front:
         return Told(headers["X-Forwarded-Method"], headers["X-Forwarded-Host"], headers["X-Forwarded-Uri"])
 
     def names_the_visitor(self, address: str) -> bool:
-        """True if this is what a visitor on loopback is called.
+        """Return whether an address is that of a visitor on loopback.
 
-        Envoy, where it adds `X-Forwarded-For` itself, takes such a visitor for a part of its own machine.
+        Envoy, where it adds `X-Forwarded-For` itself, uses an own address of the machine for such a visitor.
         """
         return address == "127.0.0.1" or (self.kind == "Envoy Gateway" and address in own_addresses())
 
     def served(self) -> Told:
-        """The newest request that the site got."""
+        """Return the newest request that the site got."""
         line, headers = self.site.requests[-1]
         method, rest = line.split(" ", 1)
         return Told(method, headers["Host"], rest.rpartition(" ")[0])
 
 
 def own_addresses() -> set[str]:
-    """The addresses of this machine."""
+    """Return the addresses of this machine."""
     return {each.address for interface in psutil.net_if_addrs().values() for each in interface}
 
 
 def raw(port: int, head: bytes, lines: Sequence[bytes] = (), body: bytes = b"", source: str = "127.0.0.1") -> Answer:
-    """Send a request line and header lines as they are, from this address; a proxy that hangs up has answered 0."""
+    """Send raw request line and header lines from this address; a closed connection counts as status 0."""
     data = b"\r\n".join([head, *lines, b"Connection: close", b"", b""]) + body
     with socket.create_connection(("127.0.0.1", port), PATIENCE, (source, 0)) as connection:
         with suppress(ConnectionError):
@@ -97,9 +97,9 @@ def raw(port: int, head: bytes, lines: Sequence[bytes] = (), body: bytes = b"", 
 
 
 def http2(port: int, host: str, path: str, *headers: tuple[str, str]) -> bool:
-    """Send a GET over HTTP/2 and wait for the head of the answer; False if it is refused, or not spoken here."""
+    """Send a GET over HTTP/2, wait for response headers; return False if HTTP/2 is refused or not supported."""
     fields = [(":method", "GET"), (":scheme", "http"), (":authority", host), (":path", path), *headers]
-    # RFC 7541 section 6.2.2: fields as they are, names and values shorter than 127 bytes.
+    # RFC 7541 section 6.2.2: literal fields, names and values shorter than 127 bytes.
     block = b"".join(b"\0" + b"".join(bytes([len(text)]) + text.encode() for text in field) for field in fields)
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection, suppress(ConnectionError):
         connection.sendall(PREFACE + _frame(4, 0, 0) + _frame(1, END_OF_BOTH, 1, block))
@@ -116,12 +116,12 @@ def _frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
 
 
 def lines_of(port: int, headers: dict[str, str]) -> list[bytes]:
-    """Header lines with the host of a proxy on this port; text stands for bytes (latin-1)."""
+    """Return header lines with the host of a proxy on this port; text is encoded as latin-1."""
     return [f"{name}: {value}".encode("latin-1") for name, value in ({"Host": f"127.0.0.1:{port}"} | headers).items()]
 
 
 def leaked(front: Front, names: Sequence[str]) -> list[str]:
-    """Send these headers, a few at a time, with a value of their own; which values reached the site or the gate."""
+    """Send these headers in batches, each with its own value; return the values that reached site or gate."""
     found = []
     for first in range(0, len(names), AT_ONCE):
         sent = {name: f"{FORGED}-{name}" for name in names[first : first + AT_ONCE]}
@@ -134,12 +134,12 @@ def leaked(front: Front, names: Sequence[str]) -> list[str]:
 
 
 def forged(headers: Message) -> list[str]:
-    """The values that `leaked` made up."""
+    """Return the values that `leaked` generated."""
     return [value for value in headers.values() if FORGED in value]
 
 
 def shake_hands(port: int, headers: dict[str, str]) -> tuple[int, bytes]:
-    """Open a WebSocket and say hello: the status, and what came back over it."""
+    """Open a WebSocket and send a greeting; return the status and the echo."""
     lines = lines_of(port, WEBSOCKET | headers)
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
         connection.sendall(b"\r\n".join([b"GET /socket HTTP/1.1", *lines, b"", b""]))
@@ -153,7 +153,7 @@ def shake_hands(port: int, headers: dict[str, str]) -> tuple[int, bytes]:
 
 
 def reached(front: Front, target: str, method: str = "GET", **headers: str) -> tuple[int, bool]:
-    """Send a request line as it is; the status, and whether the site got it."""
+    """Send a raw request line; return the status, and whether the site got the request."""
     before = len(front.site.requests)
     answer = raw(front.port, f"{method} {target} HTTP/1.1".encode("latin-1"), lines_of(front.port, headers))
     return answer.status, len(front.site.requests) > before

@@ -1,4 +1,4 @@
-"""Each proxy twice, started once for all tests: before the real gate, and before a stub that answers as it is told."""
+"""Fixtures of each proxy, started once for all tests: before the real gate, and before a configurable stub of it."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ IDENTITY = {
 
 
 class Fronts:
-    """Proxies of every kind before one gate, each started when it is asked for."""
+    """Proxies of every kind before one gate, each started on first use."""
 
     def __init__(self, stack, folders, behind, site, gate=None, home=None):
         self.behind, self.site, self.gate, self.home = behind, site, gate, home
@@ -73,7 +73,7 @@ def front(request, wall):
 
 @pytest.fixture(params=KINDS)
 def stub(request, stubs):
-    """Return each proxy in turn, before a stub of the gate that says yes until it is told otherwise."""
+    """Return each proxy in turn, before a stub of the gate that answers 200 unless configured otherwise."""
     yield stubs[request.param]
     stubs.gate.status, stubs.gate.headers = 200, IDENTITY
 

@@ -1,4 +1,4 @@
-"""Envoy Gateway: what its own translator makes of the sample, and Envoy with that.
+"""Envoy Gateway: the sample as translated by Envoy Gateway itself, and Envoy with that translation.
 
 `python -m tests.proxies.every.envoy_gateway PATH/TO/egctl` translates the sample again, after every change of it.
 egctl needs Go: `go install github.com/envoyproxy/gateway/cmd/egctl@v1.9.1`.
@@ -49,20 +49,20 @@ spec: {{ type: ClusterIP, clusterIP: 10.96.0.1, ports: [{{ name: http, port: {po
 
 
 def resources(place: Place) -> str:
-    """Return the sample, with the objects of a cluster that it needs."""
+    """Return the objects of the sample, and the cluster objects that it refers to."""
     services = [_SERVICE.format(namespace=space, name=name, port=port) for (space, name), port in SERVICES.items()]
     files = [f"---\n{file.text}" for file in render("envoy-gateway", place)]
     return "".join([_CLUSTER, *services, *files])
 
 
 def head(name: str) -> str:
-    """Return the first lines of a kept translation: the command, and the digest of what it was given."""
+    """Return the first lines of a kept translation: the command, and the digest of its input."""
     digest = hashlib.sha256(resources(PLACES[name]).encode()).hexdigest()
     return f"# egctl {VERSION}: egctl {' '.join(COMMAND)}\n# sha256 of its input: {digest}\n"
 
 
 def write_translation(egctl: str, name: str) -> Path:
-    """Translate the sample for a place and keep what comes of it."""
+    """Translate the sample for a place and save the result."""
     run = subprocess.run([egctl, *COMMAND], input=resources(PLACES[name]), capture_output=True, text=True, check=True)
     path = FOLDER / f"{name}.yaml"
     path.write_text(head(name) + run.stdout, encoding="utf-8")
@@ -70,7 +70,7 @@ def write_translation(egctl: str, name: str) -> Path:
 
 
 def translation(name: str) -> Mapping[str, Any]:
-    """Return the kept translation: its parts by their type."""
+    """Return the parts of the kept translation by type."""
     dumps = yaml.safe_load((FOLDER / f"{name}.yaml").read_text("utf-8"))["xds"]
     (dump,) = dumps.values()
     return {part["@type"].rpartition(".")[2]: part for part in dump["configs"]}
@@ -108,7 +108,7 @@ def static_configuration(name: str, port: int, ports: Mapping[int, int]) -> dict
 def _static_cluster(
     cluster: dict[str, Any], assignments: Mapping[str, dict[str, Any]], ports: Mapping[int, int]
 ) -> dict[str, Any]:
-    """Return a cluster with its endpoints in it, instead of the address of who knows them."""
+    """Return a cluster with static endpoints instead of endpoint discovery."""
     assignment = assignments[cluster.pop("edsClusterConfig")["serviceName"]]
     for locality in assignment["endpoints"]:
         for each in locality["lbEndpoints"]:
@@ -118,7 +118,7 @@ def _static_cluster(
 
 
 def _plain(message: dict[str, Any]) -> dict[str, Any]:
-    """Return a message without its type, which is known where it will be."""
+    """Return a message without its type, which the enclosing field implies."""
     return {key: value for key, value in message.items() if key != "@type"}
 
 

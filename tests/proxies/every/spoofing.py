@@ -24,7 +24,7 @@ Cells = Mapping[str, str]
 
 
 def observed(front: Front) -> dict[str, str]:
-    """Send every name, then name each in ``Connection`` as well; return what the site got under it, by name."""
+    """Send every header, then also name each in ``Connection``; return what the site got under it, by name."""
     batches = [UNTRUSTED[first : first + AT_ONCE] for first in range(0, len(UNTRUSTED), AT_ONCE)]
     sent, named = (
         {name: got for names in batches for name, got in _sent(front, names, hop=hop)} for hop in (False, True)
@@ -33,7 +33,7 @@ def observed(front: Front) -> dict[str, str]:
 
 
 def _sent(front: Front, names: tuple[str, ...], *, hop: bool) -> Iterator[tuple[str, str]]:
-    """Yield what arrived under each name that was sent twice; names that are refused together are sent alone."""
+    """Yield what arrived under each name, sent twice; names that are refused together are sent one by one."""
     assert front.gate, "a stub stands for the gate"
     lines = [f"{name}: {FORGED}-{number}".encode() for number in (1, 2) for name in names]
     lines += [b"Connection: " + ", ".join(names).encode()] if hop else []

@@ -23,7 +23,7 @@ TITLES = {
 PAGE = BASE / "docs" / "proxies" / "README.md"
 BEGIN, END = "<!-- table: python -m tests.proxies.every.table -->\n", "<!-- end of the table -->\n"
 EACH_PROXY = {"front", "stub", "kind"}
-"""The parameters that stand for a proxy."""
+"""Parameters of tests that are a proxy."""
 RAW = (
     "Always the same for both. Not as it came: Traefik resolves `//` and dot segments and spells percent-encoding its"
     " own way; Envoy Gateway resolves dot segments and `\\`, drops parameters of a dot segment, and spells"
@@ -87,13 +87,13 @@ NOTES: Mapping[str, tuple[tuple[str, ...], str, str]] = {
         "A trailer arrives, as a trailer; with HAProxy 3.2 and newer the sample removes it.",
     ),
 }
-"""The checks that come out otherwise with some proxies, what the table says then, and why; the tests hold it."""
+"""Checks with another result for some proxies, the mark in the table, and the reason; the tests assert it."""
 
 Outcomes = Mapping[tuple[str, str], bool]
 
 
 def checks() -> dict[str, list[str]]:
-    """The names of the tests that every proxy goes through, by the last word of their module."""
+    """Return the names of the tests that run for every proxy, by the last word of their module."""
     found = {}
     for word in MODULES:
         module = importlib.import_module(f"tests.proxies.every.test_{word}")
@@ -106,7 +106,7 @@ def checks() -> dict[str, list[str]]:
 
 
 def in_words(name: str) -> str:
-    """The name of a test as a sentence, advisories as they are written."""
+    """Return the name of a test as words, with advisory ids in their usual spelling."""
     words = name.removeprefix("test_").replace("_", " ")
     words = re.sub(r"\bcve (\d{4}) (\d+)\b", r"CVE-\1-\2", words)
     words = re.sub(r"\bghsa (\w{4})\b", r"GHSA-\1", words)
@@ -118,7 +118,7 @@ def all_passed() -> dict[tuple[str, str], bool]:
 
 
 def rendered(outcomes: Outcomes) -> str:
-    """The table in Markdown."""
+    """Return the table in Markdown."""
     lines, notes = [], []
     for word, names in checks().items():
         lines += ["", f"| {TITLES[word]} | {' | '.join(KINDS)} |", "|---|" + "---|" * len(KINDS)]
@@ -138,7 +138,7 @@ def cell(passed: bool | None, mark: str) -> str:
 
 
 def gathered(reports: Iterable[pytest.TestReport]) -> dict[tuple[str, str], bool]:
-    """What came of each check with each proxy: true if all its cases passed."""
+    """Return the result of each check with each proxy: true if all its cases passed."""
     found: dict[tuple[str, str], bool] = {}
     for report in reports:
         told = dict(report.user_properties)
@@ -162,7 +162,7 @@ def main() -> int:
     """Run the suite, print the table, and write it into the page if everything passed."""
     gathering = Gathering()
     suite = BASE / "tests" / "proxies" / "every"
-    # test_table.py holds the page against the checks: it fails for as long as the page is not written.
+    # test_table.py compares the page with the checks, so it fails until the page is written.
     code = pytest.main(["-q", str(suite), f"--ignore={suite / 'test_table.py'}"], plugins=[gathering])
     outcomes = gathered(gathering.reports)
     sys.stdout.write(rendered(outcomes))

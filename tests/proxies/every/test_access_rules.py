@@ -1,4 +1,4 @@
-"""Access rules through proxies as processes: one table of requests, which explain and the replay of the log repeat."""
+"""Access rules through real proxies: one table of requests, repeated by explain and by replay of the log."""
 
 import time
 
@@ -14,10 +14,10 @@ from tests.support.processes import PASSWORD, configuration, send, token_of, wai
 ROWS = rule_table.rows()
 ASKED = ("nginx", "Traefik", "Envoy")
 NAMED = {"path-public", "access-denied", "client-rate-limited", "second-factor-required", "phishing-resistant-required"}
-"""The reasons that a rule decides by."""
+"""The reasons of decisions by a rule."""
 ATTACK = b"GET /pub?id=1%27%20UNION%20SELECT%20password%20FROM%20users-- HTTP/1.1"
 UNKNOWN_PREFLIGHT = {row for row in ROWS if row.method == "OPTIONS" and row.path == "/api/items"}
-"""The log does not have the headers by which a preflight is told from another OPTIONS."""
+"""The log lacks the headers that distinguish a preflight from another OPTIONS."""
 
 
 class Policy:
@@ -53,14 +53,14 @@ class Policy:
         return self.names[decided_by["id"]] if decided_by and decided_by["kind"] == "access-rules" else None
 
     def has_recorded(self, identifiers):
-        """Look up the rows of these decisions; return whether all are there."""
+        """Look up the rows of these decisions; return whether all are recorded."""
         for host in {row.host for row in ROWS}:
             rows = self.get(f"/access-logs?host={host}&page_size=200")["results"]
             self.records |= {row["decision_id"]: row for row in rows}
         return self.records.keys() >= set(identifiers)
 
     def credential(self, who):
-        """Return the headers of who asks: a session with these factors, a git token, a license, or nothing."""
+        """Return the credential headers of a row: a session with these factors, a git token, a license, or none."""
         name, _, factor = who.partition("+")
         if who == "-":
             return {}
@@ -79,13 +79,13 @@ class Policy:
 
 
 def address(row, number):
-    """Return the address of a row's visitor; each proxy has visitors of its own, whose rates are counted apart."""
+    """Return the address of a row's visitor; each proxy has its own visitors, so that rates are separate."""
     return f"{row.network}.{number}.1"
 
 
 @pytest.fixture(scope="module")
 def policy(wall):
-    """Return the policy in force; the firewall, which refuses spellings of paths before any rule, records only."""
+    """Return the policy in force; the WAF only monitors, since it would refuse odd paths before any rule."""
     port = wall["nginx"].port
     made = Policy(wall)
     send(made.control, made.token, "PUT", "/system/settings", {"waf_mode": "monitor"})
@@ -103,7 +103,7 @@ def asked(request, wall, policy):
 
 
 def asking(front, policy, row, number):
-    """Send a row's request, several times if it is about a rate; return the status and the id of the decision."""
+    """Send a row's request, repeatedly if it tests a rate; return status and decision id."""
     lines = lines_of(front.port, {"Host": row.host} | row.headers | policy.credential(row.who))
     if row.method == "POST":
         lines.append(b"Content-Length: 0")
@@ -112,14 +112,14 @@ def asking(front, policy, row, number):
         answer = raw(front.port, f"{row.method} {row.path} HTTP/1.1".encode(), lines, source=address(row, number))
     reached = len(front.site.requests) > before
     assert reached == (answer.status == 200), row
-    # Traefik shows the id of an answer 200 to the site alone.
+    # Traefik sends the id of a 200 to the site alone.
     return answer.status, front.site.last["X-Gatewall-Decision-Id"] if reached else answer.header(
         "X-Gatewall-Decision-Id"
     )
 
 
 def differences(found):
-    """Return the rows whose answer is not the expected one, with both."""
+    """Return the rows with an unexpected answer, with both answers."""
     return {
         str(row): (each, (*row.answer, row.rule))
         for row, each in zip(ROWS, found, strict=True)
@@ -132,7 +132,7 @@ def test_status_reason_and_rule_through_the_proxy(policy, asked):
     found = []
     for (status, identifier), row in zip(asked[1], ROWS, strict=True):
         record = policy.records[identifier]
-        # Where a credential decides, explanations alone name the rule that asks for it.
+        # If a credential decides, only an explanation names the rule that requires it.
         rule = policy.name_of(record["decided_by"]) if record["reason"] in NAMED else row.rule
         found.append((status, record["reason"], rule))
 

@@ -49,7 +49,7 @@ def test_identity_that_the_visitor_names_in_connection_arrives(stub, names, sock
     else:
         status = request(stub.port, "/", {"Connection": listed}).status
 
-    if status == 400:  # Envoy serves nobody who names forwarding headers
+    if status == 400:  # Envoy refuses requests that name forwarding headers
         assert (stub.kind in ENVOYS, len(stub.site.requests)) == (True, before)
     else:
         ((_, arrived),) = stub.site.requests[before:]

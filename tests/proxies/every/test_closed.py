@@ -1,4 +1,4 @@
-"""No proxy lets anybody in unless the gate says 200: another answer, none, a late one, half of one."""
+"""No proxy lets a request in unless the gate answers 200: other statuses, no answer, late or partial answers."""
 
 import socket
 import threading
@@ -52,7 +52,7 @@ def test_other_status_does_not_let_in(stub, status):
 
 @contextmanager
 def answering(port, data):
-    """A server that sends these bytes to whoever has asked, and hangs up."""
+    """Run a server that sends these bytes after each request, and closes the connection."""
     with socket.create_server(("127.0.0.1", port)) as server:
         thread = threading.Thread(target=_serve, args=(server, data))
         thread.start()
@@ -106,7 +106,7 @@ def test_invalid_answer_of_the_gate_lets_nobody_in(kind, gone, data):
 
 @pytest.fixture(scope="module")
 def late(gone):
-    """Return what each proxy says while the gate takes its question and never answers, and what the site sees."""
+    """Return each proxy's answer while the gate accepts subrequests and never answers, and the site's requests."""
     port, fronts = gone
     ports = {kind: fronts[kind].port for kind in KINDS}
     before = len(fronts.site.requests)

@@ -1,4 +1,4 @@
-"""The kept translation of the sample for Envoy Gateway is of the sample as it is, and opens what it should open."""
+"""The kept translation of the sample for Envoy Gateway is current, and guards every route that it should."""
 
 import pytest
 

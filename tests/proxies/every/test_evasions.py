@@ -1,4 +1,4 @@
-"""The table of attacks in bodies through the proxies that pass bodies on: what a site would see does not arrive."""
+"""Attacks in bodies, through the proxies that send bodies to the gate: no attack visible to a site arrives."""
 
 import json
 

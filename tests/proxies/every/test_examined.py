@@ -1,4 +1,4 @@
-"""The doctor before each proxy: with its sample all is right, with a usual mistake in it the mistake is found."""
+"""The doctor with each proxy: it finds nothing wrong in the sample, and finds each common mistake."""
 
 import json
 import shutil
@@ -11,7 +11,7 @@ from tests.proxies.every.kinds import KINDS
 from tests.support.processes import send, token_of
 
 OTHERS = [name for name in KINDS if name != "nginx"]
-"""What nginx is examined for stands in tests/proxies/test_doctor.py."""
+"""The tests of the doctor with nginx are in tests/proxies/test_doctor.py."""
 NOT_FROM_OUTSIDE = "identity"
 FOLDERS = {"Caddy": "caddy", "Traefik": "traefik", "HAProxy": "haproxy"}
 FOLDERS |= {"Envoy": "envoy", "Envoy Gateway": "envoy-gateway"}
@@ -34,14 +34,14 @@ FORGEABLE = {
         ("envoy.yaml", "OVERWRITE_IF_EXISTS_OR_ADD", "ADD_IF_ABSENT"),
     ),
 }
-"""Each believes what a visitor sends in the place of a proxy. A mistake for Envoy Gateway would need its translator."""
+"""Mistakes that make each proxy trust forged headers. One for Envoy Gateway would need its translator."""
 FOUND = {
     "Caddy": {"client-address": {"client-forged-by-trusted"}, "host": {"host-forged", "scheme-forged"}},
     "Traefik": {"client-address": {"client-forged-by-trusted"}, "host": {"host-forged", "scheme-forged"}},
     "HAProxy": {"client-address": {"client-forged-by-trusted"}, "host": {"host-forged"}},
     "Envoy": {"client-address": {"client-forged-by-trusted"}},
 }
-"""What is wrong then: the checks and their findings. The doctor asks from loopback, which is trusted."""
+"""The checks that then fail, and their findings. The doctor connects from loopback, which is trusted."""
 
 MUTE = {
     "Caddy": (("Caddyfile.example", "import gatewall 127.0.0.1:8000", "reverse_proxy 127.0.0.1:8000"),),
@@ -58,14 +58,14 @@ MUTE = {
         ),
     ),
 }
-"""Each passes everything on to the site."""
+"""Mistakes that make each proxy bypass the gate."""
 SHOWN = {
     "Caddy": (("gatewall.caddy", "\trespond @gatewall_hidden 404\n", ""),),
     "Traefik": (("dynamic/gatewall.yml", "      priority: 10001\n", "      priority: 9\n"),),
     "HAProxy": (("haproxy.cfg.example", "    http-request return status 404 if gatewall_hidden\n", ""),),
     "Envoy": (("envoy.yaml", "/wall/(auth|metrics|admin-recover-2fa)(/.*)?", "/wall/nothing"),),
 }
-"""Each shows the gate's own questions and metrics to everybody."""
+"""Mistakes that make each proxy expose the gate's subrequests and metrics."""
 
 
 def examined(wall, kind, port):
@@ -87,7 +87,7 @@ def test_the_sample_is_found_to_be_right(wall, kind):
     report = examined(wall, kind, wall[kind].port)
 
     verdicts = {check["id"]: check["verdict"] for check in report["checks"] if check["id"] != NOT_FROM_OUTSIDE}
-    if kind == "Envoy Gateway":  # which names itself in the place of a visitor on loopback
+    if kind == "Envoy Gateway":  # which uses its own address for a visitor on loopback
         assert findings(report, "unknown").pop("client-address") == {"client-elsewhere"}
         assert (verdicts.pop("client-address"), report["verdict"]) == ("unknown", "unknown")
         report["verdict"] = "ok"
@@ -97,7 +97,7 @@ def test_the_sample_is_found_to_be_right(wall, kind):
 
 @contextmanager
 def mistaken(wall, kind, folder, monkeypatch, changes):
-    """The proxy with its sample in which these texts of the files were replaced; gives its port."""
+    """Run the proxy with its sample in which these texts are replaced; yield its port."""
     shutil.copytree(kinds.DEPLOY / FOLDERS[kind], folder / "deploy" / FOLDERS[kind])
     for name, old, new in changes:
         path = folder / "deploy" / FOLDERS[kind] / name
@@ -111,7 +111,7 @@ def mistaken(wall, kind, folder, monkeypatch, changes):
 
 
 def shows_lines_for(report, check):
-    """True if the report has lines of the sample that put the check right."""
+    """Return whether the report has lines of the sample that fix the check."""
     (found,) = [each for each in report["checks"] if each["id"] == check]
     snippets = found["fix"]["snippets"]
     return bool(snippets) and all(snippet["text"] for snippet in snippets)

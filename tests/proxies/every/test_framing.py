@@ -1,4 +1,4 @@
-"""Attacks in bodies with every framing through the proxies that pass bodies on. The judges are servers of sites."""
+"""Attacks in bodies with every framing, through proxies that send bodies to the gate; sites' servers are the judges."""
 
 import json
 import sys
@@ -20,7 +20,7 @@ SERVERS = {
     "uvicorn with httptools": ["uvicorn", SITE, "--interface", "wsgi", "--http", "httptools", "--port", "{}"],
 }
 WAITS = "line feeds between chunks"
-"""The framing of which gunicorn and h11 wait for more."""
+"""The framing after which gunicorn and h11 wait for more."""
 ATTACKS = [PAYLOADS["condition"], PAYLOADS["script"]]
 HARMLESS = "Meet me at noon"
 
@@ -32,7 +32,7 @@ def ask(port, frame, payload, **headers):
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory, until_folder_ends):
-    """Return the framings in which a server of a site shows an attack to Django, with these servers."""
+    """Return the framings in which a site's server passes an attack on to Django, with these servers."""
     found = {}
     for server, command in SERVERS.items():
         port, log = free_port(), tmp_path_factory.mktemp("site") / "log"

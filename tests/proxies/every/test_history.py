@@ -1,4 +1,4 @@
-"""What broke gateways like this one, by headers, cookies and connections; named after the advisories."""
+"""Known vulnerabilities of similar gateways in headers, cookies and connections; named after the advisories."""
 
 import http.client
 from concurrent.futures import ThreadPoolExecutor
@@ -107,7 +107,7 @@ def test_cve_2024_45410_gate_gets_its_headers_anyway(stub, name):
 
     answer = request(stub.port, "/a?b", {"Connection": name})
 
-    if answer.status == 400:  # Envoy serves nobody who names these
+    if answer.status == 400:  # Envoy refuses requests that name these
         assert len(stub.gate.requests) == before
     else:
         assert stub.told() == ("GET", f"127.0.0.1:{stub.port}", "/a?b")
@@ -159,7 +159,7 @@ def test_cve_2026_25748_unparsable_cookie(front, value):
 
 
 SPOKEN = "{env.HOME}{http.request.host}%[src]$host%REQ(:authority)%{{env}}"
-"""What one of the proxies would put something else in the place of, if it read a value as its own configuration."""
+"""Placeholders that one of the proxies would replace if it read a value as its own configuration."""
 
 
 def test_proxy_does_not_interpret_placeholders_from_the_visitor_or_the_gate(stub):

@@ -74,7 +74,7 @@ def annotations():
 
 @pytest.fixture(scope="module")
 def front(wall, annotations, tmp_path_factory):
-    """An nginx with what the controller makes of the sample."""
+    """Run an nginx with the configuration that the controller makes of the sample."""
     folder, port = tmp_path_factory.mktemp("ingress-nginx"), free_port()
     controller, removed = (document["data"] for document in documents("controller.yaml"))
     lines = [f'proxy_set_header {name} "{value}";' for name, value in removed.items()]
@@ -91,7 +91,7 @@ def front(wall, annotations, tmp_path_factory):
         control=wall.behind.control,
         hash_size=controller["proxy-headers-hash-max-size"],
         bucket_size=controller["proxy-headers-hash-bucket-size"],
-        buffer=annotations.get("proxy-buffer-size", "4k"),  # the controller's own
+        buffer=annotations.get("proxy-buffer-size", "4k"),  # set by the controller
         path=urlsplit(annotations["auth-url"]).path,
         headers="\n".join(lines),
         http_snippet=controller["http-snippet"],

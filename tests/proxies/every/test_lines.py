@@ -1,4 +1,4 @@
-"""What broke gateways like this one, by paths, hosts and request lines; named after the advisories."""
+"""Known vulnerabilities of similar gateways in paths, hosts and request lines; named after the advisories."""
 
 import re
 import socket

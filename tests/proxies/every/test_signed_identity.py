@@ -1,4 +1,4 @@
-"""The signed identity arrives at the site through each proxy, and no copy of the visitor's does."""
+"""The signed identity arrives at the site through each proxy, and one forged by the visitor does not."""
 
 import json
 from urllib.request import urlopen
@@ -13,12 +13,12 @@ from tests.support.processes import api, request, send, token_of, wait_until
 
 HEADER = "X-Gatewall-Identity"
 ALIASES = KNOWN_HEADERS
-"""The names that a domain may choose; each sample copies them from the gate's answer."""
+"""The header names that a domain may choose; each sample copies them from the gate's answer."""
 
 
 @pytest.fixture(scope="module")
 def signed(wall):
-    """Have the gate sign identities for the tests of this module."""
+    """Make the gate sign identities for the tests of this module."""
     control = wall.behind.control
     token = token_of(control)
     send(control, token, "PUT", "/system/settings", {"signed_identity": "ES256"})
@@ -67,7 +67,7 @@ def test_identity_of_any_name_arrives_from_the_gate_alone(stub, sent):
 
     status = request(stub.port, "/", {**sent, **dict.fromkeys(said, "forged")}).status
 
-    if status != 400:  # Envoy serves nobody who names forwarding headers in Connection
+    if status != 400:  # Envoy refuses requests that name forwarding headers in Connection
         assert {name: stub.site.last.get_all(name) for name in said} == {name: ["the-gate"] for name in said}
 
 

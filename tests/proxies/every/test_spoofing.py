@@ -1,4 +1,4 @@
-"""docs/proxies/spoofed-headers.md says what a site gets under each name that a visitor forges, through each proxy."""
+"""docs/proxies/spoofed-headers.md is right about what a site gets under each forged header through each proxy."""
 
 from tests.proxies.every import spoofing
 from tests.proxies.every.kinds import KINDS, UNTRUSTED

@@ -1,4 +1,4 @@
-"""The table in docs/proxies/README.md has the checks that there are."""
+"""The table in docs/proxies/README.md has exactly the existing checks."""
 
 from tests.proxies.every import table
 from tests.proxies.every.kinds import KINDS

@@ -36,7 +36,7 @@ URIS = {
     "long": "/" + "a" * 4_000 + "?b=" + "c" * 2_000,
 }
 RAW, SPELLED, RESOLVED, REFUSED = "raw", "spelled", "resolved", "refused"
-"""As it came; the same with other bytes percent-encoded; `//` and dot segments resolved for gate and site; 400."""
+"""Raw; the same with other bytes percent-encoded; `//` and dot segments resolved for gate and site; 400."""
 OUTCOMES = (
     dict.fromkeys([("nginx", name) for name in ("encoded NUL", "bad percent")], REFUSED)
     | dict.fromkeys([(kind, "bad percent") for kind in ("Caddy", "Traefik")], REFUSED)
@@ -50,12 +50,12 @@ OUTCOMES = (
     | {("Envoy Gateway", name): RESOLVED for name in ("dot", "dots", "encoded dots", "backslash")}
     | {("Envoy Gateway", "dots behind a semicolon"): RESOLVED, ("Envoy Gateway", "encoded NUL"): REFUSED}
 )
-"""What comes of a URI where it is not raw."""
+"""The treatment of URIs by proxies that do not pass them on raw."""
 HOSTS = ["127.0.0.1", "127.0.0.1:8443", "office.example", "office.example:81", "OFFICE.example", "[::1]:80"]
 
 
 def visit(front, target, method="GET", **headers):
-    """Send a request line as it is; what the gate was told and the site got, each None if nothing arrived."""
+    """Send a raw request line; return the requests that gate and site got, each None if none arrived."""
     asked, served = len(front.gate.requests), len(front.site.requests)
     answer = raw(front.port, f"{method} {target} HTTP/1.1".encode("latin-1"), lines_of(front.port, headers))
     told = front.told() if len(front.gate.requests) > asked else None
@@ -63,7 +63,7 @@ def visit(front, target, method="GET", **headers):
 
 
 def decoded(uri):
-    """The bytes that a URI stands for; an empty query is none."""
+    """Return the decoded bytes of a URI; an empty query counts as no query."""
     return unquote_to_bytes(uri.removesuffix("?").encode("latin-1"))
 
 
@@ -99,7 +99,7 @@ def test_http_2_request_reaches_gate_and_site_as_any_other(stub):
     if spoken:
         assert stub.told() == stub.served() == ("GET", "office.example", "/a?b")
         assert stub.gate.last.get_all("Cookie") == ["a=1; b=2"]
-    else:  # nginx, where it is not turned on
+    else:  # nginx, without HTTP/2 enabled
         assert (stub.kind, len(stub.gate.requests)) == ("nginx", before)
 
 
@@ -140,7 +140,7 @@ def test_header_value_that_is_not_ascii_arrives_as_its_bytes(stub, value):
 
 
 def as_envoy_tells(value):
-    """What is no UTF-8 is `!` in a question of Envoy's."""
+    """Return a text with invalid UTF-8 replaced by `!`, as in subrequests of Envoy."""
     try:
         value.encode("latin-1").decode("utf-8")
     except UnicodeDecodeError:

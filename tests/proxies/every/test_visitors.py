@@ -1,4 +1,4 @@
-"""What a visitor gets through every proxy from the real gate, and what the site sees of it."""
+"""Requests of visitors through every proxy with the real gate: the answers, and the requests that the site gets."""
 
 import base64
 import json
@@ -179,7 +179,7 @@ DISGUISED += ("/wall/auth/envoy/../../x", "/wall/auth/envoy/..%2f..%2fx", "/wall
 @pytest.mark.parametrize("path", HIDDEN)
 def test_internal_paths_are_404(front, cookie, path):
     assert request(front.port, path, {"Cookie": cookie}).status == 404
-    assert request(front.port, "/wall/authorized-domains").status == 401  # a name that only begins like a hidden one
+    assert request(front.port, "/wall/authorized-domains").status == 401  # a path that only begins like a hidden one
 
 
 @pytest.mark.parametrize("path", DISGUISED)
