@@ -1,4 +1,4 @@
-"""Every kind of change that takes something away or gives it, each with the question whose answer it changes."""
+"""Every kind of change that grants or revokes access, each with the request whose answer it changes."""
 
 import http.client
 from contextlib import closing
@@ -131,7 +131,7 @@ def user_scope(site):
 
 
 def _member(site, **scope):
-    """Create a group, and a user who may enter only what the group may: their ids, and the user's question."""
+    """Create a group, and a user with only its scope; return both ids and the user's request."""
     name = site.new("group")
     group = site.admin.post("/groups", name=name, **scope)
     user, question = site.user(all_domains=False, groups=[name])
@@ -224,14 +224,14 @@ def git_token_delete(site):
 
 
 def share_link_delete(site):
-    """A browser opens a link, and the link is revoked."""
+    """Open a share link in a browser, and revoke the link."""
     row = site.admin.post("/share-links", name=site.new("Anna"), domain=OFFICE, expires_at=in_an_hour())
     question = about(Cookie=opened(site.control, row["link"]), uri="/")
     return Change(lambda: site.admin.delete(f"/share-links/{row['id']}"), question, 200, 401)
 
 
 def device_pass_delete(site):
-    """A user lets a program in at the own address, and takes that back."""
+    """Issue a device pass for a program at the user's own address, and revoke it."""
     program = site.new("tv")
     path = "/users/1/device-passes"
     row = site.admin.post(path, domain=OFFICE, program=program, expires_at=in_an_hour())

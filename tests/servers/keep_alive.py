@@ -1,4 +1,4 @@
-"""Ask a server many questions over one connection, as a proxy does that keeps it alive. Standard library only."""
+"""Send many requests to a server over one keep-alive connection, as a proxy does. Standard library only."""
 
 import re
 import socket
@@ -14,7 +14,7 @@ _DECISION = re.compile(rb"\r\nx-gatewall-decision-id: *([^\r]*)", re.IGNORECASE)
 
 
 class Asked(NamedTuple):
-    """The answer of a gate."""
+    """An answer of the gate."""
 
     status: int
     reason: str
@@ -24,7 +24,7 @@ class Asked(NamedTuple):
 def ask_all(port: int, requests: Sequence[bytes]) -> list[Asked]:
     """Send requests to a port of this machine, one after the other; return their answers.
 
-    A request whose connection was closed without a byte is sent again on another one.
+    A request whose connection was closed without a byte of the answer is sent again on another one.
     """
     answers: list[Asked] = []
     while len(answers) < len(requests):

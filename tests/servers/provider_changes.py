@@ -1,4 +1,4 @@
-"""Changes that end sessions opened at an identity provider: a logout there, and the provider switched off here."""
+"""Changes that end sessions opened at an identity provider: a logout there, and disabling the provider here."""
 
 from http.cookies import SimpleCookie
 from typing import Any
@@ -11,7 +11,7 @@ from tests.support.servers import Headers, about
 
 
 def _signed_in(site: Site) -> tuple[OpenIdProvider, str, dict[str, Any], Headers]:
-    """Sign somebody new in at the provider: it, the slug, the row, and a question with the session's token."""
+    """Sign a new user in at a provider; return it, its slug and row, and a request with the session's token."""
     provider, slug, name = site.provider, site.new("corp"), site.new("person")
     row = site.admin.post("/identity-providers", **provider.settings(slug=slug, create_users=True))
     provider.subject = provider.sid = name

@@ -14,7 +14,7 @@ THREADS = 8
 
 
 class Served:
-    """A server in a thread of its own; ``ask`` looks at it from within its loop."""
+    """A server in a thread of its own; ``ask`` inspects it from within its loop."""
 
     def __init__(self, application, **options):
         self._application, self._options = application, {"threads": THREADS, **options}
@@ -35,7 +35,7 @@ class Served:
         await self.server.stop(self.seconds)
 
     def ask(self, question):
-        """What the question, a function of the server, returns in the loop."""
+        """Call a function with the server in its loop; return the result."""
 
         async def asked():
             return question(self.server)
@@ -46,11 +46,11 @@ class Served:
         return self.ask(lambda server: len(server._all()))
 
     def waiting(self):
-        """How many threads wait for a reader."""
+        """Return the number of threads that wait for a reader."""
         return self.ask(lambda server: len(server._waiting))
 
     def held(self):
-        """Bytes that connections hold."""
+        """Return the number of bytes buffered by connections."""
         return self.ask(lambda server: sum(each.size for each in server._all()))
 
     def begin_to_stop(self, seconds):
@@ -70,7 +70,7 @@ class Served:
 
 @contextmanager
 def served(application, **options):
-    """A server with this application, stopped afterwards."""
+    """Run a server with this application during the block."""
     running = Served(application, **options)
     running.start()
     try:

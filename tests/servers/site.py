@@ -1,4 +1,4 @@
-"""A running installation, and changes of it whose answers are asked for."""
+"""A running installation, and changes of it with a request each whose answer changes."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ PASSWORD = "wrong donkey cell pin"
 
 
 class Change(NamedTuple):
-    """A write, a question whose answer it changes, and that answer before and after."""
+    """A write, a request whose answer it changes, and that answer before and after."""
 
     write: Callable[[], Any]
     question: Headers
@@ -29,18 +29,18 @@ class Site(NamedTuple):
     provider: OpenIdProvider
 
     def new(self, name: str) -> str:
-        """A name that nothing has yet, for a change that may be made again."""
+        """Return an unused name, for a change that may be repeated."""
         return f"n{next(self.numbers)}-{name}"
 
     def new_client(self) -> str:
         return f"203.0.113.{next(self.numbers)}"
 
     def user(self, name: str = "", **values: Any) -> tuple[int, Headers]:
-        """Create a user and sign in: the id, and a question with the session's token."""
+        """Create a user and sign in; return the id, and a request with the session's token."""
         name = name or self.new("user")
         user = self.admin.post("/users", username=name, password=PASSWORD, **values)
         return user["id"], about(Service_Authorization=Admin(self.control, name, PASSWORD).token)
 
     def mine(self, **where: str) -> Headers:
-        """A question with the admin's token."""
+        """Return a request with the admin's token."""
         return about(**where, Service_Authorization=self.admin.token)

@@ -1,4 +1,4 @@
-"""The API through a real server: what Django's test client does for a server, the server has to do."""
+"""The API through a real server, for everything that Django's test client bypasses."""
 
 import http.client
 import json
@@ -29,7 +29,7 @@ def token(port):
 
 
 def call(port, verb, path, *headers, token=None, body=None):
-    """Send the headers as they stand, repeated ones too; return status, headers and body."""
+    """Send the headers unchanged, repeated ones too; return status, headers and body."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     try:
         connection.putrequest(verb, f"/wall{path}")
@@ -103,7 +103,7 @@ def test_the_workers_share_the_rate_limit_and_send_retry_after(port, token):
         answers.append(call(port, "GET", "/session"))
 
     status, headers, _ = answers[-1]
-    assert (status, len(answers) > 50) == (429, True)  # other calls of this address within the minute count too
+    assert (status, len(answers) > 50) == (429, True)  # other calls from this address within the minute count too
     assert int(headers["Retry-After"]) >= 1
     assert call(port, "GET", "/health/ready")[0] == 200
     assert call(port, "GET", "/session", token=token)[0] == 200

@@ -1,4 +1,4 @@
-"""The data plane's master when something fails: what goes on answering, and what is tried again."""
+"""The data plane's master during failures: which workers go on answering, and which are started again."""
 
 import os
 import shlex
@@ -21,7 +21,7 @@ LIMIT = DESCRIPTORS - 128
 
 
 def log_of(home):
-    """What was logged, but for this: no agent runs, so workers say after a while that nobody confirms their policy."""
+    """Return the log without warnings about unconfirmed policy, which workers write since no agent runs."""
     lines = (home / "auth.log").read_text().splitlines(keepends=True)
     return "".join(line for line in lines if "not confirmed" not in line)
 
@@ -34,7 +34,7 @@ def is_up(port):
 
 @contextmanager
 def master(home, port, *options, prefix="", many=WORKERS, **changes):
-    """The data plane with other options than it has, once all its workers answer."""
+    """Run the data plane with extra options; yield once all its workers answer."""
     command = [sys.executable, "-m", "gatewall.server.master", "-c", "deploy/data_plane.conf.py", *options]
     shell = f"{prefix} exec {shlex.join([*command, 'gatewall.data_plane:application()'])}"
     env = environment(home, GATEWALL_AUTH_PORT=str(port), GATEWALL_WORKERS=str(many), **changes)
@@ -45,22 +45,22 @@ def master(home, port, *options, prefix="", many=WORKERS, **changes):
 
 
 def answering(process, many):
-    """True if there are so many workers and each has told the master that it accepts connections."""
+    """Return whether this many workers exist and each has reported that it accepts connections."""
     found = workers(process)
-    with suppress(OSError, ValueError):  # it has ended, or still has the files of its siblings
+    with suppress(OSError, ValueError):  # the worker has ended, or still has the files of its siblings
         return len(found) == many and all(heartbeat_length(pid) for pid in found)
     return False
 
 
 def heartbeat_length(pid):
-    """The length of the heartbeat file of a worker, which has no name any more: 1 once connections are accepted."""
+    """Return the length of a worker's unlinked heartbeat file: 1 once connections are accepted."""
     (heartbeat,) = [each for each in Path(f"/proc/{pid}/fd").iterdir() if "/wgunicorn-" in str(each.readlink())]
     return heartbeat.stat().st_size
 
 
 @contextmanager
 def without_a_place_for_rates(home):
-    """No worker can be built meanwhile."""
+    """Prevent workers from starting during the block."""
     place = home / "run" / "request-rate"
     place.unlink(missing_ok=True)
     place.parent.mkdir(exist_ok=True)
@@ -71,7 +71,7 @@ def without_a_place_for_rates(home):
 
 @contextmanager
 def hanging_policy(home):
-    """A worker that starts meanwhile hangs."""
+    """Make workers hang that start during the block."""
     current = home / "policy" / "current"
     current.parent.mkdir(exist_ok=True)
     current.unlink(missing_ok=True)

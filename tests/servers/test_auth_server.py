@@ -1,4 +1,4 @@
-"""The data plane as a process, talked to in bytes: what one connection does is no other's concern."""
+"""The data plane as a process, over raw connections: no connection affects another one."""
 
 import shlex
 import threading
@@ -23,7 +23,7 @@ LIMIT = DESCRIPTORS - 128
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    """One worker with few descriptors, and so with room for few connections: its port and process."""
+    """Run one worker with few descriptors, and so few connections; return its port and process."""
     home, port = tmp_path_factory.mktemp("home"), free_port()
     prepare(home)
     command = ["sh", "-c", f"ulimit -n {DESCRIPTORS}; exec {shlex.join(manager('data_plane'))}"]
@@ -42,7 +42,7 @@ def port(served):
 
 
 def moment(given):
-    """When a decision was taken, in milliseconds: its id says so."""
+    """Return the time of a decision in milliseconds, from its id."""
     return uuid.UUID(given.headers["x-gatewall-decision-id"]).int >> 80
 
 
@@ -106,7 +106,7 @@ def test_at_the_limit_connections_without_a_request_are_closed_first(port):
             for _ in range(LIMIT // 3):
                 stack.enter_context(Wire(port))
             assert {wire.ask(LIVE).status for wire in served} == {200}
-            time.sleep(1.1)  # for so long they may have asked, and are not read yet
+            time.sleep(1.1)  # until then their requests may be on the way and not read yet
         newest = stack.enter_context(Wire(port))
 
         assert newest.ask(LIVE).status == 200

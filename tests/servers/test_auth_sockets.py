@@ -1,4 +1,4 @@
-"""The data plane's server in this process, over real sockets: what is true whatever the loop is about to do."""
+"""The data plane's server in this process, over real sockets: races that depend on the state of its loop."""
 
 import asyncio
 import socket
@@ -15,7 +15,7 @@ RESET = struct.pack("ii", 1, 0)
 
 
 class ServerContext:
-    """A server, its listening socket and the peers of what it was asked."""
+    """A server, its listening socket, and the peers of its requests."""
 
     def __init__(self):
         self.peers = []
@@ -30,7 +30,7 @@ class ServerContext:
         return socket.create_connection(self.listening.getsockname(), timeout=10)
 
     def serve(self, scene):
-        """Play the scene, a coroutine that gets the running server."""
+        """Run a coroutine with the running server."""
 
         async def run():
             server = AtOnceServer(self.application, [self.listening], bodies.bounds)
@@ -55,7 +55,7 @@ async def until(condition):
 
 
 def test_a_peer_that_resets_its_connection_keeps_its_address(context):
-    """Asked of the socket it would have none, as who comes over a unix socket, and would be trusted."""
+    """The closed socket has no peer address, as over a unix socket, and such a peer would be trusted."""
 
     async def scene(_server):
         client = context.connected()

@@ -1,4 +1,4 @@
-"""The data plane's processes: what ends, what takes its place, and that no request is lost by it."""
+"""The data plane's processes: workers end and are replaced without a lost request."""
 
 import http.client
 import os
@@ -20,12 +20,12 @@ LIVE = a_request(target="/wall/health/live")
 
 
 def is_whole(process):
-    """True if all workers are there; what the master has just forked counts."""
+    """Return whether all workers exist, including those that the master has just forked."""
     return len(workers(process)) == WORKERS
 
 
 class Askers:
-    """Ask without a break over connections that are kept; whatever is not a 200 failed."""
+    """Threads that send requests continuously over keep-alive connections; any status other than 200 is a failure."""
 
     def __init__(self, port, connections=4):
         self._port, self._end = port, threading.Event()
@@ -84,7 +84,7 @@ def test_a_stop_answers_requests_under_way_and_closes_idle_connections(home, por
         with Wire(port) as under_way:
             under_way.send(a_request("Content-Length: 3", target="/wall/auth/forward"))
             under_way.send(b"ab")
-            assert idle.ask(LIVE).status == 200  # so that the worker has read that
+            assert idle.ask(LIVE).status == 200  # by then the worker has read the other request
             process.send_signal(signal.SIGTERM)
             time.sleep(0.3)
 

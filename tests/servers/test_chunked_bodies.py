@@ -1,4 +1,4 @@
-"""A body in chunks, through a real server: it is refused, and never taken for an empty one."""
+"""A chunked body, through a real server: it is refused, and never treated as empty."""
 
 import http.client
 import json

@@ -1,4 +1,4 @@
-"""Processes that are forked for tests end, write and hear signals like those of `subprocess`."""
+"""Processes that are forked for tests end, write and handle signals like those of `subprocess`."""
 
 import os
 import signal
@@ -85,7 +85,7 @@ def test_an_agent_has_a_session_of_its_own_and_its_environment(home):
             process.wait(0.05)
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) == process.returncode == 0
-        process.kill()  # nothing is left to kill
+        process.kill()  # no process is left to kill
 
 
 def test_the_settings_are_those_that_a_new_interpreter_reads(tmp_path):

@@ -1,4 +1,4 @@
-"""The control plane's master: a reload without a gap, and no orphans."""
+"""The control plane's master: reloads without an interruption, and no orphaned workers."""
 
 import os
 import signal
@@ -31,10 +31,10 @@ def stopped_successor(process):
         wait_until(lambda before=old: workers(process) - before, what="a successor", pause=0.001)
         (successor,) = workers(process) - old
         os.kill(successor, signal.SIGSTOP)
-        time.sleep(2)  # an old worker that was told to end has ended by then
+        time.sleep(2)  # by then an old worker that got SIGTERM has ended
         if old <= workers(process):
             return old, successor
-        os.kill(successor, signal.SIGCONT)  # it was stopped too late
+        os.kill(successor, signal.SIGCONT)  # the successor was stopped too late
         wait_until(lambda only=successor: workers(process) == {only}, what="the successor alone")
     raise AssertionError("every successor answered before it was stopped")
 
@@ -68,7 +68,7 @@ def test_a_stop_answers_requests_under_way_and_ends_with_0(home, port):
 
 def test_no_worker_outlives_a_master_that_is_killed(home, port):
     with control_plane(home, port) as process:
-        os.kill(min(workers(process)), signal.SIGSTOP)  # it cannot look for its master
+        os.kill(min(workers(process)), signal.SIGSTOP)  # so that it cannot check for its master
         process.kill()
         process.wait()
 

@@ -1,4 +1,4 @@
-"""The data plane with the secrets that it needs, in a state folder where there are no others."""
+"""The data plane with only the secrets that it needs, in a state folder without any others."""
 
 import subprocess
 
@@ -20,7 +20,7 @@ from tests.support.processes import (
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
-    """A policy, the cookie of the first admin, and a folder with the secrets, which are in the state folder no more."""
+    """Return a state folder with a policy, the folder that its secrets were moved to, and the first admin's cookie."""
     home, kept, control = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("kept") / "secrets", free_port()
     prepare(home)
     with agent(home), control_plane(home, control, GATEWALL_WORKERS="1"):

@@ -1,4 +1,4 @@
-"""A worker that is told to end brings its records to disk, and leaves no file of the spool that it did not use."""
+"""A worker that ends on SIGTERM writes its records to disk, and leaves no unused spool file."""
 
 import http.client
 import signal
@@ -11,11 +11,11 @@ from tests.support.servers import about
 
 LONG = "x" * 2000
 ENOUGH = 3000
-"""Answers whose records fill more than half of a segment: the thread that syncs makes the next one then."""
+"""Answers whose records fill more than half of a segment: then the sync thread creates the next one."""
 
 
 def fill(home, port):
-    """Ask until the segment that follows is there."""
+    """Send requests until the next segment exists."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     question = {**about(uri=f"/{LONG}?q={LONG}"), "User-Agent": LONG}
     for _ in range(ENOUGH):

@@ -1,4 +1,4 @@
-"""Who has changed something is obeyed at once by the control plane and within a second by the data plane."""
+"""A change is in force at once on the control plane and within a second on the data plane."""
 
 import os
 import time
@@ -33,14 +33,14 @@ TRIES = 3
 
 
 class Seen(NamedTuple):
-    """For how many seconds behind the 2xx each plane went on giving old answers."""
+    """Seconds after the 2xx for which each plane went on giving old answers."""
 
     control: float
     data: float
 
 
 class Asked(NamedTuple):
-    """A question by its number: when it was asked, when it was answered, and how."""
+    """A request by its number: when it was sent, when it was answered, and the status."""
 
     asked_at: float
     answered_at: float
@@ -68,7 +68,7 @@ def site(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def table(request):
-    """What was seen by kind, printed when the module is done."""
+    """Return the results by kind of change, printed after the module."""
     seen: dict[str, Seen] = {}
     yield seen
     revocations = {kind.__name__ for kind in REVOCATIONS}
@@ -111,7 +111,7 @@ def measured(site, change):
     control = [(time.monotonic(), ask(site.control, change.question).status) for _ in range(8)]
     watcher.join()
 
-    # An answer is as old as its question: what was asked before and answered after proves nothing.
+    # An answer is as old as its request: one sent before the change and answered after it proves nothing.
     stale = [[at - written_at for at, status in each if status != change.after] for each in (control, answers)]
     assert control[-1][1] == answers[-1][1] == change.after
     kept = scheduled(os.getpid())[1] - kept_before
@@ -120,7 +120,7 @@ def measured(site, change):
 
 
 def watch(port, change, answers):
-    """Ask on four fresh connections every 20 ms, until all were right for 0.4 s or 10 s are over."""
+    """Send requests on four new connections every 20 ms, until all were right for 0.4 s, or for 10 s."""
     calm, deadline = 0, time.monotonic() + 10
     while calm < 20 and time.monotonic() < deadline:
         asked_at = time.monotonic()
@@ -144,9 +144,9 @@ def test_every_worker_of_the_data_plane_enforces_within_a_second(seen):
 
 @pytest.mark.parametrize(("callers", "rounds"), [by_form(full=(12, 15), default=(2, 1))], ids=str)
 def test_revoked_credentials_are_refused_after_the_bound_while_requests_run(request, site, callers, rounds):
-    """One of each kind is revoked while callers of both planes ask with them all the time.
+    """One credential of each kind is revoked while callers continuously use them on both planes.
 
-    Again where somebody was let in, for the same reason as above.
+    Repeated if a request was let in, for the same reason as above.
     """
     asked = again = 0
     for _ in range(rounds):
@@ -164,7 +164,7 @@ def test_revoked_credentials_are_refused_after_the_bound_while_requests_run(requ
 
 
 def late_answers(site, callers):
-    """Revoke one of each; return the statuses of what was asked after the bound, and how much was asked."""
+    """Revoke one credential of each kind; return the statuses of requests after the bound, and the number of all."""
     revoked = [kind(site) for kind in UNDER_LOAD]
     for change in revoked:
         wait_until(lambda change=change: round_of_answers(site.auth, change) == {200}, what="the answer before")
@@ -187,7 +187,7 @@ def written(change):
 
 @contextmanager
 def callers_of(ports, asked, number):
-    """Let so many callers of each plane ask these questions in turn; yields what they were answered."""
+    """Run this many callers of each plane that send these requests in turn; yield their answers."""
     answers, is_over = [], Event()
 
     def call(port):

@@ -1,6 +1,6 @@
-"""A client that a generator makes of the OpenAPI document drives a real control plane.
+"""A client generated from the OpenAPI document works with a real control plane.
 
-openapi-python-client leaves out what it does not understand and says so; here it has to understand everything.
+openapi-python-client skips what it does not understand and warns of it; here it must understand everything.
 """
 
 import os
@@ -21,11 +21,11 @@ PACKAGE = "generated_gatewall"
 
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory):
-    """Return what the generator said; its package can be imported."""
+    """Return the output of the generator; its package can be imported."""
     folder = tmp_path_factory.mktemp("generated")
     command = [Path(sys.executable).with_name("openapi-python-client"), "generate", "--meta", "none"]
     arguments = ["--path", DOCUMENT, "--output-path", folder / PACKAGE]
-    environ = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}  # it starts ruff
+    environ = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}  # the generator starts ruff
     run = subprocess.run([*command, *arguments], env=environ, capture_output=True, text=True, check=False)
     sys.path.insert(0, str(folder))
     yield run
@@ -67,7 +67,7 @@ def model(name):
 
 
 def call(name, client, *arguments, **named):
-    """Call ``api.<name>``; the object of the answer, as the client read it."""
+    """Call ``api.<name>``; return the response object as parsed by the client."""
     return part(f"api.{name}").sync(*arguments, client=client, **named)
 
 

@@ -1,4 +1,4 @@
-"""``gatewall geo install``: every worker of both planes, pages and the rows of the log know the new countries."""
+"""``gatewall geo install``: all workers of both planes, pages and rows of the log use the new countries."""
 
 import http.cookiejar
 import os
@@ -19,7 +19,7 @@ CLIENT, WORKERS, ROUNDS, LOADS = "192.0.2.77", "2", 12, 8
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """Both planes with two workers each and an agent, started without a geo database."""
+    """Run both planes with two workers each and an agent, started without a geo database."""
     home, control, auth = tmp_path_factory.mktemp("home"), free_port(), free_port()
     prepare(home)
     with (
@@ -35,12 +35,12 @@ def install(home, country):
 
 
 def explained(admin):
-    """What a worker of the control plane says although it decides for nobody."""
+    """Return the country in an explanation by a worker of the control plane, which takes no decisions."""
     return admin.post("/policy/explain", client_ip=CLIENT, host="a.example", method="GET", uri="/")["country_code"]
 
 
 def recorded(admin, ports):
-    """The countries in the rows of the answers that the workers of these planes give, several each."""
+    """Return the countries in the rows of several answers of each worker of these planes."""
     answers = [request(port, "/wall/auth", about(client=CLIENT)) for port in ports for _ in range(ROUNDS)]
     wanted, found = {answer.header("X-Gatewall-Decision-Id") for answer in answers}, {}
 
@@ -65,7 +65,7 @@ def sign_in(port):
 
 
 def on_the_dashboard(pages, port):
-    """The countries of the client in the lists of one load of the dashboard, each load on a new connection."""
+    """Return the client's countries in the lists of one load of the dashboard, on a new connection."""
     text = pages.open(f"http://127.0.0.1:{port}/wall/admin/dashboard/").read().decode()
     return set(re.findall(rf">{re.escape(CLIENT)}</a></th><td[^>]*>\s*([A-Z-]+)", text))
 

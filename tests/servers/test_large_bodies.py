@@ -1,4 +1,4 @@
-"""Bodies over 1 MiB: only where a policy document is taken, and only from callers who are let in by the head."""
+"""Bodies over 1 MiB: only on routes for a policy document, and only from callers authorized by the headers."""
 
 import http.client
 import json
@@ -18,7 +18,7 @@ LENGTH = len(LARGE)
 
 
 class Site:
-    """An application that takes large bodies of everybody but those who ask for ``/refused``."""
+    """An application that accepts large bodies except for ``/refused``."""
 
     def __init__(self):
         self.asked = []
@@ -102,7 +102,7 @@ def control(tmp_path_factory):
 
 
 def a_document(size):
-    """A document of this many bytes, most of them in lines of comments."""
+    """Return a document of this many bytes, most of them in comment lines."""
     text = "version: 1\n"
     return (text + "# a line\n" * (size // 9))[:size]
 
@@ -156,7 +156,7 @@ ROUTES = [
 
 @pytest.mark.parametrize(("verb", "path", "scope"), ROUTES)
 def test_unauthorized_callers_are_refused_before_their_body_is_read(control, verb, path, scope):
-    """Nothing of the body is sent: a server that waited for it would not answer."""
+    """No byte of the body is sent: a server that waited for it would not answer."""
     port, _admin, tokens = control
     length = 8 * MAX_BODY
 

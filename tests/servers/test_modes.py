@@ -1,4 +1,4 @@
-"""Who may read what Gatewall writes: its own user alone, and the proxy's group the socket."""
+"""File modes: Gatewall's files are for its own user alone, and the socket also for the proxy's group."""
 
 import stat
 import subprocess
@@ -16,7 +16,7 @@ def mode(path):
 
 
 def modes_of_files(folder):
-    """The modes of what is there; a file that is written under another name first may be gone by now."""
+    """Return the modes of all files; temporary files may disappear meanwhile."""
     found = {}
     for path in folder.rglob("*"):
         with suppress(FileNotFoundError):
@@ -26,7 +26,7 @@ def modes_of_files(folder):
 
 @pytest.fixture
 def careless(tmp_path):
-    """Return a state folder that was made for everybody."""
+    """Return a state folder that everybody may read."""
     home = tmp_path / "home"
     home.mkdir()
     home.chmod(0o755)

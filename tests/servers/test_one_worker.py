@@ -1,4 +1,4 @@
-"""`gatewall up` with one worker of each plane: the control plane runs the agent, and the data plane stands alone."""
+"""`gatewall up` with one worker of each plane: each is a single process, and the control plane runs the agent."""
 
 import signal
 import sqlite3
@@ -32,7 +32,7 @@ def workers_of(process, configuration):
     """Return the workers of the plane with this configuration file."""
     found = []
     for each in process.children():
-        with suppress(psutil.Error):  # it has just been killed
+        with suppress(psutil.Error):  # the process has just been killed
             found += [each for word in each.cmdline() if word.endswith(configuration)]
     return found
 
@@ -64,7 +64,7 @@ def test_the_only_worker_runs_the_agent_and_another_one_takes_over_when_it_is_ki
         wait_until(lambda: stored(home) == 2, what="the second record")
 
         last = ask()
-        # An agent that ends leaves what it has not shipped to the next one.
+        # An agent that ends leaves unshipped records to the next one.
         wait_until(lambda: stored(home) == 3, what="the third record")
         process.send_signal(signal.SIGTERM)
         code = process.wait(PATIENCE)

@@ -1,4 +1,4 @@
-"""A write whose policy is not published yet says so; nobody waits for an agent that is not there."""
+"""A write whose policy is not published yet is answered as pending; no write waits for a dead agent."""
 
 import os
 import signal
@@ -19,19 +19,19 @@ BOUND_SECONDS = 1.0
 
 
 class Slow(NamedTuple):
-    """A site whose agent does not lead as it should."""
+    """A site whose agent is stopped or dead."""
 
     admin: Admin
     control: int
     auth: int
     publisher: Any
     locks: tuple[Path, Path]
-    """The locks that every writer of the database holds, and who publishes."""
+    """The locks of every writer of the database and of every publication."""
 
 
 @pytest.fixture
 def hampered(tmp_path):
-    """A site of its own, with an agent to be stopped."""
+    """Return a site of its own, with an agent that tests stop."""
     control, auth = free_port(), free_port()
     prepare(tmp_path)
     one = control_plane(tmp_path, control, GATEWALL_WORKERS="1")
@@ -48,7 +48,7 @@ def is_enforced(site, client):
 
 
 def stop_agent(site):
-    """Stop the agent outside of a write and a publication: within one, it would hold up every other writer."""
+    """Stop the agent outside of writes and publications: within one, it would block every other writer."""
 
     def is_stopped():
         os.kill(site.publisher.pid, signal.SIGSTOP)
@@ -65,7 +65,7 @@ def stop_agent(site):
 
 
 def is_published(site):
-    """Make a change and say whether it is in force already."""
+    """Make a change; return whether it is in force when it is answered."""
     return "policy_pending" not in site.admin.post("/system/reload")
 
 
@@ -79,7 +79,7 @@ def test_write_is_answered_as_pending_when_the_agent_does_not_publish(hampered, 
         lambda: hampered.admin.post("/licenses", name="farm"),
         lambda: hampered.admin.post("/system/reload"),
     ):
-        wait_until(lambda: is_published(hampered), what="the agent to publish")  # its lease is renewed then
+        wait_until(lambda: is_published(hampered), what="the agent to publish")  # then it renews its lease
         stop_agent(hampered)
         began = time.monotonic()
         answers.append(write())
@@ -118,7 +118,7 @@ def test_writer_publishes_when_the_agent_is_dead(hampered):
     hampered.publisher.kill()
     hampered.publisher.wait()
 
-    for last in (3, 4, 5):  # a machine that stands still for a second does so once, and not each time
+    for last in (3, 4, 5):  # a machine that stalls for a second does so once, not each time
         client = f"203.0.113.{last}"
 
         answer = hampered.admin.post("/ip-black-list", ip=client)

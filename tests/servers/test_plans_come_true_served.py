@@ -1,4 +1,4 @@
-"""Plans come true on running servers: two workers of the data plane, and an agent that ships, replays and publishes.
+"""Plans predict the answers of running servers: two data plane workers, an agent that ships, replays and publishes.
 
 The requests and changes are those of ``tests/integration/test_plans_come_true.py``. Senders with connections that are
 kept alive ask the data plane over HTTP; each change is planned, applied and in force before all is asked again.
@@ -48,7 +48,7 @@ class Week:
         return [answers[place % SENDERS][place // SENDERS] for place in range(len(requests))]
 
     def recorded(self, answers: list[Asked]) -> list[SimpleNamespace]:
-        """Return what the log says of answered requests."""
+        """Return the rows of the log of answered requests."""
         names = ("subject_kind", "subject_id", "client_ip", "host", "path", "outcome", "reason")
         rows = {
             row[0]: dict(zip(names, row[1:], strict=True)) for row in self.select(", ".join(("decision_id", *names)))
@@ -64,7 +64,7 @@ class Week:
         return self.select("count(*)", f"WHERE policy_revision = {revision:d}")[0][0]
 
     def is_in_force(self, revision: int) -> bool:
-        """Ask over new connections, and return whether all of that was decided under this revision."""
+        """Send requests over new connections; return whether all were decided under this revision."""
         before = self.decided_under(revision)
         return len(self.send(64)) == self.decided_under(revision) - before
 

@@ -17,7 +17,7 @@ waf_rules:
   targets: [headers]
   score: 5
 """
-"""Under it the header ``x-odd`` is refused, which no log keeps."""
+"""A policy that refuses the header ``x-odd``, which the log does not record."""
 CHALLENGED = (401, "credential-missing")
 
 

@@ -1,4 +1,4 @@
-"""Sign-in while many processes try at once: a code is good once, and nobody gets more tries than allowed."""
+"""Concurrent sign-in attempts: a code works once, and no account gets more tries than allowed."""
 
 from collections import Counter
 from datetime import timedelta
@@ -46,7 +46,7 @@ def a_challenge(at=HERE):
 
 @pytest.fixture
 def unlimited(monkeypatch):
-    """Let only the rules about codes decide, not those about guessing."""
+    """Lift all limits on guessing, so that only the rules for a single code or challenge apply."""
     monkeypatch.setattr(wrong_codes, "FREE", 1000)
     monkeypatch.setattr(wrong_codes, "ENDS_CHALLENGES", 1000)
     monkeypatch.setattr(wrong_codes, "LOCKS", 1000)
@@ -56,7 +56,7 @@ def unlimited(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _long_delay(transactional_db, monkeypatch):
-    """Who must wait does so to the end of the test, however long a busy machine takes for a hundred calls."""
+    """Make delays outlast the test, however long a busy machine takes for a hundred calls."""
     system_settings.change(actor="cast", login_delay_seconds=3600)
     monkeypatch.setattr(hashers, "PATIENCE_SECONDS", PATIENCE)
     monkeypatch.setattr(hashers, "SIGN_IN_PATIENCE_SECONDS", PATIENCE)
@@ -64,7 +64,7 @@ def _long_delay(transactional_db, monkeypatch):
 
 @pytest.fixture
 def checks(tmp_path, monkeypatch):
-    """Return a function that counts the passwords that were looked at, by whichever process."""
+    """Return a function that counts the passwords checked by all processes."""
     path = Path(tmp_path / "checks")
     real = passwords.check_password
 
@@ -169,7 +169,7 @@ def test_many_right_sign_ins_at_once_leave_no_failure_behind(alice):
 
 @pytest.mark.usefixtures("unlimited")
 def test_in_a_flood_right_sign_ins_succeed_and_each_wrong_one_is_counted(alice, monkeypatch):
-    """SQLite gives up after as long as in an installation, not after the minute of the other tests."""
+    """SQLite's timeout is that of an installation, not the minute of other tests."""
     monkeypatch.setitem(connection.settings_dict["OPTIONS"], "timeout" if ON_SQLITE else "connect_timeout", 5)
 
     def work(number):

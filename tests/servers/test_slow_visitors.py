@@ -1,4 +1,4 @@
-"""Slow visitors and the control plane's server: whoever is slow holds a connection, and no thread."""
+"""Slow visitors and the control plane's server: a slow client occupies a connection, and no thread."""
 
 import threading
 from contextlib import ExitStack, contextmanager
@@ -18,7 +18,7 @@ A_SLOW_HEAD = a_request(*FORM, method="POST", target="/wall/")[:-2]
 
 
 class Site:
-    """An application whose every thread can be called together at once."""
+    """An application that can make all threads wait for each other."""
 
     def __init__(self, parties=THREADS):
         self.barrier = threading.Barrier(parties)
@@ -52,7 +52,7 @@ def site():
 
 @contextmanager
 def wires(port, number, *pieces, receive_buffer=None):
-    """So many connections on each of which this was sent."""
+    """Open this many connections and send this on each."""
     with ExitStack() as stack:
         found = [stack.enter_context(Wire(port, receive_buffer=receive_buffer)) for _ in range(number)]
         for each in found:
@@ -61,13 +61,13 @@ def wires(port, number, *pieces, receive_buffer=None):
 
 
 def all_answer_together(port, number=THREADS):
-    """True if so many requests are in threads at the same time: each waits there for the others."""
+    """Return whether this many requests are in threads at the same time, where each waits for the others."""
     with wires(port, number, a_request(target="/together")) as asking:
         return [each.answer().status for each in asking] == [200] * number
 
 
 def until_read(running, number):
-    """Wait until the loop has what this many connections have sent."""
+    """Wait until the loop has read the bytes of this many connections."""
     wait_until(lambda: running.ask(lambda server: sum(each.size > 0 for each in server._all())) >= number)
 
 
@@ -133,7 +133,7 @@ def test_a_connection_whose_reader_stalls_is_closed(site, monkeypatch):
 
 def test_over_the_limit_slow_connections_are_closed_and_a_new_one_is_answered(site):
     with served(site, most=16) as running, wires(running.port, 15, A_SLOW_BODY):
-        until_read(running, 12)  # those that are being opened count twice for a moment
+        until_read(running, 12)  # connections that are being opened count twice for a moment
         for _ in range(20):
             with Wire(running.port) as wire:
                 assert wire.ask(a_request(target="/new")).status == 200

@@ -1,4 +1,4 @@
-"""The control plane as a process, while visitors are slow or go away in the middle of a request."""
+"""The control plane as a process, while visitors are slow or disconnect within a request."""
 
 import socket
 import struct
@@ -63,7 +63,7 @@ def test_an_aborted_post_is_no_error(home, port):
         for number in range(8):
             with Wire(port) as wire:
                 wire.send(BODY_BEGUN if number % 2 else whole)
-                time.sleep(0.05)  # some are read before, some are answered meanwhile
+                time.sleep(0.05)  # some are read by then, some are answered meanwhile
                 if number % 4 < 2:
                     wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         assert request(port, "/wall/health/live").status == 200

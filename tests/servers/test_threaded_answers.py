@@ -1,4 +1,4 @@
-"""What the control plane's server writes for an answer of an application, and what of a request reaches one."""
+"""HTTP of the control plane's server: the bytes of an application's answer, and the requests that reach it."""
 
 import json
 import logging
@@ -20,7 +20,7 @@ HTTP_1_0 = b"GET %b HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
 
 
 class Parts:
-    """Parts of an answer, and whether they were closed."""
+    """Parts of an answer that record whether they were closed."""
 
     def __init__(self, parts, closed):
         self._parts, self._closed = iter(parts), closed
@@ -33,7 +33,7 @@ class Parts:
 
 
 class Site:
-    """An application with the answer of a test."""
+    """An application with the answer that a test sets."""
 
     def __init__(self, *parts, status="200 OK", headers=(PLAIN,), error=None, gate=None):
         self.parts, self.status, self.headers, self.error, self.gate = parts, status, headers, error, gate
@@ -53,7 +53,7 @@ class Site:
 
 
 def everything(port, *sent):
-    """All bytes that come until the other end closes."""
+    """Return all bytes received until the other end closes."""
     with Wire(port) as wire:
         wire.send(*sent)
         data = b""
@@ -63,7 +63,7 @@ def everything(port, *sent):
 
 
 def chunks_of(data):
-    """What stands in chunks, read to their end."""
+    """Return the decoded content of a chunked body."""
     found = b""
     while True:
         size, _, data = data.partition(b"\r\n")
@@ -215,11 +215,11 @@ def test_an_answer_that_breaks_in_the_middle_is_not_whole_to_its_reader(caplog):
     assert "a request was not answered" in caplog.text
 
 
-# Clients that go away.
+# Clients that disconnect.
 
 
 def reset(wire):
-    """Close so that the other end is told by a reset."""
+    """Close the connection with a reset."""
     wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     wire.close()
 

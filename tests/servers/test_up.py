@@ -31,7 +31,7 @@ from tests.support.processes import (
 
 UP = [sys.executable, "manage.py", "up"]
 ONE_WORKER = {"GATEWALL_WORKERS": "1"}
-"""For what does not depend on a second one: each takes half a second of CPU to start."""
+"""For tests that do not depend on a second worker: each takes half a second of CPU to start."""
 
 
 @pytest.fixture(scope="module")
@@ -48,19 +48,19 @@ def ports():
 
 @pytest.fixture
 def _heard_hang_ups():
-    """What is started hears SIGHUP, also when the tests run under nohup: who ignores a signal hands that on."""
+    """Let child processes handle SIGHUP even under nohup: ignored signals are inherited."""
     before = signal.signal(signal.SIGHUP, lambda *_: None)
     yield
     signal.signal(signal.SIGHUP, before)
 
 
 def descendants(pid: int) -> list[psutil.Process]:
-    """All processes below `pid`; psutil knows them again, also when a number is given out twice."""
+    """Return all descendants of `pid`; psutil recognizes them even if an id is reused."""
     return psutil.Process(pid).children(recursive=True)
 
 
 def command_of(process):
-    """Return the words of its command; none if it has ended, as a check of nginx's configuration does."""
+    """Return the arguments of a process; empty if it has ended, like a check of nginx's configuration."""
     try:
         return process.cmdline()
     except psutil.NoSuchProcess:
@@ -107,7 +107,7 @@ def test_up_serves_the_demo_and_a_signal_stops_all_of_it(home, ports, tmp_path, 
 
 
 def test_the_first_start_prints_the_output_in_the_tutorial(ports, tmp_path):
-    """But for the log of the processes. A person's ports, folder and password stand for those of the test."""
+    """Except for the log of the processes, and with the tutorial's ports, folder and password for those of the test."""
     log, home = tmp_path / "up.log", tmp_path / "var"
     env = environment(home, **ports)
     del env["GATEWALL_ADMIN_PASSWORD"]
@@ -231,7 +231,7 @@ def test_taken_socket_ends_the_start_with_one_line_that_names_it(home, ports, tm
 )
 def test_taken_port_ends_the_start_with_one_line_that_names_it(home, ports, variable):
     with socket.socket() as other:
-        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)  # as a careless server would
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)  # as a server that shares its port
         other.bind(("127.0.0.1", int(ports[variable])))
         other.listen()
 

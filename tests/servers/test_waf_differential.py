@@ -1,4 +1,4 @@
-"""The corpora decided by both planes over the wire and in this process: the same refusals, rule for rule."""
+"""The WAF corpora, decided by both planes over HTTP and in this process: the same refusals by the same rules."""
 
 import base64
 import gzip
@@ -95,7 +95,7 @@ BEYOND_A_HEAD = {"10,000 names of cookies", "10,000 arguments"}
 
 
 def corpora():
-    """Yield every request of the own corpora as a line of `gatewall waf rates`."""
+    """Yield every request of our own corpora as a line of `gatewall waf rates`."""
     for path in sorted(CORPORA.glob("*.jsonl.gz")):
         yield from map(json.loads, gzip.decompress(path.read_bytes()).splitlines())
     yield from of_applications()
@@ -107,7 +107,7 @@ def corpora():
 
 
 def sent_of(item):
-    """Return a request as a proxy passes it on: headers of the visitor, method, URI, body; None if no proxy can."""
+    """Return a request as a proxy sends it: headers of the visitor, method, URI, body; None if no proxy can."""
     headers = {
         name: value
         for name, value in item["headers"].items()
@@ -122,9 +122,9 @@ def sent_of(item):
 
 @pytest.fixture(scope="module")
 def in_process():
-    """Return a function that gives the names of the rules that the WAF step of this process finds, and if it refuses.
+    """Return a function that returns the rules matched by the WAF step of this process, and whether it refuses.
 
-    The patterns are those that the tests of this checkout share: to compile them here takes 16 s of CPU.
+    The patterns are shared by the tests of this checkout; compiling them here would take 16 s of CPU.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(vector, "_compiled", scanner_of)
@@ -140,7 +140,7 @@ def found_by(rules, judge, sent):
 
 
 class Plane:
-    """A connection to a plane, on which a proxy asks about one request after the other."""
+    """A connection to a plane for consecutive subrequests of a proxy."""
 
     def __init__(self, port):
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
@@ -216,7 +216,7 @@ def test_bad_input_has_the_same_answer_on_both_planes_and_is_noted(planes, what)
     assert found["control"] == found["data"]
     reason, rules = found["data"]
     if what in BEYOND_A_HEAD:
-        assert (reason, rules) == (None, [])  # refused by the server, which decides nothing
+        assert (reason, rules) == (None, [])  # refused by the server, without a decision
     else:
         assert NOTED & set(rules) or reason == "waf-rule" or what.startswith(("10,000 header", "invalid UTF-8"))
 

@@ -1,4 +1,4 @@
-"""The WAF behind real servers: what it runs on; bodies on the wire, of which lengths lie, slow ones, large ones."""
+"""The WAF behind real servers: its engine, and bodies with wrong lengths, slow bodies and large ones."""
 
 import http.client
 import json
@@ -44,7 +44,7 @@ def connection(port):
 
 
 def asked(connection, body, **headers):
-    """Ask about a body: bytes have a length, anything else goes in chunks.
+    """Send a subrequest with a body: bytes with their length, anything else in chunks.
 
     A server may answer and close before it has read all (RFC 9112, 9.5): then the answer is there to be read.
     """
@@ -81,7 +81,7 @@ def test_a_large_body_is_refused_because_its_end_is_not_inspected(port, framing)
 
 
 def on_the_wire(port, *lines):
-    """A connection on which the head of a question about a form was sent."""
+    """Open a connection and send the headers of a subrequest about a form."""
     wire = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
     head = ["GET /wall/auth/forward HTTP/1.1", "Host: gate", *[f"{name}: {value}" for name, value in HEADERS.items()]]
     wire.sendall("\r\n".join([*head, *lines, "", ""]).encode())

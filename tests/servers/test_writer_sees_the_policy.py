@@ -1,4 +1,4 @@
-"""Who writes and then asks any worker of the data plane sees the new policy, also under load."""
+"""After a write, every worker of the data plane answers by the new policy, also under load."""
 
 import http.client
 import time
@@ -20,7 +20,7 @@ from tests.support.servers import OFFICE, SESSION_VALID, Admin, Load, Verdict, a
 WORKERS = 2
 TRIES = 10
 ASKED = 5
-"""Questions to each worker behind each write."""
+"""Requests to each worker after each write."""
 
 
 class Pinned:
@@ -42,7 +42,7 @@ class Pinned:
                 self._connections[pid] = connection
 
     def ask(self, question):
-        """Return what each worker answers, one after another."""
+        """Return the answers of all workers, one after another."""
         return [self._status(connection, question) for connection in self._connections.values()]
 
     @staticmethod
@@ -87,9 +87,9 @@ def a_site(home):
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory, request):
-    """Make a write of each kind under load, each followed by questions to every worker; return all that was answered.
+    """Make a write of each kind under load, each followed by requests to every worker; return all answers.
 
-    By kind: whether the write said or took so long that the policy may be pending, the right answer, and the answers.
+    By kind: whether the policy may be pending (reported, or a slow write), the right answer, and the answers.
     """
     with a_site(tmp_path_factory.mktemp("home")) as (site, pinned):
         right = [(about(Service_Authorization=site.admin.token), Verdict(*SESSION_VALID))]
@@ -103,7 +103,7 @@ def answers(tmp_path_factory, request):
 
 
 def in_its_turn(site, pinned, kind):
-    """Make a write of this kind; again where SQLite, which has one writer, gave it no turn."""
+    """Make a write of this kind; repeat it if SQLite's write lock was busy."""
     for _ in range(TRIES - 1):
         try:
             return written(site, pinned, kind)

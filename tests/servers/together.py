@@ -1,4 +1,4 @@
-"""A WSGI application whose answer waits until as many requests are in threads as the control plane has of them."""
+"""WSGI application whose answer waits until every thread of the control plane has a request."""
 
 import threading
 
@@ -7,7 +7,7 @@ _barrier = threading.Barrier(THREADS)
 
 
 def application(environ, start_response):
-    """Answer ``/together`` when all threads are there, anything else at once."""
+    """Answer ``/together`` once all threads have such a request, anything else at once."""
     if environ["PATH_INFO"] == "/together":
         _barrier.wait(120)
     start_response("200 OK", [("Content-Type", "text/plain")])
