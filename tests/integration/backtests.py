@@ -1,4 +1,4 @@
-"""Backtests, as the tests ask for them."""
+"""Helpers that create and run backtests."""
 
 from datetime import timedelta
 from typing import Any
@@ -30,7 +30,7 @@ def asked(draft, **values):
 
 
 def run_of(draft, **values):
-    """The result of a backtest that is run at once."""
+    """Run a backtest at once; return its result."""
     run = asked(draft, **values)
     claimed = runs.claim_run(run, timezone.now())
     assert claimed is not None

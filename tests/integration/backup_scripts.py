@@ -1,4 +1,4 @@
-"""Code that runs in an installation of the tests of backups: fill it, go on writing, say what it holds."""
+"""Scripts that run in an installation of the backup tests: fill it, write continuously, print its state."""
 
 LOG_ROWS = 3_000
 FURNISH = """

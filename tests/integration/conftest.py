@@ -1,4 +1,4 @@
-"""Fixtures of the commands and of the pages."""
+"""Fixtures for tests of commands and pages."""
 
 from importlib import import_module
 
@@ -26,20 +26,20 @@ def installation(tmp_path, monkeypatch):
 
 @pytest.fixture
 def vault(db):
-    """Return the domain of the cast as a site that asks for a second factor."""
+    """Return the domain of the cast as a site that requires a second factor."""
     services = import_module("policies.services")
     return services.register_domain(actor="", name=OFFICE, access="two_factor", seed=True)
 
 
 @pytest.fixture
 def visitor(bob):
-    """Return a browser at our pages; there is a Bob who may sign in."""
+    """Return a browser at our pages, and create the user Bob."""
     return import_module("tests.support.visitor").Visitor()
 
 
 @pytest.fixture
 def signed_in(visitor):
-    """Return the browser, in which Bob is signed in."""
+    """Return the browser with Bob signed in."""
     visitor.sign_in()
     return visitor
 
@@ -67,13 +67,13 @@ def import_list(tmp_path, capsys):
 
 @pytest.fixture
 def waf(db):
-    """The rules that come with Gatewall."""
+    """Create the built-in WAF rules."""
     import_module("policies.rules.builtin").seed_waf_rules(actor="seed")
 
 
 @pytest.fixture
 def watched(db, clock, settings, tmp_path):
-    """What drives the watch of an agent, at the moment of the cast; there is a webhook for what is severe."""
+    """Return a driver of an agent's detectors, at the moment of the cast; create a webhook for severe events."""
     watching = import_module("tests.support.watching")
     import_module("tests.support.receiver").a_webhook()
     settings.GATEWALL_TRUSTED_PROXIES = watching.TRUSTED
@@ -82,13 +82,13 @@ def watched(db, clock, settings, tmp_path):
 
 @pytest.fixture
 def another_agent(watched):
-    """The watch of another agent, or of the same one after it was started again."""
+    """Return a driver of another agent's detectors, or of the same agent after a restart."""
     return type(watched)(watched.spool)
 
 
 @pytest.fixture
 def recorded(auth, wall, bob):
-    """Answers of the gate to Bob, who is signed in, and to somebody who is not."""
+    """Record answers of the gate to Bob, who is signed in, and to an anonymous visitor."""
     services, logs = import_module("policies.services"), import_module("audit.models")
     token = wall.a_token(bob)
     services.register_domain(actor="", name=OFFICE, access="authenticated", seed=True)
@@ -103,7 +103,7 @@ def recorded(auth, wall, bob):
 
 @pytest.fixture
 def corp(db):
-    """Return an OpenID Connect provider that does what a test says."""
+    """Return an OpenID Connect provider that tests control."""
     import_module("accounts.openid.documents").documents.forget()
     with import_module("tests.support.openid_provider").providing() as provider:
         yield provider

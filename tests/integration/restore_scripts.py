@@ -1,4 +1,4 @@
-"""Code that runs in an installation of the test of restores: before and after the backup, and what came back."""
+"""Scripts that run in an installation of the restore tests: before and after the backup, and after the restore."""
 
 PEOPLE = """
 from datetime import timedelta

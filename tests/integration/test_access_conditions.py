@@ -1,4 +1,4 @@
-"""Conditions of access rules: what is stored is canonical, and everything else is refused with the form to write."""
+"""Conditions of access rules: only the canonical form is stored; others are refused with the form to write."""
 
 import pytest
 from django.core.exceptions import ValidationError

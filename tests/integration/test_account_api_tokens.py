@@ -1,4 +1,4 @@
-"""API tokens on the account page of an admin: seen with their last use, and deleted; nobody else's."""
+"""API tokens on the account page of an admin: own ones are listed with their last use and deleted."""
 
 import pytest
 

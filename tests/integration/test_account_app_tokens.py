@@ -1,4 +1,4 @@
-"""App tokens on the account page: made for a site or for all, shown once, with their last use, and deleted."""
+"""App tokens on the account page: issued for one site or all, shown once, listed with last use, deleted."""
 
 import pytest
 from django.utils import timezone

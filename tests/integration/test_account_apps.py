@@ -1,4 +1,4 @@
-"""Authenticator apps on the account page: added, named, used, removed; nobody else's, and not by a stolen session."""
+"""Authenticator apps on the account page: added, named, used, removed; only own ones, and not by a stolen session."""
 
 from datetime import timedelta
 

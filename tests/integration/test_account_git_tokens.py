@@ -1,4 +1,4 @@
-"""Git tokens of the own account."""
+"""Git tokens on the account page."""
 
 import re
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Notices to users about their accounts: which events send one, and what it says."""
+"""Mails to users about their accounts: the events that send one, and its text."""
 
 import re
 from datetime import timedelta
@@ -112,7 +112,7 @@ def test_a_sign_in_from_a_new_browser_is_mailed_and_from_a_known_one_is_not(mail
     first = Visitor(**{"User-Agent": FIREFOX})
     first.sign_in()
     first.sign_in()
-    assert kinds() == []  # an account that nobody has used, and then the same browser
+    assert kinds() == []  # the first sign-in of the account, and then the same browser
 
     attacker = Visitor(**{"User-Agent": FIREFOX, "X-Forwarded-For": "203.0.113.66"})
     attacker.sign_in()

@@ -1,4 +1,4 @@
-"""The own account: what one may do with it, and nobody else."""
+"""The account page: users manage their own account, and no other."""
 
 import re
 from datetime import timedelta
@@ -38,7 +38,7 @@ def live(user):
     return set(second_factor.selectors.live_sessions(user.pk, timezone.now()).values_list("pk", flat=True))
 
 
-# Who may
+# Authorization
 
 
 @forms

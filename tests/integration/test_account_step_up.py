@@ -1,4 +1,4 @@
-"""The account page asks visitors with a second factor for it, also where they have just entered their password."""
+"""The account page requires the second factor of users that have one, even after a recent password."""
 
 import json
 

@@ -25,7 +25,7 @@ def browser():
 
 @pytest.fixture
 def admins(alice, browser):
-    """The browser of an admin who signed in at the guard page."""
+    """Return the browser of an admin who signed in at the guard page."""
     browser.cookies["service.token"] = a_token(alice)
     return browser
 
@@ -62,7 +62,7 @@ def test_an_admin_reads_that_a_site_shares_the_origin(admins, settings):
     assert words in send(admins, password="wrong").text
 
     settings.GATEWALL_PUBLIC_URL = "https://wall.example"
-    assert words in admins.get(PAGE).text  # the site is there, too
+    assert words in admins.get(PAGE).text  # there is a site at that host, too
 
 
 def test_a_wildcard_over_the_host_of_the_public_url_is_no_site_there(admins, settings):

@@ -1,4 +1,4 @@
-"""The turns of the agent: publish what was committed, mend what was lost, say what is wrong once."""
+"""The turns of the agent: publish committed changes, repair lost files, log each problem once."""
 
 import logging
 from datetime import timedelta
@@ -134,7 +134,7 @@ def test_policy_that_cannot_be_compiled_is_logged_once_and_the_last_one_stays_pu
     a_committed_change(monkeypatch)
     agent.turn()
     entry = services.block_network(actor="alice", network="203.0.113.8")
-    BlocklistEntry.objects.filter(pk=entry.pk).update(network="no network")  # as a hand might leave it
+    BlocklistEntry.objects.filter(pk=entry.pk).update(network="no network")  # as by a manual edit
 
     with caplog.at_level(logging.ERROR, logger="gatewall.agent.agent"):
         agent.turn()
@@ -149,7 +149,7 @@ def test_an_agent_that_was_dead_at_the_deadline_reverts_the_change_later(agent, 
     caller = Caller(parse_address("198.51.100.7"), None)
     with time_machine.travel(MOMENT, tick=False) as clock:
         services.block_network(actor="alice", network="198.51.100.7", caller=caller, force=True)
-        clock.shift(timedelta(hours=7))  # nobody was there
+        clock.shift(timedelta(hours=7))  # without an agent
 
         agent.turn()
 

@@ -1,4 +1,4 @@
-"""What the agent leaves out while it stores the access log: turns of its threads and queries."""
+"""The agent saves turns of its threads and queries while it only stores the access log."""
 
 import time
 from datetime import timedelta
@@ -26,7 +26,7 @@ pytestmark = [
 
 @pytest.fixture
 def agent():
-    """An agent that has taken its first turns, and whose log has been tidied."""
+    """Return an agent after its first turns and the first pruning of its log."""
     files, run = policy_files(settings.CONFIG), run_folder(settings.CONFIG.home)
     agent = Agent(files, run, "here", LogShipper(settings.CONFIG.home / "spool"))
     agent._shipper.turn()
@@ -37,7 +37,7 @@ def agent():
 
 
 def store(agent, *records):
-    """Have the agent's shipper store these records, in a thread of its own."""
+    """Let the agent's shipper store these records, in a thread of its own."""
     writer = SpoolWriter(settings.CONFIG.home / "spool", "node-1")
     for record in records:
         writer.write(record)

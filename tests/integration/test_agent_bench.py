@@ -1,4 +1,4 @@
-"""The agent in live operation: its table and what is wanted."""
+"""bench.agent: its table and its targets."""
 
 from bench import agent, wanted
 

@@ -1,4 +1,4 @@
-"""What a shadow policy would have answered: from the spool to the row of its decision, exactly once."""
+"""Amendments, the verdicts of the shadow policy: from the spool to the row of the decision, exactly once."""
 
 import os
 import uuid

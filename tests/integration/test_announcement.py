@@ -1,4 +1,4 @@
-"""What a writer is told about whether their change is in force on this host."""
+"""Announcement of a change: whether it is in force on this host or pending when the writer is answered."""
 
 import os
 import signal
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def hook():
-    """Put another hook in place of the publisher for one test."""
+    """Return a function that replaces the publisher's hook for one test."""
     before = list(revisions._hook)
     yield revisions.call_after_commit
     revisions.call_after_commit(*before)
@@ -54,7 +54,7 @@ def test_change_of_several_segments_is_announced_once(hook):
     asked = []
     hook(lambda version: asked.append(version) or True)
 
-    services.register_domain(actor="alice", name="a.example", access="public")  # changes the settings too
+    services.register_domain(actor="alice", name="a.example", access="public")  # also changes the settings
 
     assert len(asked) == 1
 
@@ -82,7 +82,7 @@ def test_change_that_is_rolled_back_does_not_keep_the_next_one_from_being_announ
 
 
 class Worker:
-    """A worker of the data plane in this process, which looks when it is told to."""
+    """A data plane worker in this process that looks for new policy on demand."""
 
     def __init__(self):
         self.report = WorkerReport(workers_folder(run_folder(settings.CONFIG.home)))
@@ -167,7 +167,7 @@ CODE = (
 
 @pytest.fixture
 def process(db):
-    """A worker in a process of its own, which stays at revision 1."""
+    """Run a worker in a process of its own that stays at revision 1."""
     services.block_network(actor="alice", network="203.0.113.1")
     command = [sys.executable, "-c", CODE, str(workers_folder(run_folder(settings.CONFIG.home)))]
     base = Path(__file__).resolve().parents[2]
@@ -217,4 +217,4 @@ def test_a_write_leaves_no_file_open(worker, monkeypatch):
     for last in range(3):
         services.block_network(actor="alice", network=f"203.0.113.{last + 10}")
 
-    assert psutil.Process().num_fds() <= before  # fewer: those of an earlier test were closed meanwhile
+    assert psutil.Process().num_fds() <= before  # can be fewer: those of an earlier test were closed meanwhile

@@ -1,4 +1,4 @@
-"""WAF exclusions of app profiles: those without which recorded requests of the app are refused, and no others."""
+"""WAF exclusions of app profiles: exactly those that recorded requests of the app need."""
 
 import random
 from dataclasses import replace

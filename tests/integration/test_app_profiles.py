@@ -1,4 +1,4 @@
-"""App profiles: each file says what it opens and why, lets the app's clients through, and nothing beside them."""
+"""App profiles: each file documents what it opens and why, and lets only the app's clients through."""
 
 from dataclasses import replace
 from functools import cache
@@ -43,7 +43,7 @@ reason = "Browsers sign in first."
 
 @cache
 def policy_of(app, *, waf=True):
-    """Return a policy with the rules of a profile, on a domain that asks for a sign-in."""
+    """Return a policy with the rules of a profile, on a domain that requires a sign-in."""
     rules = [
         AccessRule(number, each.name, each.access, frozenset({OFFICE}), each.paths, frozenset(each.methods))
         for number, each in enumerate(profiles()[app].rules)
@@ -52,7 +52,7 @@ def policy_of(app, *, waf=True):
 
 
 def decided(sent, policy, headers=()):
-    """Return the decision on a request of nobody that Gatewall knows; a COPY or MOVE goes to the same folder."""
+    """Return the decision on an anonymous request; the destination of a COPY or MOVE is in the same folder."""
     if sent.method in {"COPY", "MOVE"}:
         headers = (*headers, ("destination", f"https://{OFFICE}{sent.uri}-2"))
     asked = a_request(method=sent.method, uri=sent.uri, headers=headers, visible=SHOWN)

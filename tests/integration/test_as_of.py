@@ -1,4 +1,4 @@
-"""The policy as of a revision decides as the policy of then did."""
+"""The policy as of a revision decides as it did at that revision."""
 
 import random
 
@@ -33,7 +33,7 @@ URIS = ("/", "/?q=aaa", "/?q=<script>")
 
 
 class Credentials:
-    """A credential check that knows every subject that the policy has, by kind and id."""
+    """A credential check that accepts every subject of the policy, by kind and id."""
 
     def subject_of(self, credential, policy, at):
         kind, _, id_ = credential.secret.partition(" ")
@@ -50,7 +50,7 @@ class Credentials:
 
 
 class Change(Step):
-    """Random changes of the policy, and of the people and machines it is about."""
+    """Random changes of the policy, and of its users and licenses."""
 
     def do_user(self):
         a_user(f"user-{User.objects.count()}-{self.chance.random()}", all_domains=self.chance.random() < 0.3)
@@ -107,7 +107,7 @@ def the_policy() -> PolicySnapshot:
 
 
 def subjects():
-    """Return every subject there ever was, as the secret that proves it."""
+    """Return every subject that ever existed, as the secret that proves it."""
     return [f"{kind} {id_}" for kind in ("user", "git-token", "app-token", "license") for id_ in range(1, 12)]
 
 
@@ -122,7 +122,7 @@ def requests():
 
 
 MOMENT = timezone.now().timestamp() + 3600
-"""Between the ends that random entries have: some have passed, some have not."""
+"""A time between the expiries of random entries: some have expired, some have not."""
 
 
 def decisions(policy):

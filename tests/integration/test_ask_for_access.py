@@ -1,4 +1,4 @@
-"""Refused, ask, approve, through: a visitor without scripts, an admin in the console, the gate; then the expiry."""
+"""Access requests: a refused visitor without scripts asks, an admin approves, the gate lets in until the expiry."""
 
 import re
 from datetime import timedelta
@@ -30,7 +30,7 @@ UNKNOWN = "019cebab-8748-7000-8000-000000000000"
 
 @pytest.fixture
 def outside(bob, office):
-    """Bob, signed in at the guard page, who may enter no domain."""
+    """Return the browser of Bob, signed in at the guard page, whose scope has no domain."""
     accounts.change_user(bob, actor="alice", all_domains=False)
     visitor = Visitor()
     visitor.sign_in()
@@ -39,7 +39,7 @@ def outside(bob, office):
 
 @pytest.fixture
 def entered(auth, settings):
-    """Return a function that asks the gate as the visitor; gives the verdict and the decision id, which is logged."""
+    """Return a function that asks the gate as the visitor, stores the record, and gives verdict and decision id."""
 
     def ask(visitor, uri="/photos/7", host=OFFICE):
         answer = auth(service_authorization=visitor.token, x_forwarded_host=host, x_forwarded_uri=uri)
@@ -51,7 +51,7 @@ def entered(auth, settings):
 
 @pytest.fixture
 def approver(alice):
-    """The console, as an admin sees it."""
+    """Return the admin site in the browser of an admin."""
     browser = Pages(Client(enforce_csrf_checks=True, headers={"Host": "testserver"}))
     enter_admin_site(browser.client, alice)
     return browser

@@ -1,4 +1,4 @@
-"""A change whose author asks for a confirmation: it is reverted unless somebody confirms it."""
+"""A change with a requested confirmation: it is reverted unless it is confirmed in time."""
 
 from datetime import timedelta
 from ipaddress import ip_address

@@ -1,4 +1,4 @@
-"""Backtests of settings, of lists of changes and of restores: what they predict is what then happens."""
+"""Backtests of settings, lists of changes and restores: their predictions come true."""
 
 import pytest
 from django.conf import settings
@@ -39,7 +39,7 @@ def finished(proposal):
 
 
 def shut(name="other.example"):
-    """A domain that becomes known and a rule that refuses everybody there and at the office below /page."""
+    """Return changes: a new domain, and a rule that refuses every request there and to the office below /page."""
     page = [{"match": "prefix", "value": "/page"}]
     return changes(
         a_draft("authorized-domains", name=name),

@@ -1,4 +1,4 @@
-"""The rows of a backtest's window: each once, whatever arrives or is deleted meanwhile."""
+"""The rows of a backtest's window: each is read once, even if rows arrive or are deleted meanwhile."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import chain
@@ -20,7 +20,7 @@ def rows_of(parts):
 
 @pytest.fixture
 def small(monkeypatch):
-    """Slices and pieces of few rows."""
+    """Make slices and pieces small."""
     monkeypatch.setattr(window, "PIECE", 4)
     monkeypatch.setattr(window, "SLICE", 10)
 
@@ -71,7 +71,7 @@ def test_an_added_or_deleted_row_belongs_to_one_slice_in_any_reading_order(tmp_p
     rows = list(chain.from_iterable(reversed(each_slice) if is_reversed else each_slice))
     expected = AccessLog.objects.filter(at__lt=datetime.fromtimestamp(begin + 30, UTC)).order_by("-at", "-decision_id")
     assert [row.decision_id for row in rows] == [str(row.decision_id) for row in expected]
-    assert len(rows) == 28 + 9  # what was recorded later than the newest row does not belong to the window
+    assert len(rows) == 28 + 9  # later records than the newest row do not belong to the window
 
 
 def test_rows_that_come_and_go_while_it_reads_are_read_once_or_not_at_all(tmp_path, monkeypatch):
@@ -84,7 +84,7 @@ def test_rows_that_come_and_go_while_it_reads_are_read_once_or_not_at_all(tmp_pa
     pieces = window.pieces(whole)
 
     read = [row.at - begin for row in next(pieces)]
-    late = [a_record(20 + at, at=begin + at + 0.5) for at in (2, 10)]  # behind and before where it has come
+    late = [a_record(20 + at, at=begin + at + 0.5) for at in (2, 10)]  # after and before the current position
     spooled(tmp_path / "other", late)
     ingest.ship(tmp_path / "other")
     AccessLog.objects.filter(at__lt=start + timedelta(seconds=1)).delete()  # retention

@@ -1,4 +1,4 @@
-"""Backtests in several processes: the same result, and a clear end whatever dies."""
+"""Backtests in several processes: the same result, and a clear end if a process dies."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ ROWS = 95
 
 @pytest.fixture
 def log(transactional_db, monkeypatch):
-    """A log of several slices: anonymous requests of many clients to a public host."""
+    """Store a log of several slices: anonymous requests of many clients to a public host."""
     monkeypatch.setattr(window, "PIECE", 4)
     monkeypatch.setattr(window, "SLICE", 10)
     monkeypatch.setattr(running, "_BEAT_SECONDS", 0.0)
@@ -56,7 +56,7 @@ def log(transactional_db, monkeypatch):
 
 
 def ran(monkeypatch, *, processes=3):
-    """A backtest that was run by this many processes."""
+    """Return a backtest that this many processes have run."""
     monkeypatch.setattr(workers, "number_of_processes", lambda _: processes)
     run = asked(BLOCK, **WINDOW)
     claimed = runs.claim_run(run, timezone.now())
@@ -74,7 +74,7 @@ def is_alive(pid):
 
 
 def children():
-    """Ids of the living children of this process."""
+    """Return the ids of the living children of this process."""
     return [int(each) for each in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
 
 
@@ -97,7 +97,7 @@ def test_a_window_of_many_slices_uses_several_processes_and_one_slice_this_one(m
 
 
 def in_slice(number, act):
-    """Reads slices, and does something before the third piece of one of them."""
+    """Return a reader of slices that calls ``act`` before the third piece of one of them."""
     usual = window.pieces
 
     def pieces(part):

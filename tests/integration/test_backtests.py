@@ -1,4 +1,4 @@
-"""Backtests from the request to the result: the draft that is tried and taken back, claims, ends, actions."""
+"""Backtests from the request to the result: trial and rollback of the draft, claims, ends, actions."""
 
 import subprocess
 import sys
@@ -68,7 +68,7 @@ def test_a_domain_may_be_shut_or_removed(recorded):
         ("session-valid", "host-not-authorized"): 4,
         ("credential-missing", "host-not-authorized"): 1,
     }
-    assert gone["changed"] == 0  # in the mode any, a host without a domain asks for a credential as well
+    assert gone["changed"] == 0  # in the mode any, a host without a domain requires a credential as well
 
 
 def test_an_access_rule_and_its_place_in_the_order_are_tried(recorded, bob):
@@ -127,7 +127,7 @@ def test_changes_of_membership_and_group_scope_are_replayed(recorded, bob):
 
 
 def test_requests_under_a_later_revision_are_replayed_under_the_draft_too(recorded):
-    AccessLog.objects.update(policy_revision=revisions.current().revision + 1)  # somebody changed something meanwhile
+    AccessLog.objects.update(policy_revision=revisions.current().revision + 1)  # the policy was changed meanwhile
 
     result = run_of(a_draft("waf-rules", name="evil", pattern="evil", targets=["query"]))
 

@@ -1,4 +1,4 @@
-"""Backup and restore on both databases: under load, from one to the other, killed, refused."""
+"""Backup and restore on both databases: under load, from one to the other, killed, and refused."""
 
 import json
 import shutil
@@ -35,7 +35,7 @@ def postgresql():
 
 @pytest.fixture(scope="module")
 def database(postgresql):
-    """Return a function that makes the environment of one more database, by engine; a copy of another one."""
+    """Return a function that makes the environment of another database, by engine, optionally as a copy."""
     numbers = count(1)
 
     def make(engine, template="template1"):
@@ -51,7 +51,7 @@ def database(postgresql):
 
 @pytest.fixture(scope="module")
 def originals(tmp_path_factory, database):
-    """The installations with something in them, by engine, each made once."""
+    """Return furnished installations by engine, each made once."""
     made = {}
 
     def original(engine):
@@ -68,7 +68,7 @@ def originals(tmp_path_factory, database):
 
 @pytest.fixture
 def site(request, originals, database, tmp_path):
-    """A furnished installation of its own; indirect parameter: the engine."""
+    """Return a furnished installation of its own; the indirect parameter is the engine."""
     original = originals(request.param)
     shutil.copytree(original.home, tmp_path / "home")
     url = original.changes.get("DATABASE_URL", "").rpartition("/")[2]
@@ -94,7 +94,7 @@ def test_a_backup_under_load_is_consistent(site, tmp_path, database):
         for _ in range(5):
             writer.stdout.readline()
         site.ok("backup", tmp_path / "backup")
-        for _ in range(5):  # it goes on writing
+        for _ in range(5):  # it continues to write
             writer.stdout.readline()
         writer.kill()
     after = site.python(STATE)
@@ -160,7 +160,7 @@ def test_a_backup_without_log_and_secrets_has_neither(site, tmp_path):
 def test_the_file_is_private_and_replaced_only_if_asked_to(site, tmp_path):
     path = tmp_path / "backup"
     site.ok("backup", path, "--without-log")
-    before = path.stat()  # two backups of one second are the same, byte for byte
+    before = path.stat()  # two backups within a second are identical
 
     assert before.st_mode & 0o777 == 0o600
     assert "exists already" in site.refused("backup", path)

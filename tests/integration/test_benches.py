@@ -1,4 +1,4 @@
-"""The benchmarks: their tables, and (``--full``) each command from end to end with the least that it can do."""
+"""The benchmarks: their tables, and (``--full``) each command from end to end with a minimal load."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""The cache holds bytes and text, and never runs code from what it reads."""
+"""The cache stores bytes and text, and never unpickles what it reads."""
 
 import pickle
 
@@ -13,7 +13,7 @@ OTHER = [None, 0, 5, 1.5, [1], {"a": 1}, {1}, object(), ("a",)]
 
 
 class Canary:
-    """Something that would leave a trace if it were unpickled."""
+    """An object that would leave a trace if it were unpickled."""
 
     touched: list[int] = []
 

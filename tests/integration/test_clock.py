@@ -1,4 +1,4 @@
-"""A clock that the database contradicts: one line from `migrate` and an error of `check --deploy`."""
+"""A clock that differs from the database's: one line from `migrate` and an error of `check --deploy`."""
 
 from datetime import timedelta
 from io import StringIO

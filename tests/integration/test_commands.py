@@ -1,4 +1,4 @@
-"""The commands: what they make, that they are idempotent, and what a bad environment says."""
+"""The commands: their effects, their idempotence, and errors of a bad environment."""
 
 import gc
 import os
@@ -237,7 +237,7 @@ def test_the_real_hasher_accepts_the_exact_password_alone(settings, anonymous, w
 
 
 def manage(*arguments, **variables):
-    """Run manage.py with nothing in its environment but these variables."""
+    """Run manage.py with only these variables in its environment."""
     kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "LANG") if name in os.environ}
     return command_server.run(arguments, env={**kept, **variables}, timeout=PATIENCE)
 

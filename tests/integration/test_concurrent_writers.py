@@ -1,4 +1,4 @@
-"""Two who write at once: the numbers are the order of the commits, and no revocation is lost."""
+"""Concurrent writers: revisions are numbered in commit order, and no revocation is lost."""
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
@@ -45,7 +45,7 @@ def at_once(*works):
 
 @pytest.fixture
 def sessions(wall, bob):
-    """The ids of sessions to be revoked, for each writer."""
+    """Return the ids of sessions to be revoked, for each writer."""
     for _ in range(WRITERS * CHANGES):
         wall.a_token(bob)
     ids = list(Session.objects.values_list("jti", flat=True))
@@ -54,7 +54,7 @@ def sessions(wall, bob):
 
 @pytest.fixture
 def writers(sessions):
-    """Each changes policy and revokes sessions in turn, and returns the revisions it made."""
+    """Return functions that each alternate policy changes and revocations, and return their revisions."""
 
     def writer(number):
         def write():
@@ -72,7 +72,7 @@ def writers(sessions):
 
 
 def published(segment):
-    """The rows of a segment of the policy that is in force on this host."""
+    """Return the rows of a segment of the policy in force on this host."""
     files = policy_files(settings.CONFIG)
     return codec.decode(segment, files.segment(files.manifest().segments[segment]))
 

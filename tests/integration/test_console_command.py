@@ -1,4 +1,4 @@
-"""The console command ``gatewall``: from any folder, with dashes or underscores, a list of all commands, near names."""
+"""The console command ``gatewall``: any folder, dashes or underscores, list of all commands, suggestions."""
 
 import os
 import shutil
@@ -40,7 +40,7 @@ def manage(*arguments):
 
 @pytest.fixture
 def checkout(tmp_path):
-    """A checkout with its own environment, for which nothing must be downloaded; `gatewall` is a link elsewhere."""
+    """Return a checkout with its own environment that needs no download, and a link to its `gatewall`."""
     folder = tmp_path / "a checkout"
     for name in PACKAGES:
         (folder / name).parent.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Country pickers: names in the reader's language, in their order, and the code of a typed name."""
+"""Country pickers: names in the reader's language and collation, and the code of a typed name."""
 
 import pytest
 from django.core.exceptions import ValidationError

@@ -1,4 +1,4 @@
-"""Published files that are damaged or missing are written again by whoever starts, with one line that names them."""
+"""Damaged or missing published files are written again by any process that starts, with one line that names them."""
 
 import logging
 from datetime import timedelta
@@ -51,7 +51,7 @@ class Publication:
         publish(self.files)
 
     def damage(self, how, *names):
-        """Damage these parts; from now on no worker can start, and what is said counts."""
+        """Damage these parts, so that no worker can start, and clear the captured log."""
         files = {name: self.folder / "segments" / ref.sha256 for name, ref in self.files.manifest().segments.items()}
         files[MANIFEST] = self.folder / "current"
         for path in {files[name] for name in names}:  # once: empty parts have one file
@@ -65,7 +65,7 @@ class Publication:
         return worker.current() is not None
 
     def said(self):
-        """Return what the publisher has logged."""
+        """Return the publisher's log."""
         return [line.getMessage() for line in self._log.records if line.name == "gatewall.publication.publisher"]
 
     def new_agent(self):
@@ -155,7 +155,7 @@ def test_a_control_plane_that_stands_in_for_the_agent_writes_it_again(publicatio
 
 @pytest.fixture
 def running_agent(publication, monkeypatch):
-    """An agent that has just verified everything, and reports at each turn."""
+    """Return an agent that has just verified all files and reports at each turn."""
     monkeypatch.setattr(agents, "_REPORT_EVERY", timedelta(0))
     monkeypatch.setattr(agents, "_VERIFY_SECONDS", 3600)
     with AgentLock(publication.run).held():
@@ -200,7 +200,7 @@ def test_a_publication_that_a_worker_keeps_refusing_is_verified_once(publication
 
 
 def test_a_row_that_cannot_be_compiled_has_the_files_verified_once(publication, monkeypatch):
-    """The agent tries again with each turn; to read all files each time would keep a processor busy."""
+    """The agent retries at each turn; reading all files each time would keep a processor busy."""
     verified = []
     monkeypatch.setattr(agents, "publish", lambda files, **how: (verified.append(how), publish(files, **how))[1])
     monkeypatch.setattr(announcement, "_WAIT_SECONDS", 0)

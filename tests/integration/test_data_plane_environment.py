@@ -1,4 +1,4 @@
-"""The environment of a data plane alone: fewer secrets than everything else needs."""
+"""The environment of a data plane: fewer secrets than other processes need."""
 
 import pytest
 

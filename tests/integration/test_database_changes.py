@@ -1,4 +1,4 @@
-"""What the agent leaves out while the database does not change, and that nothing is missed."""
+"""The agent skips work while the database does not change, and misses no change."""
 
 import time
 from contextlib import suppress
@@ -186,7 +186,7 @@ def test_an_agent_reads_the_version_and_wakes_its_threads_only_after_a_change(mo
 
 
 class Idle(Loop):
-    """A thread that has nothing to do unless woken."""
+    """A thread without work unless it is woken."""
 
     name, every_seconds, failing, recovered = "idle", 0.0, "", ""
 

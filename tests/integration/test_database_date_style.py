@@ -1,4 +1,4 @@
-"""A server, database or role of PostgreSQL may write times and intervals in another style than the driver reads."""
+"""DateStyle and IntervalStyle of a PostgreSQL server, database or role may differ from those that the driver reads."""
 
 import datetime as dt
 

@@ -1,4 +1,4 @@
-"""A PostgreSQL that takes no writes, such as a standby after a failover, is an outage and not a fault of ours."""
+"""A read-only PostgreSQL, such as a standby after a failover, is treated as an outage and not as a bug."""
 
 from tests.postgres import FAST
 from tests.support import command_server

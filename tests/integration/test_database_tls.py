@@ -1,4 +1,4 @@
-"""What DATABASE_URL says about TLS holds for a real PostgreSQL, or nothing is said to it."""
+"""The TLS options of DATABASE_URL are enforced with a real PostgreSQL, or no connection is made."""
 
 import datetime as dt
 import select
@@ -25,7 +25,7 @@ SSL_REQUEST = (8).to_bytes(4, "big") + (80877103).to_bytes(4, "big")
 
 
 class Authority:
-    """A certificate authority of the test's own."""
+    """A certificate authority for the tests."""
 
     def __init__(self, folder, name):
         self._key = ec.generate_private_key(ec.SECP256R1())
@@ -34,7 +34,7 @@ class Authority:
         self.file.write_bytes(pem(self._sign(self._name, self._key, x509.BasicConstraints(ca=True, path_length=0))))
 
     def issue(self, address):
-        """The certificate of a server with this address, and its key."""
+        """Return the certificate of a server with this address, and its key."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "db")])
         names = x509.SubjectAlternativeName([x509.IPAddress(ip_address(address))])
@@ -60,7 +60,7 @@ def authorities(tmp_path_factory):
 
 
 class Behind(socketserver.BaseRequestHandler):
-    """Takes TLS off one connection to a PostgreSQL: the one of the tests is built without."""
+    """Terminate TLS of a connection to a PostgreSQL, since the PostgreSQL of the tests is built without TLS."""
 
     def handle(self):
         with suppress(OSError):  # a client that does not trust us hangs up
@@ -74,7 +74,7 @@ class Behind(socketserver.BaseRequestHandler):
 
 
 def carry(near, far):
-    """Pass on what comes from either side until one of them has ended."""
+    """Forward bytes between two sockets until one of them is closed."""
     other = {near: far, far: near}
     while True:
         for side in select.select(list(other), [], [])[0]:
@@ -86,7 +86,7 @@ def carry(near, far):
 
 @contextmanager
 def in_tls(target, certificate, key):
-    """Yield a port where the PostgreSQL of another one is spoken to in TLS."""
+    """Yield a port that accepts TLS for the PostgreSQL at another port."""
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Behind) as front:
         front.target, front.context = target, ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         front.context.load_cert_chain(certificate, key)
@@ -101,14 +101,14 @@ def in_tls(target, certificate, key):
 
 @pytest.fixture(scope="module")
 def plain():
-    """The DATABASE_URL of a server that offers no TLS."""
+    """Return the DATABASE_URL of a server without TLS."""
     with server() as running:
         yield running.url
 
 
 @pytest.fixture(scope="module")
 def url(plain, authorities, tmp_path_factory):
-    """The DATABASE_URL of a server that offers TLS with a certificate of our authority for 127.0.0.1."""
+    """Return the DATABASE_URL of a server with TLS and a certificate of our authority for 127.0.0.1."""
     certificate, key = (tmp_path_factory.mktemp("server") / name for name in ("server.crt", "server.key"))
     for file, text in zip((certificate, key), authorities["ours"].issue("127.0.0.1"), strict=True):
         file.write_bytes(text)
@@ -118,7 +118,7 @@ def url(plain, authorities, tmp_path_factory):
 
 
 def speaks_tls(url, **parameters):
-    """Connect as Django does with this DATABASE_URL; whether the connection is encrypted."""
+    """Connect as Django does with this DATABASE_URL; return whether the connection is encrypted."""
     query = "&".join(f"{name}={quote(str(value))}" for name, value in parameters.items())
     described = env_database.database(f"{url}?{query}")
     wrapper = DatabaseWrapper({"TIME_ZONE": None, "PATIENCE_SECONDS": 3, **described})

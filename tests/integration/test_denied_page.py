@@ -1,4 +1,4 @@
-"""What a refused visitor reads: the kind of refusal, a number, whom to ask; never the rule."""
+"""The page of a refused visitor: class of the reason, decision id, contact; never the rule."""
 
 import re
 from urllib.parse import parse_qs, urlsplit

@@ -1,4 +1,4 @@
-"""``gatewall check --deploy``: every id is reported when it should be, and silent when not."""
+"""``gatewall check --deploy``: every check is reported when it applies, and only then."""
 
 import re
 import shutil
@@ -31,7 +31,7 @@ LOOPBACK = ["127.0.0.0/8", "::1"]
 
 @pytest.fixture
 def production(settings, tmp_path, alice):
-    """An installation that has everything, to take one thing from."""
+    """Return the settings of a complete installation, from which tests remove one part."""
     settings.GATEWALL_PUBLIC_URL = "https://wall.example.com"
     settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = True
     settings.GATEWALL_BIND, settings.GATEWALL_DEMO = "127.0.0.1", False
@@ -81,7 +81,7 @@ NETWORK = [
 
 
 def in_one_order(value):
-    """The name of a case: the same in every process, which the order of a set is not."""
+    """Return the name of a case, equal in every process, unlike the order of a set."""
     return str(sorted(value) if isinstance(value, set) else value)
 
 
@@ -225,7 +225,7 @@ def test_database_that_cannot_be_read_is_no_traceback(production, monkeypatch):
 
 
 def deploy_check(home, **variables):
-    """Run the command over an installation; its exit code and the ids that it names."""
+    """Run the command for an installation; return its exit code and the reported ids."""
     command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level=WARNING"]
     environment = processes.environment(home, **variables)
     ended = subprocess.run(
@@ -239,6 +239,6 @@ def test_new_installation_on_loopback_lacks_what_production_needs(tmp_path):
     tmp_path.chmod(0o700)
 
     assert "no issues" in processes.manage(tmp_path, "check")
-    own = {message.id for message in check_interpreter()}  # of the Python that runs the tests
+    own = {message.id for message in check_interpreter()}  # about the Python that runs the tests
     assert deploy_check(tmp_path) == (1, {"gatewall.W001", "gatewall.W002", "gatewall.W005", *own})
     assert deploy_check(tmp_path, GATEWALL_PUBLIC_URL="https://wall.example.com", GATEWALL_DEMO="0") == (0, own)

@@ -1,4 +1,4 @@
-"""A state folder that is full or cannot be written when something starts: one line that says what to do."""
+"""A state folder that is full or not writable at a start: one line with the remedy."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""``gatewall domain``: register a site from a shell, as the API does it."""
+"""``gatewall domain``: register a site from a shell, with the rules of the API."""
 
 import io
 

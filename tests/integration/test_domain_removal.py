@@ -1,4 +1,4 @@
-"""What happens to a WAF rule that held for one domain when the domain is removed."""
+"""WAF rules limited to a domain, when the domain is removed."""
 
 import pytest
 

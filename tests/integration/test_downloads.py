@@ -1,4 +1,4 @@
-"""What is fetched and from where: never from a private address unless allowed, never for longer than allowed."""
+"""Downloads: never from a private address unless allowed, and never beyond the limits of time and size."""
 
 import io
 import socket
@@ -93,7 +93,7 @@ def test_a_redirect_from_a_public_host_to_this_machine_is_refused(publisher, mon
     target = f"{publisher.url.replace('127.0.0.1', 'localhost')}/list"
     publisher.answers["/away"] = (302, {"Location": target}, b"")
     firsts = iter([True])
-    monkeypatch.setattr(downloads, "is_public", lambda _: next(firsts, False))  # the first host passes for public
+    monkeypatch.setattr(downloads, "is_public", lambda _: next(firsts, False))  # the first host counts as public
 
     with pytest.raises(DownloadRefused, match="not public"):
         fetched(f"{publisher.url}/away", reach=PLAIN_PUBLIC)

@@ -1,4 +1,4 @@
-"""What a test leaves that commits."""
+"""The database after tests that commit has only the rows of migrations."""
 
 import pytest
 from django.apps import apps

@@ -1,4 +1,4 @@
-"""A process that ends while a thread loads compiled patterns ends in order."""
+"""A process that ends while a thread loads compiled patterns exits cleanly."""
 
 import subprocess
 import sys
@@ -21,7 +21,7 @@ time.sleep(float(sys.argv[2]))
 def test_a_process_exits_cleanly_while_the_scanner_is_loaded(tmp_path):
     PatternCache(tmp_path, b"key").scanner(name_of(PATTERNS), PATTERNS)
 
-    for hundredths in (0, 1, 3, 6):  # the scanner is read meanwhile
+    for hundredths in (0, 1, 3, 6):  # a thread loads the scanner meanwhile
         command = [sys.executable, "-c", ENDS, str(tmp_path), str(hundredths / 100)]
         ended = subprocess.run(command, cwd=BASE, capture_output=True, text=True, check=False)
         assert (ended.returncode, ended.stderr) == (0, ""), hundredths

@@ -1,4 +1,4 @@
-"""Setting an authenticator app up: because a site asks for it, or by oneself."""
+"""The page that sets up an authenticator app: required by a site, or on one's own initiative."""
 
 import re
 from base64 import b64decode
@@ -22,7 +22,7 @@ LATER = timedelta(minutes=11)
 
 
 def begin(visitor, rd=""):
-    """Begin the set-up; the page and the app that scanned it."""
+    """Begin the set-up; return the page and the app that scanned it."""
     page = visitor.send("/enrol", rd=rd)
     return page, App(secret_of(secret(page)))
 
@@ -157,7 +157,7 @@ def test_confirming_with_the_password_replaces_the_session(visitor, bob, auth):
 
 
 def test_a_stolen_old_session_is_not_shown_a_secret_that_waits(visitor, bob, office):
-    """Whoever holds it could confirm the secret, and the account would be theirs."""
+    """An attacker with that session could confirm the secret and take over the account."""
     visitor.token = a_token(bob, audiences=["gate"], at=timezone.now() - LATER)
     waiting = totp.begin_setup(bob, at=timezone.now())
     app = App(secret_of(waiting.secret))

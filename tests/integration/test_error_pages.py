@@ -1,4 +1,4 @@
-"""Errors as pages for browsers and as problem documents for everybody else."""
+"""Errors as pages for browsers and as problem documents for other clients."""
 
 from contextlib import closing
 from http import HTTPStatus

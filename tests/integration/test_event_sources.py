@@ -1,4 +1,4 @@
-"""What the agent writes down as security events: refused requests, gaps, policies not taken, proxies, clocks."""
+"""Security events recorded by the agent: refused requests, gaps, rejected policies, untrusted proxies, clock jumps."""
 
 import logging
 import os
@@ -158,7 +158,7 @@ def test_a_policy_that_cannot_be_published_is_one_event(settings, run, monkeypat
     agent = Agent(policy_files(settings.CONFIG), run, "here", LogShipper(settings.CONFIG.home / "spool"))
     with AgentLock(run).held(), time_machine.travel(MOMENT, tick=False) as clock, caplog.at_level(logging.CRITICAL):
         entry = services.block_network(actor="alice", network="203.0.113.8")
-        BlocklistEntry.objects.filter(pk=entry.pk).update(network="no network")  # as a hand might leave it
+        BlocklistEntry.objects.filter(pk=entry.pk).update(network="no network")  # as by a manual edit
         for _ in range(3):
             agent.turn()
             clock.shift(1.5)

@@ -1,4 +1,4 @@
-"""Every command with ``--help``, once right and once wrong, and its exit codes as the table of the docs has them."""
+"""Every command with ``--help``, once right and once wrong, and its exit codes as in the documented table."""
 
 import io
 import json
@@ -32,13 +32,13 @@ from tests.support.processes import PASSWORD, environment, is_listening, manager
 COMMANDS = {name for name, app in get_commands().items() if app == "gatewall"}
 SERVERS = {"agent", "control_plane", "data_plane", "up"}
 ELSEWHERE = {("control_plane", 3), ("data_plane", 3), ("up", 1), ("restore", 0)}
-"""Codes for what fails later: tests/servers/test_auth_life.py, test_up.py; a restore replaces
+"""Codes that other tests cover: tests/servers/test_auth_life.py, test_up.py; a restore replaces
 the tables of a test: test_backup.py."""
 MADE_UP = ["--client-ip", CLIENT, "--host", "a.example", "--uri", "/"]
 
 
 class World(NamedTuple):
-    """What a case may change before its command runs."""
+    """The state that a case may change before its command runs."""
 
     patch: pytest.MonkeyPatch
     folder: Any
@@ -51,7 +51,7 @@ class World(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A command line, what must be so before it, and how it ends."""
+    """A command line, its preparation, and its exit code."""
 
     command: str
     code: int
@@ -210,7 +210,7 @@ CASES = [
 
 @pytest.fixture
 def world(monkeypatch, tmp_path, installation, settings):
-    """A new installation, with a database."""
+    """Return a new installation, with a database."""
     settings.GATEWALL_ADMIN_PASSWORD = PASSWORD
     folder = tmp_path / "files"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""How commands end: 0 done, 1 refused, 2 cannot run; an error is one line."""
+"""Exit codes of commands: 0 done, 1 refused, 2 cannot run; an error is one line."""
 
 import os
 import subprocess
@@ -24,7 +24,7 @@ def home(settings, tmp_path):
 
 
 def manage(home, *arguments):
-    """Run manage.py over an empty folder."""
+    """Run manage.py with an empty state folder."""
     variables = {**{name: os.environ[name] for name in ("PATH", *KEYS)}, "GATEWALL_HOME": str(home)}
     return command_server.run(arguments, env=variables, timeout=PATIENCE)
 
@@ -78,7 +78,7 @@ def test_a_database_without_its_tables_is_one_line_and_exit_code_2(tmp_path, com
 
     result = manage(tmp_path, *(str(tmp_path / word) if word == "drop.txt" else word for word in command))
 
-    if command[0] == "explain":  # as the gate: without a policy there is an answer, and it is no
+    if command[0] == "explain":  # as at the gate: without a policy there is an answer, a refusal
         assert (result.returncode, result.stdout.splitlines()[0]) == (0, "503 cannot-decide (error)")
     else:
         assert result.returncode == 2, result

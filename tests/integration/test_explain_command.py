@@ -1,4 +1,4 @@
-"""``gatewall explain``: the explanation for who sits at the terminal."""
+"""``gatewall explain``: the explanation of a decision at the terminal."""
 
 import json
 
@@ -15,7 +15,7 @@ VISIT = ("explain", "--client-ip", "203.0.113.9", "--host", "app.example", "--ur
 
 @pytest.fixture
 def said(capsys):
-    """Return a function that runs the command and returns what it printed."""
+    """Return a function that runs the command and returns its output."""
 
     def run(*arguments):
         call_command(*VISIT, *arguments)

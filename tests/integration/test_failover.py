@@ -1,4 +1,4 @@
-"""The database fails over and has lost a change whose number another one has now: nobody confirms what is lost."""
+"""A failover loses a change whose number is reused by another one: no process confirms the lost history."""
 
 import logging
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def _elsewhere():
-    """Changes are made on another host: nobody of this one is told."""
+    """Treat changes as made on another host: no process of this one is notified."""
     before = list(revisions._hook)
     revisions.call_after_commit(lambda _version: True)
     yield
@@ -46,7 +46,7 @@ def outage():
 
 
 class Failover:
-    """Revocation 1 ends one session before, and the other one after it."""
+    """A failover: revocation 1 is of one session before it, and of the other one after it."""
 
     def __init__(self, user):
         self.lost, self.kept = a_session(user), a_session(user)

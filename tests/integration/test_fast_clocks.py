@@ -1,4 +1,4 @@
-"""A session that was ended stays so, whatever the clock of a host says that compiles the policy or tidies up."""
+"""An ended session stays ended, even if the clock of a host that compiles the policy or prunes rows is wrong."""
 
 import uuid
 from datetime import timedelta
@@ -21,7 +21,7 @@ DAY = timedelta(days=1)
 
 
 def a_session(user, at=MOMENT, **state):
-    """A session that was issued at this moment."""
+    """Create a session that was issued at this moment."""
     return Session.objects.create(
         jti=uuid.uuid4(),
         user=user,
@@ -35,7 +35,7 @@ def a_session(user, at=MOMENT, **state):
 
 @pytest.fixture
 def ended(alice):
-    """The id of a session that was issued and ended at the moment of the cast."""
+    """Return the id of a session that was issued and ended at the moment of the cast."""
     return str(a_session(alice, revoked_at=MOMENT).jti)
 
 

@@ -1,4 +1,4 @@
-"""The first administrator: named by whoever reads the log, once, and by nobody else."""
+"""The first administrator: created once, by the reader of the log, with its one-time link."""
 
 import logging
 import os

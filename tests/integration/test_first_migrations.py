@@ -1,4 +1,4 @@
-"""The migrations of 0.1.0 replace earlier ones, and databases with these go on."""
+"""The migrations of 0.1.0 replace earlier ones, and databases with the earlier ones remain usable."""
 
 from io import StringIO
 
@@ -64,7 +64,7 @@ def test_a_partly_migrated_earlier_database_never_counts_as_migrated():
 
 
 def test_every_first_migration_makes_tables_and_nothing_else():
-    """FirstMigration makes them in the state after all of its operations."""
+    """FirstMigration creates the tables from the state after all of its operations."""
     for migration in FIRST.values():
         assert isinstance(migration, FirstMigration)
         assert all(isinstance(operation, CreateModel) for operation in migration.operations)

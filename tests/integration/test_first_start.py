@@ -1,4 +1,4 @@
-"""Empty databases: a first start that is interrupted, one of a later release, and a restore of an old backup."""
+"""First starts with an empty database: interrupted, by a later release, and a restore of an old backup."""
 
 import psycopg
 import pytest
@@ -9,7 +9,7 @@ from tests.support.earlier_migrations import EARLIER, FIRST
 from tests.support.later_release import LATER_SCHEMA, with_later_migrations
 
 FEW_STATEMENTS = 650
-"""Of an empty SQLite database: 578, of which one for each earlier name; the earlier migrations took 1,364."""
+"""Statements for an empty SQLite database: 578, one of them per earlier name; the earlier migrations took 1,364."""
 INTERRUPTED = """
 from django.core.management import call_command
 from django.core.management.commands import migrate

@@ -1,4 +1,4 @@
-"""On SQLite, the first users of a test are in the tables as the service writes them, also where it is not asked."""
+"""On SQLite, the first users of a test are copied into the tables with exactly the rows of the service."""
 
 import re
 from unittest import mock
@@ -30,7 +30,7 @@ def tables():
 
 
 def attempt(create):
-    """Create the cast, and take it back; return the tables and the users that were returned."""
+    """Create the cast and roll back; return the tables and the created users."""
     with transaction.atomic():
         users = [create(name, values) for name, values in CAST]
         returned = [{**vars(user), "_state": None, "password": None} for user in users]

@@ -1,4 +1,4 @@
-"""The footprint of `gatewall up` at rest: its table and what is wanted."""
+"""bench.footprint, of an idle `gatewall up`: its table and its targets."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""A row that no service wrote is enforced after a reload: by every worker of both planes, on every host."""
+"""Rows written directly to the database are enforced after a reload by every worker of both planes on every host."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ CLIENT = parse_address("203.0.113.7")
 
 
 class Site:
-    """One host of the database: what publishes there, a worker of its data plane and two of its control plane."""
+    """One host of the database: its publisher, a worker of its data plane and two of its control plane."""
 
     def __init__(self, home):
         self.files, self.run = policy_files(replace(settings.CONFIG, home=home)), run_folder(home)
@@ -45,7 +45,7 @@ class Site:
         self._control = [PolicyHolder(DatabasePolicyStore(self.files)) for _ in range(2)]
 
     def look(self):
-        """What passes within a second on a host: somebody publishes, and every worker looks."""
+        """Do what happens on a host within a second: a publication, and a refresh of every worker."""
         self._publisher.turn()
         self._data.refresh()
         return self.policies()
@@ -158,7 +158,7 @@ WRITES = {
 
 @pytest.fixture(params=WRITES.values(), ids=WRITES.keys())
 def written(request, here, elsewhere):
-    """Write a row behind the back of the services, when every worker of both hosts has decided; return who sees it."""
+    """Write a row without the services, after a decision of every worker; return the check whether it is enforced."""
     write, is_enforced = request.param()
     before = [*here.look(), *elsewhere.look()]
     assert not any(map(is_enforced, before)), "it says nothing"
@@ -181,7 +181,7 @@ def test_a_reload_of_the_command_line_enforces_it_on_every_worker(here, elsewher
 
 def test_a_second_host_publishes_it_first(here, elsewhere, written, monkeypatch):
     monkeypatch.setattr("gatewall.publication.announcement._WAIT_SECONDS", 0)
-    with AgentLock(here.run).held():  # an agent leads, which is busy
+    with AgentLock(here.run).held():  # a leading agent that is busy
         revisions.demand_reload()
 
     assert all(map(written, elsewhere.look()))
@@ -204,7 +204,7 @@ def test_rows_restored_with_an_old_number_of_reloads_are_read_again(here, elsewh
 
 @pytest.fixture
 def compiled(monkeypatch):
-    """The segments that were compiled from rows."""
+    """Return the segments that were compiled from rows."""
     found = []
     before = compiler.compiled_segment
     monkeypatch.setattr(compiler, "compiled_segment", lambda name: (found.append(name), before(name))[1])
@@ -213,7 +213,7 @@ def compiled(monkeypatch):
 
 @pytest.fixture
 def built(monkeypatch):
-    """The segments whose bytes were read into a table."""
+    """Return the segments whose bytes were loaded into a table."""
     found = []
     before = Assembly._table
 
@@ -244,7 +244,7 @@ def test_a_reload_rebuilds_only_changed_segments(here, elsewhere, built):
 
 @pytest.fixture
 def shared_cache(settings):
-    """A Valkey that both hosts use, also on a busy machine: after a timeout nobody asks it for a while."""
+    """Return a Valkey of both hosts, with a timeout for busy machines: after a timeout it is skipped for a while."""
     with valkey() as server:
         settings.CACHES = caches_on(server.port)
         settings.CACHES["default"]["OPTIONS"]["socket_timeout"] = PATIENCE
@@ -276,7 +276,7 @@ def test_while_a_reload_is_not_published_the_control_plane_decides_as_before_and
     GeoBlockRule.objects.create(country_code="NZ")
     compiled.clear()
 
-    with AgentLock(here.run).held():  # an agent leads, which is busy
+    with AgentLock(here.run).held():  # a leading agent that is busy
         revisions.demand_reload()
         policies = here.policies()
 

@@ -1,4 +1,4 @@
-"""Compressed geo databases, what ``gatewall geo status`` shows, and the attribution that a license asks for."""
+"""Compressed geo databases, the output of ``gatewall geo status``, and the attribution required by a license."""
 
 import gzip
 import hashlib
@@ -40,7 +40,7 @@ def packed(*members):
 
 
 def sparse(size):
-    """Return a small .tar.gz of a file with a hole: tarfile reads as many zeros as the header names."""
+    """Return a small .tar.gz of a sparse file: tarfile reads as many zeros as its header declares."""
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w:gz", format=tarfile.PAX_FORMAT) as archive:
         member = tarfile.TarInfo("a.mmdb")

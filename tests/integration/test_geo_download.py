@@ -1,4 +1,4 @@
-"""``gatewall geo install URL``: what may be fetched, and errors of one line without secrets."""
+"""``gatewall geo install URL``: permitted URLs, and errors of one line without secrets."""
 
 import urllib.request
 from contextlib import ExitStack

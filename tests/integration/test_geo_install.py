@@ -1,4 +1,4 @@
-"""``gatewall geo install``: a geo database that can be used replaces the one before, whole or not at all."""
+"""``gatewall geo install``: a usable geo database replaces the previous one atomically."""
 
 import dataclasses
 import hashlib
@@ -30,7 +30,7 @@ KEYS = ("GATEWALL_SECRET_KEY", "GATEWALL_JWT_KEYS", "GATEWALL_DATA_KEYS")
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch):
-    """Every process looks at the file twenty times a second."""
+    """Make every process check the file twenty times a second."""
     monkeypatch.setattr(countries, "LOOK_SECONDS", 0.05)
 
 

@@ -1,4 +1,4 @@
-"""``gatewall geo install`` of text ranges, as Debian's tor-geoipdb has them: an MMDB is made of them."""
+"""``gatewall geo install`` of text ranges in the format of Debian's tor-geoipdb: they are converted to an MMDB."""
 
 import stat
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def _frequent_looks(monkeypatch):
-    """A new database is in use at once, so that no command waits for it."""
+    """Make every process use a new database at once, so that no command waits for it."""
     monkeypatch.setattr(countries, "LOOK_SECONDS", 0)
 
 

@@ -1,4 +1,4 @@
-"""What the guard page says to visitors who cannot go on: no circle, one clear sentence, never a link to a stranger."""
+"""Notices of the guard page when a visitor cannot go on: no redirect loop, one clear sentence, no hostile link."""
 
 import re
 from html import unescape
@@ -101,7 +101,7 @@ def test_signing_out_redirects_to_the_guard_page_that_was_open(sites, rd):
 
 @pytest.mark.parametrize("host", ["app.example.org", "10.0.0.5:9999", "wall.example.com:8443"])
 def test_a_host_without_a_guard_page_is_not_redirected(sites, host):
-    """Gatewall sees the host that the proxy sends; redirecting by it could be a circle."""
+    """Gatewall sees the host that the proxy sends; a redirect by that host could be a loop."""
     sites.GATEWALL_OTHER_PUBLIC_URLS = ("https://wall.example.org",)
 
     assert guard(Client(headers={"Host": host}), "https://app.example.org/").status_code == 200
@@ -179,7 +179,7 @@ def test_a_browser_that_drops_the_probe_cookie_gets_an_error_instead_of_a_sessio
     assert LOST in words(answer)
     assert "service.token" not in answer.cookies
     assert answer.cookies["gatewall.probe"]["secure"]
-    assert sign_in(browser, **{field[1]: field[2]}).status_code == 303  # the page set the cookie anew
+    assert sign_in(browser, **{field[1]: field[2]}).status_code == 303  # the page set the cookie again
 
 
 def test_a_program_without_the_page_signs_in_without_cookies(browser):

@@ -1,4 +1,4 @@
-"""The guard page: sign in and go where you wanted to, and nowhere else."""
+"""The guard page: sign-in, and a redirect to the return URL if it is safe."""
 
 import re
 from html import unescape
@@ -29,7 +29,7 @@ def sign_in(browser, rd="", **fields):
 
 
 def offered(response):
-    """Return the way back that the form of the page carries."""
+    """Return the return URL in the form of the page."""
     return unescape(re.search(r'name="rd" value="([^"]*)"', response.text)[1])
 
 

@@ -1,4 +1,4 @@
-"""The guard page is small, also with every provider and a long way back, and without script it takes a password."""
+"""The guard page stays small with every provider and a long return URL, and accepts a password without script."""
 
 import re
 from html import unescape
@@ -92,7 +92,7 @@ def test_a_page_under_the_host_of_a_site_has_no_button_for_passkeys(settings):
 
     assert 'action="/wall/passkey"' not in page.text
     assert 'name="password"' in page.text
-    assert 'action="/wall/passkey"' in Visitor("gatewall:8000").get("/", {"rd": SITE}).text  # a rewritten Host
+    assert 'action="/wall/passkey"' in Visitor("gatewall:8000").get("/", {"rd": SITE}).text  # by a rewritten Host
 
 
 def test_password_and_code_sign_in_without_script(bob, settings):

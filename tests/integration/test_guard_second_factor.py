@@ -1,4 +1,4 @@
-"""The guard page's second step: a code, and then where the visitor wanted to go."""
+"""The guard page's second step: a code, and then the redirect to the return URL."""
 
 import re
 from html import unescape
@@ -39,7 +39,7 @@ def hidden(page, name):
 
 
 def finish(browser, page, code, **fields):
-    """Fill in the form of a page, as a browser does."""
+    """Submit the form of a page, as a browser does."""
     form = {"challenge": hidden(page, "challenge"), "rd": hidden(page, "rd"), "code": code, **fields}
     return browser.post(re.search(r'action="([^"]*)"', page.text)[1], urlencode(form), content_type=FORM)
 
@@ -194,7 +194,7 @@ def test_a_user_deleted_after_the_right_code_is_not_signed_in(browser, app, bob,
     assert "service.token" not in response.cookies
 
 
-@pytest.mark.django_db(transaction=True)  # the database looks at foreign keys when it commits
+@pytest.mark.django_db(transaction=True)  # the database checks foreign keys at the commit
 def test_a_user_deleted_after_the_right_password_is_refused(browser, app, bob, monkeypatch):
     real = challenges.begin
 

@@ -1,4 +1,4 @@
-"""One sign-in for sites under several parent domains: the way of a browser between the guard pages, and its attacks."""
+"""One sign-in for sites under several parent domains: redirects between the guard pages, and attacks on them."""
 
 import re
 from datetime import timedelta
@@ -45,7 +45,7 @@ class Browser:
         return self.at(url).get(url.removeprefix(origin(url)), headers=headers)
 
     def follow(self, answer, *, at):
-        """Return the last address, and the response there: None for that of a site."""
+        """Follow redirects; return the last URL, and its response, None for a site."""
         for _ in range(8):
             if answer is None or answer.status_code != 303:
                 return at, answer
@@ -88,7 +88,7 @@ def step(browser, url):
 
 
 def granted(browser, rd=SITE):
-    """The address with the code, of a browser that is signed in at home."""
+    """Return the URL with the code for a browser that is signed in at home."""
     return step(browser, step(browser, guard(THERE, rd)))
 
 
@@ -170,7 +170,7 @@ def test_a_second_factor_is_proved_at_home_and_reaches_the_other_parents(browser
 
 
 class TestAttacks:
-    """What the code refuses."""
+    """Attacks that the hand-off code resists."""
 
     @pytest.fixture(autouse=True)
     def signed_in(self, browser):
@@ -188,7 +188,7 @@ class TestAttacks:
 
     def test_a_code_is_good_in_its_browser_alone_and_ends_with_the_try(self, browser):
         url, stranger = granted(browser), Browser()
-        stranger.get(guard(THERE, SITE))  # has a secret of its own
+        stranger.get(guard(THERE, SITE))  # this browser has a secret of its own
 
         answer = stranger.get(url)
 

@@ -1,4 +1,4 @@
-"""Password hashes: Argon2id at the cost of the floor, two at a time, and one for every guess."""
+"""Password hashes: Argon2id at the minimal cost, two at a time, and one for every guess."""
 
 import threading
 import time
@@ -24,7 +24,7 @@ def argon2(settings):
 
 @pytest.fixture
 def in_flight(monkeypatch):
-    """Make hashing slow and cheap; the list of how many were computed at a time."""
+    """Make hashing slow and cheap; return a list of the numbers of hashes computed at the same time."""
     seen, now, lock = [], [], threading.Lock()
 
     def slow(result):
@@ -62,7 +62,7 @@ def all_together(*works):
 
 
 def taken(stack):
-    """Take every turn until the end of the test."""
+    """Occupy every hashing slot until the end of the test."""
     for _ in range(AT_ONCE):
         assert hashers._turn.acquire(blocking=False)
         stack.callback(hashers._turn.release)

@@ -1,4 +1,4 @@
-"""Health, as a load balancer asks for it."""
+"""The health checks, as used by load balancers."""
 
 import pytest
 from django.conf import settings

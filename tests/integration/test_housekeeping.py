@@ -1,4 +1,4 @@
-"""Rows of sign-in that nobody reads any more are deleted, and no other."""
+"""Housekeeping deletes obsolete rows of sign-in, and no others."""
 
 import itertools
 from datetime import timedelta

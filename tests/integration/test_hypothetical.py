@@ -1,4 +1,4 @@
-"""A hypothetical policy: the change is in it, and nothing of the change is left."""
+"""A hypothetical policy has the change, and the change leaves no trace in the database."""
 
 import pytest
 from django.conf import settings

@@ -1,4 +1,4 @@
-"""``gatewall import-list``: a published block list in the place of the one before, whole or not at all."""
+"""``gatewall import-list``: a published block list replaces its earlier version atomically."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Block lists that are refused, whole: by a line, by their size, by how they were asked for."""
+"""Block lists that are refused as a whole: for a bad line, for their size, or for the arguments."""
 
 import pytest
 from django.core.management import CommandError, call_command

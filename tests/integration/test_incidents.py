@@ -1,4 +1,4 @@
-"""Incidents: one notice when something begins, one when it ends, whatever happens in between."""
+"""Incidents: one notice at the beginning and one at the end, for any number of events in between."""
 
 from datetime import timedelta
 
@@ -22,7 +22,7 @@ SUSPECTED = EventKind.CLIENT_SUSPECTED
 
 @pytest.fixture
 def hook(clock):
-    """A webhook for what is severe, whose outbox is empty."""
+    """Return a webhook for severe events, with an empty outbox."""
     return a_webhook()
 
 
@@ -31,7 +31,7 @@ def tell(client="203.0.113.7", kind=SUSPECTED, **detail):
 
 
 def said():
-    """Every notice: its type, and how many events it stands for."""
+    """Return type and number of events of every notice."""
     rows = Notice.objects.order_by("created_at", "type")
     return [(row.type, row.data["count"]) for row in rows]
 
@@ -293,7 +293,7 @@ def test_the_secret_path_of_a_webhook_url_is_not_sent_to_other_webhooks(clock):
     services.change_webhook(chat, actor="alice", url="https://chat.example:8443/hunter2/new")
     services.delete_webhook(chat, actor="alice")
 
-    told = [row.body for row in Notice.objects.order_by("created_at")][1:]  # the first is of the other one
+    told = [row.body for row in Notice.objects.order_by("created_at")][1:]  # the first is about the other webhook
     assert [(body.count("hunter2"), "https://chat.example" in body) for body in told] == [(0, True)] * 3
     assert "hunter2" not in str(list(SecurityEvent.objects.values_list("detail", flat=True)))
     assert "hunter2" in str(list(PolicyRevision.objects.values_list("changes", flat=True)))

@@ -1,4 +1,4 @@
-"""From the spool to the database: every record once, whatever happens in between."""
+"""Shipping from the spool to the database: every record is stored once, despite faults."""
 
 from datetime import UTC, datetime
 
@@ -159,7 +159,7 @@ def test_rows_that_decide_are_counted_with_their_last_use(folder):
 
 
 def begun(work):
-    """How many transactions this begins, savepoints not counted."""
+    """Return the number of transactions that a function begins, without savepoints."""
     with CaptureQueriesContext(connection) as queries:
         work()
     return sum(query["sql"].startswith("BEGIN") for query in queries.captured_queries)
@@ -179,7 +179,7 @@ def test_records_of_several_processes_are_stored_in_one_transaction(folder):
 
 
 def test_a_pass_ends_where_the_files_ended_when_it_looked(folder):
-    """Otherwise it goes on for as long as records come, a few in each transaction."""
+    """Otherwise a pass would go on as long as records arrive, with a few in each transaction."""
     writer, more = spooled(folder, records(3), close=False), iter(range(100, 150))
 
     assert ingest.ship(folder, on_stored=lambda _: writer.write(a_record(next(more)))) == 3

@@ -1,4 +1,4 @@
-"""From the spool to the database: what cannot arrive is told, set aside and holds nothing up."""
+"""Shipping of damaged or lost records: they are recorded as gaps, quarantined, and block no other record."""
 
 import itertools
 import math
@@ -58,7 +58,7 @@ def test_a_thousand_flipped_bits_lose_and_quarantine_a_thousand_records(folder):
 
 
 def flip_every_other(path, numbers):
-    """Flip a bit of every other record of a segment; where they were."""
+    """Flip a bit in every other record of a segment; return the positions."""
     data = bytearray(path.read_bytes())
     first = data.index(b"\n") + 1
     ends = [0, *(frame.end for frame in frames(bytes(data[first:]), 0))]

@@ -1,4 +1,4 @@
-"""What a copy of the database does not tell: names that were typed, and sessions of the Django admin."""
+"""Keyed digests: a copy of the database reveals neither typed names nor usable sessions of the Django admin."""
 
 import hashlib
 import os

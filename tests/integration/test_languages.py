@@ -1,4 +1,4 @@
-"""Visitors read English or Simplified Chinese; programs always get English."""
+"""Visitors get English or Simplified Chinese; programs always get English."""
 
 import pytest
 

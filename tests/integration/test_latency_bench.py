@@ -1,4 +1,4 @@
-"""The open loop that measures latencies, and what counts the CPU of processes."""
+"""The open loop that measures latencies, and the measurement of CPU time of processes."""
 
 import os
 import socketserver
@@ -15,7 +15,7 @@ from bench.open_loop import latencies, percentile
 
 
 class Server(socketserver.ThreadingTCPServer):
-    """Answers every request with these bytes, in two pieces, as late as it is told."""
+    """A server that answers every request with these bytes, in two pieces, after a set delay."""
 
     allow_reuse_address = daemon_threads = True
     request_queue_size = 64
@@ -28,7 +28,7 @@ class Server(socketserver.ThreadingTCPServer):
 
 class Lines(socketserver.BaseRequestHandler):
     def handle(self):
-        with suppress(OSError):  # whoever asked may be gone
+        with suppress(OSError):  # the client may have disconnected
             while request := self.request.recv(4096):
                 self.server.asked.append(request)
                 time.sleep(self.server.seconds)

@@ -1,4 +1,4 @@
-"""Pages behind one-time links: forgot, new password, invitation."""
+"""Pages of one-time links: forgotten password, new password, invitation."""
 
 from datetime import timedelta
 

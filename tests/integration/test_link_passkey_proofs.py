@@ -1,4 +1,4 @@
-"""A new password behind a link, proved with a passkey; and the guard page where everybody has one."""
+"""A new password by a link, proved with a passkey; and the guard page if every user has a passkey."""
 
 import json
 
@@ -33,7 +33,7 @@ def key(bob, visitor):
     return authenticator
 
 
-# A reset
+# Password reset
 
 
 @pytest.mark.parametrize(("purpose", "path"), [(purpose, f"/{path}") for purpose, path in links.PATHS.items()])
@@ -75,7 +75,7 @@ def test_a_passkey_of_another_user_or_for_another_link_is_refused(visitor, alice
     token = a_link(bob, LinkPurpose.PASSWORD_RESET)
     assert reset(visitor, token, stranger).status_code == 401
 
-    other = a_link(bob)  # an invitation of the same user
+    other = a_link(bob)  # an invitation for the same user
     answer = json.dumps(key.get(begin(visitor, other).json()["public_key"]))
     assert visitor.send("/password/new", token=token, new=NEW, credential=answer).status_code == 401
     assert refusals() == ["passkey-unknown", "passkey-other-challenge"]

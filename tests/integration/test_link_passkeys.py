@@ -1,4 +1,4 @@
-"""One-time links and passkeys: an invitation accepted with one, and a reset proved with one; and attacks on both."""
+"""One-time links and passkeys: invitations accepted with a passkey, resets proved with one, and attacks on both."""
 
 import json
 
@@ -40,7 +40,7 @@ def key(bob, authenticator):
     return authenticator
 
 
-# An invitation
+# Invitation
 
 
 def test_an_invitation_is_accepted_with_a_passkey_and_leaves_no_password(visitor, bob, authenticator, auth):
@@ -92,7 +92,7 @@ def test_a_taken_or_invalid_name_is_refused_before_the_device_makes_a_passkey(vi
 
     assert refused.status_code in {400, 409}
     assert set(refused.json()) == {"detail"}
-    assert begin(visitor, token, username="BOB").status_code == 200  # their own, in another case
+    assert begin(visitor, token, username="BOB").status_code == 200  # their own name, in another letter case
 
 
 def test_a_name_is_only_chosen_where_the_admin_allowed_it(visitor, bob, authenticator):
@@ -134,7 +134,7 @@ def test_a_challenge_of_another_browser_or_link_is_refused(visitor, alice, bob, 
 def test_a_challenge_is_answered_once(visitor, bob, alice, authenticator):
     begun = begin(visitor, token := a_link(bob)).json()["public_key"]
     answer = json.dumps(authenticator.create(begun))
-    for name in ("", "phone", "phone"):  # a refused name uses it up too
+    for name in ("", "phone", "phone"):  # a refused name uses up the challenge too
         visitor.send("/invitation/passkey", token=token, credential=answer, name=name)
 
     assert "passkey-replayed" in refusals()
@@ -143,7 +143,7 @@ def test_a_challenge_is_answered_once(visitor, bob, alice, authenticator):
 
 @pytest.mark.parametrize("factor", ["app", "passkey"])
 def test_a_link_passkey_does_not_bypass_a_second_factor(visitor, bob, request, factor):
-    """A mailbox is not enough: the link must not add a passkey of whoever reads the mail."""
+    """Access to the mailbox is not enough: the link must not add a passkey for an attacker who reads the mail."""
     begun = begin(visitor, token := a_link(bob)).json()["public_key"]
     answer = json.dumps(Authenticator(ORIGIN).create(begun))
     an_app(bob) if factor == "app" else request.getfixturevalue("key")
@@ -154,7 +154,7 @@ def test_a_link_passkey_does_not_bypass_a_second_factor(visitor, bob, request, f
     assert visitor.token == ""
     assert Passkey.objects.filter(name="mine").count() == 0
     assert "Or use a passkey" not in words(visitor.get("/invitation", {"token": token}))
-    assert "user" not in begin(visitor, token).json()["public_key"]  # it asks for one of theirs
+    assert "user" not in begin(visitor, token).json()["public_key"]  # it asks for an existing passkey of the user
 
 
 def test_a_factor_that_is_added_while_the_passkey_is_verified_is_seen(visitor, bob, authenticator, monkeypatch):

@@ -1,4 +1,4 @@
-"""A one-time link is in its mail, and in no row, event, log line or access record, whatever happens to it."""
+"""A one-time link is only in its mail, and in no row, event, log line or access record."""
 
 import logging
 
@@ -35,7 +35,7 @@ def test_no_link_is_kept_anywhere(settings, caplog, alice, bob, auth, monkeypatc
         mailbox.answer = lambda envelope: f"451 4.7.1 {envelope.content.decode('latin-1')[-200:]!r}"
         Api().post("/password-reset", {"account": "bob"})
         admin.post(f"/users/{bob.pk}/invitation", {})
-        send_due()  # refused with the text of the mail in the response
+        send_due()  # refused by a response that quotes the mail
         mailbox.answer = None
         Mail.objects.update(next_at="2020-01-01T00:00:00Z")
         send_due()
@@ -48,7 +48,7 @@ def test_no_link_is_kept_anywhere(settings, caplog, alice, bob, auth, monkeypatc
         for token in tokens.values():
             Visitor().get(path, {"token": token})
             Visitor().send(path, token=token, new="short")
-            # A proxy that guards our own pages asks the gate about the page with the link, and what it links to.
+            # A proxy that guards our own pages asks the gate about the page of the link and the pages it links to.
             auth(x_forwarded_uri=f"/wall{path}?token={token}", referer=f"https://wall.example/wall{path}?token={token}")
             auth(x_forwarded_uri=f"/wall/{token}/x", x_original_url=f"https://a.example/?x={token}")
     monkeypatch.setattr("accounts.links.redeeming.redeem", lambda *_, **__: 1 / 0)

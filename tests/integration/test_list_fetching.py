@@ -1,4 +1,4 @@
-"""Lists that are fetched: each when it is due, by one host, and never in the place of a better one."""
+"""Subscribed lists: each is fetched when due, by one host, and a failed fetch never replaces a good list."""
 
 import random
 import sqlite3
@@ -31,12 +31,12 @@ def publisher():
 
 @pytest.fixture
 def subscribed(publisher):
-    """A subscription to a list on loopback, which is allowed."""
+    """Create a subscription to a list on loopback, which it allows."""
     return subscriptions.subscribe(actor="alice", name="drop", url=f"{publisher.url}/list", allow_private=True)
 
 
 def fetch(at=None):
-    """Fetch what is due, and say what the one row is then."""
+    """Fetch due lists; return the only subscription afterwards."""
     assert subscriptions.fetch_next(at or timezone.now())
     return ListSubscription.objects.get()
 
