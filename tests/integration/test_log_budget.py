@@ -1,4 +1,4 @@
-"""The access log stays under its limit: refused rows are folded first, then the oldest are deleted."""
+"""The access log stays under its size limit: refused rows are folded first, then the oldest rows are deleted."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -17,8 +17,8 @@ from gatewall.policy import system_settings
 from tests.support.records import a_record
 
 pytestmark = pytest.mark.django_db(transaction=True)
-NOW = datetime.now(UTC).replace(hour=12)  # whatever is minutes old is of the same day
-TINY = 1  # a limit that any row exceeds
+NOW = datetime.now(UTC).replace(hour=12)  # rows that are minutes old belong to the same day
+TINY = 1  # a limit that one row exceeds
 ALLOWED = {"outcome": "allow", "reason": "session-valid", "status": 200, "rules": []}
 RULE = {"id": 7, "name": "union", "action": "block"}
 
@@ -31,8 +31,8 @@ def _noon():
 
 @pytest.fixture
 def keep(tmp_path):
-    """Return a function that brings records to the database, so many minutes old each: let in, or refused."""
-    partitions.drop_before(partitions.day_of(NOW))  # a turn drops an empty day of another test before all else
+    """Return a function that stores records of these ages in minutes: let in, or refused."""
+    partitions.drop_before(partitions.day_of(NOW))  # first, a turn would drop an empty day of another test
     count = iter(range(10_000))
 
     def keep(*ages, refused=False, path="/"):
@@ -87,7 +87,7 @@ def test_the_oldest_refused_rows_go_first(keep, monkeypatch):
 
 
 def test_rows_that_are_let_in_and_older_are_not_read_for_refused_ones(keep):
-    """By time alone, every row in front of the first refused one would be read at each portion."""
+    """With an index by time alone, each portion would read every row before the first refused one."""
     keep(300)
     keep(70, 60, refused=True)
 
@@ -99,7 +99,7 @@ def test_rows_that_are_let_in_and_older_are_not_read_for_refused_ones(keep):
 
 def test_after_refused_rows_the_oldest_rows_of_any_kind_are_deleted(keep, monkeypatch):
     keep(100, 50)
-    keep(1, refused=True)  # too young to be folded
+    keep(1, refused=True)  # too recent to be folded
     monkeypatch.setattr(shortening, "_AT_ONCE", 1)
     monkeypatch.setattr(shortening, "_PORTIONS", 1)
 
@@ -130,7 +130,7 @@ def test_a_turn_does_no_more_than_a_portion(keep, monkeypatch):
 def test_pruning_over_the_limit_goes_on_down_to_the_low_water_mark(keep, monkeypatch):
     keep(*range(20, 60))
     monkeypatch.setattr(shortening, "_AT_ONCE", 1)
-    sizes = iter([101, 101, 100, 99, 98, 95, 94, 94])  # before a turn, and after each portion
+    sizes = iter([101, 101, 100, 99, 98, 95, 94, 94])  # measured before a turn, and after each portion
     monkeypatch.setattr(Meter, "measure", lambda _meter: LogSize(size := next(sizes), size))
     budget = Budget()
 
@@ -228,7 +228,7 @@ def test_the_oldest_day_goes_whole_where_deleted_rows_leave_the_disk_full(keep):
     first = left()
     budget.turn(NOW, TINY)
 
-    # SQLite has no days, and deletes row by row.
+    # SQLite has no daily partitions, and deletes row by row.
     has_days = connection.vendor == "postgresql"
     assert first == ([("allow", 24 * 60), ("allow", 0)] if has_days else [])
     assert left() == ([("allow", 0)] if has_days else [])
@@ -237,11 +237,11 @@ def test_the_oldest_day_goes_whole_where_deleted_rows_leave_the_disk_full(keep):
 
 
 def test_rule_rows_are_deleted_with_their_day(keep, monkeypatch):
-    """What ``rule_id`` finds rows by is in a table without days, and counts as the log."""
+    """Rows for the filter ``rule_id`` are in a table without daily partitions, and count as part of the log."""
     keep(24 * 60, 24 * 60 + 1, refused=True)
     keep(1, refused=True)
 
-    if connection.vendor != "postgresql":  # SQLite has no days
+    if connection.vendor != "postgresql":  # SQLite has no daily partitions
         early = AccessLog.objects.filter(at__lt=NOW - timedelta(hours=12))
         monkeypatch.setattr(shortening.partitions, "drop_oldest", lambda _today: early.delete()[0])
     assert Budget().turn(NOW, TINY).days == 1

@@ -1,4 +1,4 @@
-"""Pages and filters of the access log over real rows."""
+"""Pages and filters of the access log, with real rows."""
 
 import random
 import uuid
@@ -149,13 +149,13 @@ def test_a_network_finds_the_same_rows_whether_they_are_few_or_many(log, monkeyp
     "wanted", [{"client_ip": "198.51.100.7"}, {"host": "office.example"}, {"subject": "user:2"}, {}]
 )
 def test_a_page_begins_with_an_index_condition(log, wanted):
-    """However deep the page: a condition that an index cannot begin with walks over all pages before it."""
+    """So that deep pages are fast: without an index condition, a query would scan all pages before it."""
     log([a_record(n, at=NOW + n) for n in range(3)])
     filters = filters_of(wanted.items(), start=None, end=None)
     first = page_of(filters, None, 1)
     rows = AccessLog.objects.filter(filters.moments & filters.index, behind(first.next))
 
-    if connection.vendor == "sqlite":  # PostgreSQL chooses by what is in the table
+    if connection.vendor == "sqlite":  # PostgreSQL chooses by the content of the table
         plan = rows.order_by("-at", "-decision_id")[:2].explain()
         assert "at<" in plan, plan
 

@@ -1,4 +1,4 @@
-"""The thread of the agent that ships: what it does, what it says of itself, and that it goes on."""
+"""The shipping thread of the agent: its work, its reports, and that it survives errors."""
 
 import logging
 import time
@@ -124,7 +124,7 @@ def test_rows_go_when_the_clock_was_set_back(shipper, writer):
 
 @pytest.fixture
 def batches(monkeypatch):
-    """Batches of a few records, and a function that has something done in the middle of the first."""
+    """Make batches small; return a function that sets an action in the middle of the first batch."""
     monkeypatch.setattr(ingest, "BATCH_BYTES", 4096)
     add_counts, firsts = ingest.add_counts, []
 

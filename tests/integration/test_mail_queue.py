@@ -1,4 +1,4 @@
-"""The queue of mails: retries, and what is given up."""
+"""The mail queue: retries, and mails that are given up."""
 
 import time
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""As many rules as there may be: they fit in a segment, and publishing and loading them is work in proportion."""
+"""The maximum number of WAF rules fits in a segment; publishing and loading scale linearly with their number."""
 
 import time
 

@@ -33,12 +33,12 @@ MODULES = [
     *("gatewall/engine/addresses.py", "gatewall/engine/hosts.py", "gatewall/engine/waf/patterns.py"),
     *("gatewall/gate/headers.py", "gatewall/gate/subrequest.py"),
 ]
-"""The modules whose refusals an operator page may show."""
+"""Modules whose refusals operator pages can show."""
 LINE = Message("line %(line)s: %(why)s", line=3, why=Message("a column is named twice"))
 
 
 def unmarked(source: str) -> Iterator[str]:
-    """Yield the texts of errors that are raised without a mark for the catalogue."""
+    """Yield the texts of raised errors that are not marked for translation."""
     for each in ast.walk(ast.parse(source)):
         if isinstance(each, ast.Raise) and isinstance(each.exc, ast.Call):
             for argument in [*each.exc.args, *(value for part in each.exc.args for value in _values(part))]:

@@ -1,4 +1,4 @@
-"""``gatewall migrate`` checks first whether the database can hold the tables."""
+"""``gatewall migrate`` first checks models and database."""
 
 import pytest
 

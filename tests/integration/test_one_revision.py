@@ -31,7 +31,7 @@ def segments():
 
 @pytest.fixture
 def heard():
-    """Return the revisions that the listener is called with."""
+    """Return a list of the revisions passed to the listener."""
     before, found = list(revisions._listeners), []
     revisions.call_in_transaction(lambda revision, diff: found.append((revision, diff)))
     yield found
@@ -40,7 +40,7 @@ def heard():
 
 @pytest.fixture
 def announced():
-    """Return the versions that the hook is called with after the commit."""
+    """Return a list of the versions passed to the hook after the commit."""
     before, found = list(revisions._hook), []
     revisions.call_after_commit(lambda version: not found.append(version))
     yield found
@@ -95,7 +95,7 @@ def test_an_error_rolls_everything_back():
     assert revisions.current() == before
     assert not GeoBlockRule.objects.exists()
     services.block_country(actor="x", country_code="AU")
-    assert revisions.current().revision == before.revision + 1  # later changes are on their own again
+    assert revisions.current().revision == before.revision + 1  # later changes are revisions of their own again
 
 
 def test_a_block_without_a_net_change_makes_no_revision():
@@ -126,7 +126,7 @@ def test_a_block_in_a_block_joins_it():
 def test_a_service_that_failed_leaves_nothing_in_the_revision():
     with revisions.as_one_revision("carol") as made:
         services.block_country(actor="x", country_code="NZ")
-        with suppress(services.Conflict):  # it has written its row and its change before it refuses
+        with suppress(services.Conflict):  # it writes its row and its change before it refuses
             services.create_waf_rule(actor="x", name="all", pattern=".*")
 
     assert [change["resource"] for change in made.revision.changes] == ["geo-block-rules"]

@@ -1,4 +1,4 @@
-"""An index that is built while its table is in use, and migrations that wait for nobody for long."""
+"""An index that is built while its table is in use, and migrations that never wait long for a lock."""
 
 import time
 from threading import Event, Thread
@@ -32,13 +32,13 @@ def apply(model, *fields, atomic=False):
 
 
 def undo(model, operation, before, after):
-    """Take the index away again."""
+    """Remove the index."""
     with connection.schema_editor() as editor:
         operation.database_backwards(model._meta.app_label, editor, after, before)
 
 
 def indexed(table):
-    """Return the columns of the index on this table, by name, and on PostgreSQL of the valid ones alone."""
+    """Return the columns of each index of this table by name, on PostgreSQL only of valid ones."""
     with connection.cursor() as cursor:
         found = connection.introspection.get_constraints(cursor, table)
         return {name: one["columns"] for name, one in found.items() if one["index"] and _is_valid(cursor, name)}
@@ -52,7 +52,7 @@ def _is_valid(cursor, name):
 
 
 class Holder:
-    """Another connection in a transaction that has written into the table."""
+    """Another connection, in a transaction that has written to the table."""
 
     def __init__(self, sql):
         self._sql, self._held, self._end = sql, Event(), Event()
@@ -86,7 +86,7 @@ def test_an_index_is_built_and_taken_away_again():
     try:
         assert indexed("policies_geoblockrule")[NAME] == ["remark"]
         if ON_POSTGRES:
-            apply(GeoBlockRule, "remark")  # as after a crash before the migration was noted
+            apply(GeoBlockRule, "remark")  # as after a crash before the migration was recorded
     finally:
         undo(GeoBlockRule, *done)
     assert NAME not in indexed("policies_geoblockrule")
@@ -129,7 +129,7 @@ def test_an_invalid_index_is_built_again():
 @only_postgres
 @pytest.mark.django_db(transaction=True)
 def test_building_keeps_no_writer_out_and_outwaits_the_patience_of_a_migration():
-    """The index waits for a transaction that began before it; meanwhile others write."""
+    """Building waits for a transaction that began earlier; meanwhile others can write."""
     writer = (
         "INSERT INTO policies_geoblockrule (created_at, created_by, country_code, remark) VALUES (now(), '', '{}', '')"
     )

@@ -1,4 +1,4 @@
-"""Passkey ceremonies with an authenticator of our own: what is accepted, and the reason of each refusal."""
+"""Passkey ceremonies with a software authenticator: accepted responses, and the reason of each refusal."""
 
 import secrets
 

@@ -1,4 +1,4 @@
-"""Requests for a new password: the same for every account, and a mail to the owner."""
+"""Password reset requests: an equal reply for every account, and a mail to the owner."""
 
 import re
 from datetime import timedelta
@@ -29,8 +29,8 @@ def test_the_reply_is_the_same_for_everybody_and_only_the_owner_gets_a_mail(mail
     send_due()
 
     assert len(replies) == 1
-    assert mailbox.recipients == ["bob@office.example"]  # of two waiting ones the newest
-    assert kinds() == [MailKind.PASSWORD_RESET]  # what nobody gets is deleted
+    assert mailbox.recipients == ["bob@office.example"]  # of two waiting mails only the newest
+    assert kinds() == [MailKind.PASSWORD_RESET]  # a mail without a recipient is deleted
 
 
 def test_known_and_unknown_accounts_cause_the_same_statements(mailbox, bob):

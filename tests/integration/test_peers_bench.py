@@ -1,4 +1,4 @@
-"""bench.peers: its table, and a run with the peers that can be had here."""
+"""bench.peers: its table, and a run with the peers available here."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Payloads of session tokens as we write them are read by one expression: to what the parser reads, and no other."""
+"""The regular expression that reads our session tokens' payloads gives the same claims as the JSON parser."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -41,7 +41,7 @@ FIELDS = {
 
 @st.composite
 def payloads(draw):
-    """Draw a payload of which little differs from what we write."""
+    """Draw a payload that differs little from ours."""
     fields = {name: values[0] for name, values in FIELDS.items()}
     for name in draw(st.lists(st.sampled_from(sorted(FIELDS)), max_size=2)):
         fields[name] = draw(st.sampled_from(FIELDS[name]))

@@ -1,4 +1,4 @@
-"""A recorded week in small: for ten changes, what the plan says of people and counts is what then happens.
+"""Plans of ten changes predict people and counts: a small version of a recorded week.
 
 Forty people send requests of the traffic generator. For each change, a plan is made from the record and applied, the
 same requests are sent again, and the answers are compared one by one with those of the record. A document is a shadow
@@ -84,7 +84,7 @@ CHANGES = {
 
 
 class KeptRecords:
-    """Records in memory, in the order of the answers."""
+    """Access log that keeps its records in memory, in the order of the answers."""
 
     def __init__(self):
         self.rows = []
@@ -118,14 +118,14 @@ class Traffic:
         return Subrequest("127.0.0.1", "http", from_environ(environ))
 
     def record(self, monkeypatch):
-        """Send every request, and return its rows of the access log in that order."""
+        """Send every request; return the rows of the access log in that order."""
         self._answer(monkeypatch)
         self._gate.close()
         ingest.ship(settings.GATEWALL_HOME / "spool")
         return [record_of_row(row) for row in AccessLog.objects.order_by("at", "decision_id")]
 
     def send(self, monkeypatch):
-        """Send every request again, and return the records in that order; the log stays as it is."""
+        """Send every request again, without logging; return the records in that order."""
         kept = KeptRecords()
         with monkeypatch.context() as patch:
             patch.setattr(self._gate, "_records", kept)
@@ -158,7 +158,7 @@ class Traffic:
         ]
 
     def _answer(self, monkeypatch, after_each=lambda: None):
-        """Answer under the policy of now, which is read once: reading its version costs more than an answer."""
+        """Answer under the current policy, which is read once: reading its version costs more than an answer."""
         dialect, policies = routes.find("/wall", "/wall/auth").dialect, SimpleNamespace()
         policy = self._gate._policies.current()
         policies.current = lambda: policy
@@ -249,7 +249,7 @@ def key_of(*parts):
 
 
 def what_happened(pairs):
-    """Who lost or gained access, and where: counted from the answers alone."""
+    """Count from the answers alone who lost or gained access, and where."""
     found = {"people": Counter(), "hosts": Counter(), "anonymous": Counter()}
     for old, new in pairs:
         loses = old.outcome == "allow"
@@ -265,7 +265,7 @@ def what_happened(pairs):
 
 
 def said(rows):
-    """The rows of a replay by the same keys."""
+    """Return the counts of a replay by the same keys."""
     found = {}
     for row in rows:
         where = row["host"], row.get("path"), row["loses"], row.get("from"), row.get("to")
@@ -280,7 +280,7 @@ def said(rows):
 
 
 def is_top(listed, happened):
-    """Whether every listed count is what happened, and no other key happened more often."""
+    """Return whether every listed count is right, and no unlisted key has a higher count."""
     least = min(listed.values(), default=0)
     others = [count for key, count in happened.items() if key not in listed]
     return all(happened[key] == count for key, count in listed.items()) and all(each <= least for each in others)

@@ -1,4 +1,4 @@
-"""``gatewall policy``: the document of this host, and over the API of a running Gatewall, with the same output."""
+"""``gatewall policy`` with the database of this host; over the API, the output is the same."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""``gatewall policy`` over the API of a running Gatewall, from where nothing is configured."""
+"""``gatewall policy`` over the API of a running Gatewall, without any local configuration."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def server(tmp_path_factory):
 
 
 def remotely(server, *arguments, document=None, **environment):
-    """Run the console command where nothing is configured; return exit code, output and errors."""
+    """Run the console command without local configuration; return exit code, output and errors."""
     environment = {"GATEWALL_API_TOKEN": server.token, **environment}
     found = subprocess.run(
         [sys.executable, str(BASE / "manage.py"), "policy", *arguments, "--url", server.url],
@@ -73,7 +73,7 @@ def test_over_the_api_a_document_is_applied(server):
     before = remotely(server, "export")[1]
     options = ("--confirm-within", "600", "--undo-if-refused", "3/10")
 
-    assert remotely(server, "apply", "-", document=OTHER)[0] == 2  # the token only reads
+    assert remotely(server, "apply", "-", document=OTHER)[0] == 2  # a read-only token
     code, out, err = remotely(server, "apply", "-", *options, **as_writer)
     assert (code, err) == (0, "")
     assert "It is reverted in 600 seconds unless you confirm it." in out
@@ -173,7 +173,7 @@ def test_a_redirect_is_not_followed(upstream_redirect, capsys):
 
 @pytest.fixture
 def upstream_redirect():
-    """Return the address of a server that redirects everything to itself, and the paths that it was asked for."""
+    """Return the address of a server that redirects every request to itself, and the requested paths."""
     asked = []
 
     class Redirects(BaseHTTPRequestHandler):
@@ -185,7 +185,7 @@ def upstream_redirect():
             self.end_headers()
 
         def log_message(self, *_):
-            """Keep quiet."""
+            """Log nothing."""
 
     with HTTPServer(("127.0.0.1", 0), Redirects) as server:
         thread = threading.Thread(target=server.serve_forever)

@@ -1,4 +1,4 @@
-"""The policy document: what is exported and applied again is the same, byte for byte."""
+"""The policy document: export, apply and export again give identical bytes."""
 
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -91,7 +91,7 @@ expect:
 
 @pytest.fixture
 def installed(db):
-    """The built-in rules, and a user."""
+    """Create the built-in rules and a user."""
     seed_waf_rules(actor="seed")
     create_user(actor="x", username="Bob", password="correct horse battery")
 
@@ -139,7 +139,7 @@ def test_rows_missing_from_the_document_are_removed(installed):
     assert [(rule.name, rule.position) for rule in AccessRule.objects.all()] == [("night", 1), ("new", 2)]
     assert AccessRule.objects.get(name="night").pk == ids["night"]
     assert not BlocklistEntry.objects.exists()
-    assert AllowlistEntry.objects.count() == 2  # a section that is left out whole stays
+    assert AllowlistEntry.objects.count() == 2  # an omitted section is not changed
     assert {change["resource"] for change in revision.changes} == {"access-rules", "ip-black-list"}
 
 

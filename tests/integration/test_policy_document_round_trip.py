@@ -22,7 +22,7 @@ EMPTY = {"version": 1, "settings": {}, **{name: [] for name in ALL - {"settings"
 
 
 def made_up(number):
-    """Hand a test so many made-up policies, the same ones each time."""
+    """Run a test with this many generated policies, the same ones each time."""
     return settings(
         database=None,
         deadline=None,
@@ -41,7 +41,7 @@ def users(db):
 
 
 def rolled_back(test):
-    """Take back what an example has changed."""
+    """Roll back the changes of an example."""
     sid = transaction.savepoint()
     try:
         test()

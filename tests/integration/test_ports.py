@@ -1,4 +1,4 @@
-"""Ports that `up` and the tests pick by themselves, and what `up` says when something does not get ready."""
+"""Free ports chosen by `up` and the tests, and the message of `up` when a process does not become ready."""
 
 import json
 import os
@@ -49,7 +49,7 @@ def test_free_port_is_given_to_one_caller_only():
     assert len(set(given)) == 3
 
 
-SEED = os.getpid()  # not that of another run of the tests
+SEED = os.getpid()  # not by another test run
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A POST over TLS: to whom the certificate is, and to nobody else."""
+"""POST requests over TLS: only to receivers with a valid certificate."""
 
 import socket
 import ssl
@@ -15,7 +15,7 @@ from tests.support.receiver import Receiver
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
-    """A certificate for localhost that nobody signed, and its key."""
+    """Return a self-signed certificate for localhost, and its key."""
     folder = tmp_path_factory.mktemp("tls")
     command = [
         "openssl",

@@ -1,4 +1,4 @@
-"""Queries whose statement is written once find what the query finds, at each call and for each value."""
+"""Prepared queries, whose SQL is generated once, find the same rows as the query, for each value."""
 
 import uuid
 from datetime import timedelta
@@ -38,7 +38,7 @@ def test_objects_are_those_of_the_query_with_their_related_ones(office, django_a
     for number, domain in enumerate((None, office)):
         services.create_waf_rule(actor="x", name=f"rule {number}", pattern="a", domain=domain)
 
-    for _ in range(2):  # the statement is written, and used again
+    for _ in range(2):  # the statement is generated, and then reused
         with django_assert_num_queries(1):
             without, with_one = WITH_DOMAIN()
             assert (without.domain, with_one.domain) == (None, office)

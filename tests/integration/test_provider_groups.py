@@ -1,4 +1,4 @@
-"""Groups by the claims of a provider: given and taken at each sign-in, and explained."""
+"""Groups by the claims of a provider: added and removed at each sign-in, and explained."""
 
 import pytest
 
@@ -100,7 +100,7 @@ def test_the_rights_of_an_administrator_come_and_go_with_the_claim(corp, set_up,
     sign_in(Visitor(), corp)
     user = User.objects.get(username="dora")
     assert user.is_admin
-    assert selectors.has_active_admin_besides(alice) is False  # it cannot sign in locally
+    assert selectors.has_active_admin_besides(alice) is False  # the user cannot sign in locally
     corp.claims["groups"] = []
     sign_in(Visitor(), corp)
 

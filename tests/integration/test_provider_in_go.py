@@ -1,4 +1,4 @@
-"""Sign in at a provider in another language: the certified library zitadel/oidc, built with Go (20 s the first time).
+"""Sign-in at a provider in another language: the certified library zitadel/oidc, built with Go (20 s the first time).
 
 It differs from other providers of these tests: an issuer that ends with a slash, RS256, a session cookie of its own,
 and no ``iss`` in the response.
@@ -68,7 +68,7 @@ def provider(binary, tmp_path, office):
 
 
 class Stop(urllib.request.HTTPRedirectHandler):
-    """Follow redirects of the provider, and stop at the one that leads back to us."""
+    """Follow redirects of the provider, and stop at the one back to us."""
 
     def redirect_request(self, request, fp, code, msg, headers, newurl):
         if newurl.startswith(CALLBACK):
@@ -77,7 +77,7 @@ class Stop(urllib.request.HTTPRedirectHandler):
 
 
 def sign_in_there(url, username="test-user@localhost", password="verysecure"):
-    """Sign in on the provider's own page; return where it leads, or its page after a wrong password."""
+    """Sign in on the provider's own page; return its redirect, or its page after a wrong password."""
     jar = http.cookiejar.CookieJar()
     opener = urllib.request.build_opener(Stop, urllib.request.HTTPCookieProcessor(jar))
     with opener.open(url, timeout=30) as page:

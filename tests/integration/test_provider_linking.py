@@ -1,4 +1,4 @@
-"""Which user comes in: links, verified e-mail, new users, and the last way in."""
+"""Which user a provider signs in: links, verified e-mail addresses, new users, and the last way to sign in."""
 
 import pytest
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 
 
 def with_address(name, **values):
-    """A user with the address that the provider verified."""
+    """Create a user with the address that the provider has verified."""
     return services.change_user(a_user(name, **values), actor="alice", email="dora@corp.example")
 
 

@@ -1,4 +1,4 @@
-"""Back-channel logout and RP-initiated logout: who ends which session, and which logout tokens are refused."""
+"""Back-channel logout and RP-initiated logout: the sessions they end, and logout tokens that are refused."""
 
 import json
 from datetime import timedelta
@@ -33,7 +33,7 @@ def live():
 
 @pytest.fixture
 def signed_in(corp, set_up):
-    """Two browsers of one user, in two sessions at the provider."""
+    """Return two browsers of one user, in two sessions at the provider."""
     visitors = []
     for sid in ("session-1", "session-2"):
         corp.sid = sid

@@ -1,4 +1,4 @@
-"""Sign in at a provider that others wrote: oidc-provider-mock, by HTTP as a browser would."""
+"""Sign-in at a third-party provider, oidc-provider-mock, over HTTP as in a browser."""
 
 import urllib.request
 from urllib.parse import urlencode
@@ -29,7 +29,7 @@ class NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 def consent(url, person):
-    """Choose a person on the provider's page and return where it leads."""
+    """Choose a person on the provider's page; return the redirect."""
     opener = urllib.request.build_opener(NoRedirects)
     with pytest.raises(urllib.request.HTTPError) as led:
         opener.open(urllib.request.Request(url, urlencode({"sub": person}).encode()), timeout=30)  # noqa: S310

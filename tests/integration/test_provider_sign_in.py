@@ -1,4 +1,4 @@
-"""Sign in at an OpenID Connect provider: who comes in, as whom, and what the visitor reads if it fails."""
+"""Sign-in at an OpenID Connect provider: the user it signs in, attacks, and the pages after a failure."""
 
 from datetime import timedelta
 from urllib.parse import quote

@@ -1,4 +1,4 @@
-"""What is in a provider's answer to be trusted: attacks on ID tokens, and the rotation of keys (RFC 9700, RFC 8725)."""
+"""Validation of ID tokens: attacks on tokens, and the rotation of keys (RFC 9700, RFC 8725)."""
 
 import base64
 import hashlib

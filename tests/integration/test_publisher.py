@@ -1,4 +1,4 @@
-"""Publishing on one host: what is missing is written again, and nothing is written twice."""
+"""Publishing on one host: missing files are written again, and existing ones are not rewritten."""
 
 import pytest
 from django.conf import settings

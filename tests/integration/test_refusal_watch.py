@@ -1,4 +1,4 @@
-"""A watched change: it is reverted by itself if it refuses too many people who were let in before."""
+"""The refusal watch reverts a change that refuses too many people who were let in before."""
 
 from datetime import timedelta
 from importlib import import_module
@@ -24,14 +24,14 @@ AGENTS = {"alice": "Firefox/140", "bob": "Safari/19"}
 
 
 class Town:
-    """Two people who ask for pages through the gate, and the log of it."""
+    """Two users that request pages through the gate, and the log of their requests."""
 
     def __init__(self, auth, tokens):
         self._auth, self._tokens = auth, tokens
         self.watcher = RefusalWatcher()
 
     def asks(self, name, uri="/", client=CLIENT):
-        """Ask as this person; return the status."""
+        """Send a request as this user; return the status."""
         return self._auth(
             service_authorization=self._tokens[name],
             user_agent=AGENTS[name],
@@ -57,7 +57,7 @@ def town(auth, wall, alice, bob):
 
 @revisions.one_at_a_time
 def watched(change, *, people=0, minutes=5):
-    """Make a change that may refuse so many people."""
+    """Make a change that may refuse this many people."""
     before = revisions.current().revision
     change()
     refusal_watch.start(before, people=people, minutes=minutes)
@@ -137,7 +137,7 @@ def test_a_refusal_by_a_later_change_does_not_count_against_the_change(town, bob
 
 
 def test_a_blocked_network_counts_its_earlier_users_as_refused(town):
-    """Their credential was not checked, so the program and the address say who they are."""
+    """Their credential was not checked, so they are identified by program and address."""
     watched(lambda: services.block_network(actor="carol", network=CLIENT), people=1)
 
     assert town.asks("alice") == 403
@@ -149,7 +149,7 @@ def test_a_blocked_network_counts_its_earlier_users_as_refused(town):
 
 @pytest.mark.parametrize("kind", ["waf-rules", "request-rate"])
 def test_unreached_steps_with_unknown_facts_do_not_hide_a_refused_user(town, kind):
-    """Built-in WAF rules inspect headers, which no record has, and a blocked client's rate is not counted."""
+    """Built-in WAF rules inspect headers, which records lack, and a blocked client's rate is not counted."""
     if kind == "waf-rules":
         services.create_waf_rule(actor="carol", name="odd header", pattern="odd-value", targets=["headers"])
     else:
@@ -162,7 +162,7 @@ def test_unreached_steps_with_unknown_facts_do_not_hide_a_refused_user(town, kin
 
 
 def test_a_refusal_by_an_earlier_rule_does_not_count_against_the_change(town):
-    """A rule that denies everybody comes before the credential: the blocked network refuses nobody newly."""
+    """A rule that denies every request decides before the credential: the blocked network refuses no further user."""
     services.create_waf_rule(actor="carol", name="odd header", pattern="odd-value", targets=["headers"])
     deny(paths=["/admin"])()
     watched(lambda: services.block_network(actor="carol", network=CLIENT))

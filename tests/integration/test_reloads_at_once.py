@@ -1,4 +1,4 @@
-"""Twenty who ask for a reload at the same time: all of it is compiled once, by the agent or by one of them."""
+"""Twenty simultaneous reloads are compiled once, by the agent or by one of the callers."""
 
 import threading
 
@@ -26,7 +26,7 @@ def files():
 
 @pytest.fixture
 def published(monkeypatch):
-    """The number of reloads of each manifest that is put in force."""
+    """Return a list of the number of reloads of each published manifest."""
     found = []
     before = PolicyFiles.publish
     monkeypatch.setattr(
@@ -36,7 +36,7 @@ def published(monkeypatch):
 
 
 def demand_all():
-    """Ask at the same time, from a thread each; return the threads."""
+    """Request reloads at the same time, each from a thread; return the threads."""
 
     def demand():
         revisions.demand_reload()
@@ -53,7 +53,7 @@ def test_reloads_requested_while_the_agent_compiles_are_one_compilation(files, p
     run = run_folder(settings.CONFIG.home)
     agent = Agent(files, run, "here", LogShipper(settings.CONFIG.home / "spool"))
     with AgentLock(run).held():
-        with files.publishing():  # as somebody who compiles does
+        with files.publishing():  # as a process does that compiles
             for thread in demand_all():
                 thread.join()
 

@@ -1,4 +1,4 @@
-"""Remembered devices: what skips the second factor, what that proves, and what ends it."""
+"""Remembered devices: skipping the second factor, the proved methods of such a session, and their end."""
 
 from datetime import timedelta
 
@@ -29,14 +29,14 @@ NEW = "another battery and staple"
 
 @pytest.fixture
 def app(bob):
-    """Return the app of Bob, in an installation that remembers browsers."""
+    """Return Bob's authenticator app, in an installation that remembers browsers."""
     system_settings.change(actor="test", remember_device_days=DAYS)
     return an_app(bob)
 
 
 @pytest.fixture
 def browser(app):
-    """Return Bob's browser, which is remembered, and signed out."""
+    """Return Bob's remembered browser, signed out."""
     visitor = Visitor()
     enter(visitor, app, remember="on")
     visitor.send("/sign-out")

@@ -1,4 +1,4 @@
-"""Second factors while keys are rotated: none is lost, and a killed run is taken up again."""
+"""Resealing of second factors when keys are rotated: none is lost, and a killed run can be resumed."""
 
 from contextlib import suppress
 
@@ -44,10 +44,10 @@ def test_data_key_goes_only_when_no_row_needs_it(installation, alice, bob):
     first = installation.data
     a_device(alice, first)
     installation.rotate(days=1)
-    a_device(bob, first)  # by a process of before the rotation
+    a_device(bob, first)  # by a process started before the rotation
 
     installation.rotate("--finish")
-    assert first.signing in installation.data.keys  # others of that kind may still run
+    assert first.signing in installation.data.keys  # other such processes may still run
     installation.rotate("--finish", days=1)
 
     assert first.signing not in installation.data.keys

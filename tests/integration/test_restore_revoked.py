@@ -1,4 +1,4 @@
-"""A restored older backup lets nothing back in that was revoked since, or says what it cannot know."""
+"""A restore of an older backup keeps later revocations, or reports what it cannot know."""
 
 import pytest
 
@@ -40,7 +40,7 @@ out = {name: is_accepted(text) for name, text in credentials.items()}
 
 @pytest.fixture
 def credentials_at(tmp_path):
-    """Return a function that asks which of the credentials a site accepts."""
+    """Return a function that returns which of the credentials a site accepts."""
     return lambda site, credentials: site.python(
         f"from pathlib import Path\nfolder, credentials = {str(tmp_path)!r}, {credentials!r}\n{EXPLAIN}"
     )
@@ -101,7 +101,7 @@ def test_a_restore_into_an_empty_database_ends_sessions_and_lists_valid_credenti
     later = site.python(PEOPLE + AFTER)
     elsewhere = Site(tmp_path / "home", {**site.changes, "DATABASE_URL": f"sqlite:///{tmp_path / 'new.sqlite3'}"})
 
-    for _ in range(2):  # the second is of a database that continues the backup
+    for _ in range(2):  # the second restore is into a database that continues the backup
         said = elsewhere.ok("restore", tmp_path / "backup", "--yes")
         found = elsewhere.python(PEOPLE + RESTORED)
         assert found["sessions"] == 0
@@ -121,7 +121,7 @@ def test_a_session_opened_between_two_restores_ends_at_the_second(tmp_path, cred
     site.ok("backup", tmp_path / "backup")
     tokens = {}
     for number in range(2):
-        (tmp_path / "home" / "gatewall.sqlite3").unlink()  # so that nothing is known
+        (tmp_path / "home" / "gatewall.sqlite3").unlink()  # so that later revocations are unknown
         site.ok("restore", tmp_path / "backup", "--yes")
         assert not any(credentials_at(site, tokens).values())
         made = "out = {'old': a_token(User.objects.get(username='stays')), 'new': a_token(a_user('next'))}"

@@ -1,4 +1,4 @@
-"""How long the access log is kept, and in which tables."""
+"""Retention of the access log, and its daily tables."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -17,7 +17,7 @@ NOON = datetime.now(UTC).replace(hour=12)
 
 @pytest.fixture
 def keep(tmp_path):
-    """Return a function that brings records of these moments to the database."""
+    """Return a function that stores records of these times."""
 
     def keep(*moments):
         writer = SpoolWriter(tmp_path / "spool", "node-1")
@@ -34,7 +34,7 @@ def days_ago(*numbers):
 
 
 def tables():
-    """The tables that the rows of the access log are in."""
+    """Return the tables with rows of the access log."""
     if connection.vendor != "postgresql":
         return ["audit_accesslog"]
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""The way back after signing in: what has led browsers astray elsewhere leads nowhere here."""
+"""The return URL after sign-in: known open-redirect tricks do not work."""
 
 import re
 from html import unescape
@@ -106,7 +106,7 @@ GOOD = {
 
 @pytest.fixture
 def new_browser(bob, office):
-    """Return a function that makes a browser in which nobody is signed in."""
+    """Return a function that makes a browser without a session."""
     for name in ("*.files.example", "xn--bcher-kva.example", "[2001:db8::1]"):
         services.register_domain(actor="", name=name, access="authenticated", seed=True)
     return lambda: Client(headers={"Host": "wall.example"})

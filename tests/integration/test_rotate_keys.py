@@ -1,4 +1,4 @@
-"""``gatewall rotate-keys``: nobody is signed out, and what cannot be rotated is refused before anything is."""
+"""``gatewall rotate-keys``: no session ends, and keys that cannot be rotated are refused before any is changed."""
 
 import subprocess
 import sys
@@ -41,7 +41,7 @@ def test_retired_keys_are_removed_when_no_session_can_need_them(installation):
     first = installation.sessions
     installation.rotate(days=1)
 
-    installation.rotate(days=1)  # 24 hours of a session are over, the day to restart in is not
+    installation.rotate(days=1)  # the 24 hours of a session have passed, the day for restarts has not
     assert first.signing in installation.sessions.keys
     installation.rotate("--finish", days=1)
 

@@ -1,4 +1,4 @@
-"""What becomes of a finished backtest, and the blast radius beside it."""
+"""Saving the change of a finished backtest, and the blast radius."""
 
 from datetime import timedelta
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 
 def tried(draft):
-    """A finished backtest of the draft."""
+    """Return a finished backtest of the draft."""
     run = asked(draft)
     assert running.run(runs.claim_run(run, timezone.now()))
     run.refresh_from_db()

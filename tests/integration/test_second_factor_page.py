@@ -1,4 +1,4 @@
-"""A second factor at sign-in: one field, for codes of the app and recovery codes."""
+"""The second factor at sign-in: one field for codes of the app and recovery codes."""
 
 import re
 from datetime import timedelta

@@ -47,7 +47,7 @@ def planes(wall, office):
 
 @pytest.fixture
 def visit(wall):
-    """Return a function that tells a visit as nginx does."""
+    """Return a function that sends a subrequest as nginx does."""
     from tests.support.dialects import DIALECTS  # noqa: PLC0415 - as above
 
     return DIALECTS["auth"]
@@ -61,7 +61,7 @@ def publisher(planes):
 
 
 def start(publisher, planes, visit, **options):
-    """Set the shadow policy, publish it, and have both planes follow it."""
+    """Set the shadow policy, publish it, and make both planes load it."""
     shadow = shadows.set_shadow(document="a document", actor="alice", **{"percent": 100, **options})
     for plane in planes:
         plane(visit())  # loads the live policy
@@ -198,7 +198,7 @@ def test_the_state_adds_up_what_the_processes_report(planes, publisher, visit):
             plane(visit())
         plane.follow()
     publisher.turn()
-    publisher.turn()  # adds up nothing twice
+    publisher.turn()  # counts nothing twice
 
     status = status_of(shadows.current())
     assert status.state is State.ACTIVE

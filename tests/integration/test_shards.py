@@ -1,4 +1,4 @@
-"""Users and tokens in shards: a change rewrites the shard that it is in, and no row is in none or in two."""
+"""Users and tokens in shards: each row is in exactly one shard, and a change rewrites only its shard."""
 
 import hashlib
 from types import SimpleNamespace
@@ -35,7 +35,7 @@ def files():
 
 @pytest.fixture
 def people():
-    """A user of the first shard, and one of a far one, whom nobody stands between."""
+    """Return a user in the first shard and one in a far shard, with no users in between."""
     near, far = User(pk=5, username="near"), User(pk=FAR, username="far")
     User.objects.bulk_create([near, far])
     return SimpleNamespace(near=near, far=far)
@@ -47,7 +47,7 @@ def policy_of(files):
 
 
 def changed_by(files, change):
-    """Return the names of the segments that a change rewrites, adds or takes away."""
+    """Return the names of the segments that a change rewrites, adds or removes."""
     before = publish(files).segments
     change()
     after = publish(files).segments
@@ -59,7 +59,7 @@ def test_every_user_is_found_once(files, people):
 
     users = policy_of(files).users
 
-    assert names == {shard_of_user(people.near.pk), shard_of_user(FAR)}  # and none of those between
+    assert names == {shard_of_user(people.near.pk), shard_of_user(FAR)}  # and no shard in between
     assert list(users) == [people.near.pk, FAR]
     assert [users[id_].username for id_ in users] == ["near", "far"]
     assert {FAR - 1, FAR + 1, 0, USERS_A_SHARD}.isdisjoint(users)
@@ -113,7 +113,7 @@ def test_each_token_is_in_the_shard_of_its_digest(files, people, model, shard_of
     owner = {"user_id": FAR} if model is GitToken else {}
     rows = [model(name=f"{number}", prefix="x", digest=digest, **owner) for number, digest in enumerate(digests)]
     model.objects.bulk_create(rows)
-    policies.block_country(actor="alice", country_code="NZ")  # rows that no service made: something has to be published
+    policies.block_country(actor="alice", country_code="NZ")  # so that something is published
 
     manifest = publish(files)
 

@@ -1,4 +1,4 @@
-"""The page behind a share link: who may open it, how often, where, and what the browser has afterwards."""
+"""The page of a share link: the hosts and number of browsers that may open it, and the cookie it sets."""
 
 from datetime import timedelta
 
@@ -19,7 +19,7 @@ OVER = "It has ended, was taken back, was opened in another browser, or is for a
 
 @pytest.fixture
 def shared(office):
-    """Return a function that makes a share link of the office; gives its token."""
+    """Return a function that creates a share link for the office, and gives its token."""
 
     def make(**values):
         values = {"name": "Anna", "expires_at": timezone.now() + timedelta(hours=4), **values}
@@ -116,7 +116,7 @@ def test_an_ended_link_is_410_without_details(shared, office, how):
             services.change_domain(office, actor="alice", access="denied", force=True)
 
     for answer in (browser.get("/share", {"token": token}), browser.send("/share", token=token)):
-        if how == "denied":  # the gate refuses whoever has opened it
+        if how == "denied":  # the gate refuses guests that have opened it
             continue
         assert (answer.status_code, OVER in words(answer)) == (410, True)
         assert not answer.cookies

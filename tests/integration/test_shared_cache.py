@@ -1,4 +1,4 @@
-"""A cache server that fails costs a quarter of a second once, and no answer of the API."""
+"""A failing cache server delays one request by a quarter of a second, and fails no request of the API."""
 
 import logging
 import time
@@ -14,7 +14,7 @@ from tests.support.odd_cache import answering
 from tests.support.valkey import caches_on, valkey
 
 LARGE = 12_000_000
-SLOW_ENOUGH = 500_000  # bytes a second, for a machine that has other things to do
+SLOW_ENOUGH = 500_000  # bytes a second, for a busy machine
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def server():
 
 @pytest.fixture
 def shared(settings, server):
-    """Django's cache of this thread, on the server."""
+    """Return Django's cache of this thread, on the server."""
     settings.CACHES = caches_on(server.port)
     SharedCache._retry_at.clear()
     yield cache
@@ -33,7 +33,7 @@ def shared(settings, server):
 
 
 def asked(monkeypatch):
-    """A list that gets an item whenever the server is asked."""
+    """Return a list with an item for each request to the server."""
     found = []
     before = RedisCache.get
     monkeypatch.setattr(RedisCache, "get", lambda *arguments: found.append(1) or before(*arguments))
@@ -99,7 +99,7 @@ def test_a_list_of_the_api_is_answered_though_the_cache_hangs(shared, server, ad
 
 @pytest.fixture
 def odd(settings):
-    """A function that puts the cache of this thread on a server that answers like this."""
+    """Return a function that connects the cache of this thread to a server with these answers."""
     with ExitStack() as stack:
 
         def start(*how):

@@ -1,4 +1,4 @@
-"""Many sign-ins at once in one process: a few are worked on at a time, and the others wait for a bounded time."""
+"""Concurrent sign-ins in one process: a few are processed at a time, and the others wait for a bounded time."""
 
 import threading
 import time
@@ -43,7 +43,7 @@ def all_together(work, times):
 
 @pytest.fixture
 def in_flight(monkeypatch):
-    """How many sign-ins were between the count of the attempt and the check of the password, at each that began."""
+    """Return a list with the number of sign-ins between attempt count and password check, at each start of one."""
     counted, checked, seen, now = sign_in_events.attempt, passwords.verify, [], []
 
     def count(*arguments, **options):

@@ -1,4 +1,4 @@
-"""The table of sign-in methods, and what several of them prove together."""
+"""The table of sign-in methods, and the combined ``amr`` of several."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Canaries: no secret of sign-in is in a log, an error, a page or a row, whatever goes wrong."""
+"""Canaries: no sign-in secret is in a log, an error, a page or a row, even after failures."""
 
 import hashlib
 import logging
@@ -28,7 +28,7 @@ def app(alice, settings):
 
 
 def forms_of(secret):
-    """A secret as it may be written: plain, in hex and base64."""
+    """Return the encodings of a secret: plain, in hex and base64."""
     raw = secret if isinstance(secret, bytes) else secret.encode()
     encoded = [raw.hex(), *(encode(raw).decode().rstrip("=") for encode in (b32encode, b64encode, urlsafe_b64encode))]
     return encoded if isinstance(secret, bytes) else [secret, secret.replace("-", ""), *encoded]
@@ -40,7 +40,7 @@ def secrets_of(app, *more):
 
 
 def attempts(app, user):
-    """Everything that goes wrong and right at the doors; the tokens that were given out."""
+    """Make successful and failed attempts of every sign-in; return the issued tokens."""
     api, browser, tokens = Api(), Client(), []
     for path in ("/login", "/admin-login"):
         api.post(path, {"username": "alice", "password": WRONG})

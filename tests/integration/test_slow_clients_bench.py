@@ -1,4 +1,4 @@
-"""The table of signing in beside slow clients."""
+"""bench.slow_clients: the table of sign-in beside slow clients."""
 
 from argparse import Namespace
 

@@ -1,4 +1,4 @@
-"""One attempt to send a mail, to a real SMTP server: encrypted, signed in, bounded, and quiet about its text."""
+"""One attempt to send a mail to a real SMTP server: encrypted, authenticated, bounded, and with no text in logs."""
 
 import socket
 import threading

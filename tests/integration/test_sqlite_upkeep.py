@@ -1,4 +1,4 @@
-"""On SQLite, the files do not grow for ever: the log begins anew under load, and free pages go back."""
+"""On SQLite, the files stay bounded: the WAL is truncated under load, and free pages are returned."""
 
 import sqlite3
 from contextlib import closing
@@ -38,14 +38,14 @@ def fill(rows=2_000):
 
 @pytest.fixture
 def short_log(monkeypatch):
-    """Have the log emptied when it is longer than that, and tried again at once."""
+    """Make the WAL be truncated above a small size, and retried at once."""
     monkeypatch.setattr(upkeep, "LONGEST_WAL_BYTES", 100_000)
     monkeypatch.setattr(upkeep, "_AGAIN_SECONDS", 0.0)
 
 
 @pytest.fixture
 def reader():
-    """Somebody who reads an old state until the connection is closed."""
+    """Return a connection that reads an old snapshot until it is closed."""
     connection.ensure_connection()
     with closing(sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)) as reader:
         reader.execute("BEGIN")
@@ -118,7 +118,7 @@ def test_free_pages_go_back_some_at_once_until_a_tenth_is_free(few_free):
 
 @pytest.fixture
 def older():
-    """A database of a release that made it without auto_vacuum; afterwards it is as the other tests know it."""
+    """Make the database one of an earlier release, without auto_vacuum; restore it afterwards."""
 
     def rewrite(mode):
         with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""On SQLite, writers take turns in the order in which they came, and readers wait for nobody."""
+"""On SQLite, writers take turns in order of arrival, and readers never wait."""
 
 import sqlite3
 import threading
@@ -56,14 +56,14 @@ def beside():
 
 @pytest.fixture
 def impatient(monkeypatch):
-    """Have this thread wait for the lock for a moment only."""
+    """Make this thread wait for the lock only for a moment."""
     connection.ensure_connection()
     monkeypatch.setattr(connection.connection, "patience", 0.05)
 
 
 @pytest.mark.parametrize("work", [count_once, write], ids=["transaction", "statement"])
 def test_a_writer_that_comes_back_at_once_does_not_keep_another_out(beside, work):
-    """Without a queue, the other one looks now and then, and nearly always finds the lock taken again."""
+    """Without a queue, the other one polls, and nearly always finds the lock taken again."""
     holding, asking, done = threading.Event(), threading.Event(), threading.Event()
     overtook = []
 
@@ -91,7 +91,7 @@ def test_a_writer_that_comes_back_at_once_does_not_keep_another_out(beside, work
 
 @pytest.fixture
 def held(beside):
-    """Somebody else has written and not committed yet, until the end of the test."""
+    """Hold an uncommitted write of another connection until the end of the test."""
     holding, done = threading.Event(), threading.Event()
 
     def hold():
@@ -194,7 +194,7 @@ def test_only_statements_that_write_wait_for_the_lock(statement, waits):
 
 
 def test_a_queue_that_cannot_be_used_is_an_error_of_the_database(tmp_path, monkeypatch):
-    """Whoever handles a database that does not answer handles this, too: the agent goes on, the API answers 503."""
+    """Code that handles an unavailable database handles this too: the agent goes on, the API answers 503."""
     connection.ensure_connection()
     monkeypatch.setattr(connection.connection, "queue", WriteQueue(tmp_path))  # a folder
 

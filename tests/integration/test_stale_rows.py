@@ -1,4 +1,4 @@
-"""A view reads a row before it calls a service; what others did to it in between counts."""
+"""Stale rows: a view reads a row before it calls a service, and the service respects changes in between."""
 
 import pytest
 from django.utils import timezone

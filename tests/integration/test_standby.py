@@ -1,4 +1,4 @@
-"""Who publishes on a host without an agent: one process of the control plane, and only as long as there is none."""
+"""The standby publisher: one process of the control plane publishes while the host has no leading agent."""
 
 import logging
 from threading import Event
@@ -35,7 +35,7 @@ def standby(run):
 
 @pytest.fixture
 def change():
-    """Make a change as another host does: this one is not told of it."""
+    """Make a change as another host does, without a notification of this one."""
     before = list(revisions._hook)
     revisions.call_after_commit(lambda _version: True)
     yield lambda last: services.block_network(actor="alice", network=f"203.0.113.{last}")
@@ -49,7 +49,7 @@ def published_revision():
 
 @pytest.fixture
 def release(monkeypatch):
-    """Be another release from now on: the one of this schema."""
+    """Act as another release from now on: the one with this schema."""
     return lambda schema: monkeypatch.setattr(manifests, "SCHEMA", schema)
 
 

@@ -1,4 +1,4 @@
-"""Figures of the access log against a plain count over its rows."""
+"""Statistics of the access log, compared with plain counts over its rows."""
 
 import random
 from collections import Counter
@@ -28,7 +28,7 @@ LIKE_THESE = (60, 300, 7200, 86400)
 
 @pytest.fixture
 def ship(tmp_path):
-    """Ships records from the spools of two nodes, in batches, each spool by a process of its own."""
+    """Return a function that ships records of two nodes in batches, each from a new spool."""
 
     def ship(records, *, batch=40):
         for number, first in enumerate(range(0, len(records), batch)):
@@ -43,7 +43,7 @@ def ship(tmp_path):
 
 
 def made(seed, count=300, *, over=timedelta(days=3), clients=6):
-    """Records from before midnight to some days later, crowded around the borders of hours and days."""
+    """Return records from before midnight to some days later, many of them near borders of hours and days."""
     numbers = random.Random(seed)  # noqa: S311 - examples, no secrets
     records = []
     for number in range(count):
@@ -75,7 +75,7 @@ def rows_in(window, rows):
 
 
 def plain_count(rows, kind):
-    """What a kind counts, counted over the rows."""
+    """Return the counts of a kind, counted over the rows."""
     counts = Counter()
     for row in rows:
         is_denied = row.outcome == "deny"
@@ -221,7 +221,7 @@ def test_hosts_that_count_at_once_lose_nothing(tmp_path):
     if connection.vendor == "postgresql":
         with ThreadPoolExecutor(4) as hosts:
             list(hosts.map(host, range(4)))
-    else:  # there one writes at a time, and all threads of a test share its database in memory
+    else:  # SQLite has one writer at a time, and all threads of a test share its database in memory
         for number in range(4):
             host(number)
 

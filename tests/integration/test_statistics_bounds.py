@@ -1,4 +1,4 @@
-"""Figures of the access log: what they cost, how they are bounded, and when they go."""
+"""Statistics of the access log: number of queries, bounds, and pruning."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -20,7 +20,7 @@ EXACT = ("outcome", "reason", "deny-reason", "status", "country", "latency", "ru
 
 @pytest.fixture
 def ship(tmp_path):
-    """Ships records."""
+    """Return a function that ships records."""
 
     def ship(records):
         shipped(tmp_path, records)

@@ -1,4 +1,4 @@
-"""A second factor for a session that has shown none; and what holds for all pages of the second factor."""
+"""Step-up: a second factor for a session without one; and rules of all pages of the second factor."""
 
 from urllib.parse import parse_qs, urlsplit
 
@@ -51,7 +51,7 @@ def test_a_step_up_adds_no_audience_to_the_session(signed_in, bob, vault):
 
 
 def test_a_planted_session_does_not_get_the_second_factor_of_another(visitor, alice, bob, vault, auth):
-    """Fixation: what the attacker knows is worth nothing after the victim has given their code."""
+    """Session fixation: the attacker's token is worthless after the victim has entered their code."""
     planted, app = a_token(bob, audiences=["gate"]), an_app(bob)
     visitor.token = planted
 
@@ -166,7 +166,7 @@ def test_a_sign_out_form_sent_by_another_site_is_refused(signed_in, settings, au
 
 @pytest.fixture
 def rules(monkeypatch):
-    """Return a function that puts these access rules in force."""
+    """Return a function that creates these access rules."""
 
     def put(*made):
         monkeypatch.setitem(compiler._ROWS, Segment.ACCESS_RULES, lambda: made)

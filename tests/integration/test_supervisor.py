@@ -1,4 +1,4 @@
-"""The supervisor of `gatewall up` with processes that misbehave. Real planes under it: tests/servers/test_up.py."""
+"""The supervisor of `gatewall up` with misbehaving processes. Real planes under it: tests/servers/test_up.py."""
 
 import json
 import os
@@ -14,12 +14,12 @@ from gatewall.install import readiness, supervisor
 from tests.support.processes import PATIENCE, wait_until
 
 WAITS = "import time; time.sleep(600)"
-READY = "import os; os.write(1, b'ready\\n')"  # in one piece: it writes where the supervisor writes
+READY = "import os; os.write(1, b'ready\\n')"  # in one write: it shares the supervisor's output
 
 
 @pytest.fixture(autouse=True)
 def _hears_hang_ups():
-    """What is started hears SIGHUP, also when the tests run under nohup: an ignored signal is handed on."""
+    """Let child processes handle SIGHUP even under nohup: ignored signals are inherited."""
     before = signal.signal(signal.SIGHUP, lambda *_: None)
     yield
     signal.signal(signal.SIGHUP, before)
@@ -57,7 +57,7 @@ def finished(process):
 
 
 def test_imports_only_the_standard_library():
-    """What it holds in memory it holds as long as the gateway runs."""
+    """The memory of its imports is used for as long as the gateway runs."""
     code = (
         f"import sys, runpy; runpy.run_path({supervisor.__file__!r}); print(*{{n.split('.')[0] for n in sys.modules}})"
     )
@@ -86,7 +86,7 @@ def test_output_is_prefixed_with_the_name_even_without_a_final_newline():
     ids=["readiness", "supervisor"],
 )
 def test_each_line_is_one_write(file, arguments, last):
-    reading, writing = os.pipe2(os.O_DIRECT)  # gives what one write has written (pipe(2))
+    reading, writing = os.pipe2(os.O_DIRECT)  # a read returns the bytes of one write (pipe(2))
     environment, command = {**os.environ, "PYTHONUNBUFFERED": "1"}, [sys.executable, "-P", file, *arguments]
     with os.fdopen(writing, "wb") as output:
         subprocess.run(command, stdout=output, stderr=subprocess.DEVNULL, env=environment, check=False)

@@ -1,4 +1,4 @@
-"""Texts of the API: the pattern in the OpenAPI document and the field take the same ones."""
+"""Text fields of the API: the pattern in the OpenAPI document and the field accept the same texts."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Counting failed sign-ins: when somebody has to wait, for how long, and what makes it forgotten."""
+"""Counts of failed sign-ins: when an attempt is delayed, for how long, and what resets a count."""
 
 from datetime import timedelta
 
@@ -27,7 +27,7 @@ def fail(times, name="alice", where=HERE, at=MOMENT):
 
 
 def wait(name="alice", where=HERE, at=MOMENT):
-    """Make an attempt; return how long it has to wait."""
+    """Make an attempt; return its delay in seconds."""
     try:
         throttling.attempt(name, where, at).uncount()
     except TooManyAttempts as refusal:
@@ -37,7 +37,7 @@ def wait(name="alice", where=HERE, at=MOMENT):
 
 @pytest.fixture
 def limits(db):
-    """Return a function that sets how many failures pass: for account and network, network, account."""
+    """Return a function that sets the limits of failures: per account and network, network, account."""
 
     def new(pair=3, network=100, account=1_000):
         system_settings.change(

@@ -1,4 +1,4 @@
-"""The failures of one key: the delay that they make, and when they are forgotten."""
+"""The failure count of one key: the delay that it causes, and its expiry."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Every text of the pages is there in Simplified Chinese, and what runs is what was translated."""
+"""Every text of the pages has a Simplified Chinese translation, and the compiled catalogues are current."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Two agents that ship one spool at once, as after ``run/`` was removed: each thing is told once."""
+"""Two agents that ship one spool at once, as after ``run/`` was removed: records and gaps are stored once."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +22,7 @@ def folder(tmp_path):
 
 
 def shipped_by_two(folder, monkeypatch, step):
-    """Ship with one who stands still in the transaction, behind this step, until the other has come to it."""
+    """Ship with two shippers: one pauses in its transaction after this step until the other reaches the step."""
     done, inside, second = getattr(ingest, step), Event(), Event()
 
     def slow(*arguments):
@@ -37,7 +37,7 @@ def shipped_by_two(folder, monkeypatch, step):
         try:
             return ingest.ship(folder)
         except FileNotFoundError:
-            return 0  # the other one has just removed it
+            return 0  # the other one has just removed the file
         finally:
             connection.close()
 

@@ -1,4 +1,4 @@
-"""``gatewall unban``: automatic bans are lifted, and nothing else."""
+"""``gatewall unban``: it lifts automatic bans, and removes no other entry."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""A host whose agent cannot compare its policy: what is said of it meanwhile, and the event afterwards."""
+"""A host with unconfirmed policy: metrics and health meanwhile, and the event afterwards."""
 
 import time
 from datetime import timedelta
@@ -31,7 +31,7 @@ OUTAGE = 100
 
 
 class Host:
-    """One agent in turns, on clocks that stand still: ``passes`` is true time, ``set`` is somebody's hand."""
+    """One agent in turns, with stopped clocks: ``passes`` lets time pass, ``set`` changes the wall clock."""
 
     def __init__(self, wall_clock, since_boot):
         self._wall_clock, self._since_boot = wall_clock, since_boot
@@ -73,7 +73,7 @@ def host(monkeypatch):
 
 @pytest.fixture
 def outage():
-    """A function that takes the database from the agent, and one that gives it back."""
+    """Return a function that makes the database unavailable to the agent, and one that restores it."""
     away = Mock(side_effect=OperationalError("away"))
     with pytest.MonkeyPatch.context() as patch:
 
@@ -100,7 +100,7 @@ def test_each_turn_of_an_agent_confirms(host):
     host.agent.turn()
 
     assert host.age() == 0
-    assert len(told()) == 1  # nobody compared for half a minute
+    assert len(told()) == 1  # no process compared the policy for half a minute
 
 
 def test_an_agent_without_a_database_confirms_nothing(host, outage):

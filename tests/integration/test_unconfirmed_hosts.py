@@ -1,4 +1,4 @@
-"""How long a host is unconfirmed: by whose clock, since when where nobody knows, and what a busy database adds."""
+"""How long a host is unconfirmed: the clock that counts, unknown starts, and the effect of a busy database."""
 
 from datetime import timedelta
 
@@ -24,7 +24,7 @@ def test_a_read_only_database_does_not_exceed_the_least_stale_policy_limit(host,
     ages = []
 
     def locked(*_):
-        for _ in range(LOCKED_FOR):  # SQLite's busy timeout: who holds the lock imports a long list
+        for _ in range(LOCKED_FOR):  # SQLite's busy timeout, while an import of a long list holds the lock
             host.passes(1)
             ages.append(host.age())
         raise OperationalError("database is locked")

@@ -1,4 +1,4 @@
-"""``gatewall user``: what an operator with a shell does about users, as the API does it."""
+"""``gatewall user``: users managed from a shell, with the rules of the API."""
 
 import io
 
@@ -78,7 +78,7 @@ def test_a_new_password_ends_the_sessions(typed):
 def test_a_random_password_is_the_one_that_is_printed():
     a_user("ada")
 
-    said = user("password", "ADA")  # names are compared without case, as at the sign-in
+    said = user("password", "ADA")  # names are compared case-insensitively, as at sign-in
 
     assert named("ada").check_password(said.split()[-1])
 

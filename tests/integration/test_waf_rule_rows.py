@@ -1,4 +1,4 @@
-"""Rows of the form of a WAF rule: what they make of exclusions and transforms, and back."""
+"""Form rows of a WAF rule: conversion of exclusions and transforms in both directions."""
 
 import pytest
 from django.core.exceptions import ValidationError

@@ -1,4 +1,4 @@
-"""Real-life sequences: who is banned, who is not, and what is told. tests/proxies has some of them behind nginx."""
+"""Detectors in real-life sequences: bans, events and notices. tests/proxies has some of them behind nginx."""
 
 from datetime import timedelta
 
@@ -242,7 +242,7 @@ def test_images_of_another_site_are_reported_and_ban_none_of_its_visitors(auth, 
 
 
 def test_requests_made_by_a_page_do_not_add_to_those_of_the_visitor(auth, watched, waf):
-    for path in SCAN[:2]:  # at one place less than is enough
+    for path in SCAN[:2]:  # one path less than the limit
         assert auth(x_forwarded_for=VISITOR, x_forwarded_uri=path).status == 403
     scan(auth, VISITOR, **IMAGE)
     watched.look()
@@ -256,7 +256,7 @@ def test_only_a_valid_credential_turns_a_ban_for_waf_matches_into_a_report(auth,
     answers = [auth(x_forwarded_for=SCANNER, x_forwarded_uri=path, service_authorization=token) for path in SCAN[:8]]
     watched.look()
 
-    assert {answer.reason for answer in answers} == {"waf-rule"}  # an answer that lets in protects the address, too
+    assert {answer.reason for answer in answers} == {"waf-rule"}  # access would also protect the address
     assert bans() == banned
     told = [event.detail.get("why") for event in SecurityEvent.objects.filter(kind=EventKind.CLIENT_SUSPECTED)]
     assert set(told) == ({"signed-in"} if is_valid else set())

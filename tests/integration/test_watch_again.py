@@ -1,4 +1,4 @@
-"""Failed sign-ins, and that nobody is banned twice or for old things: what the watch of an agent makes of them."""
+"""Detection of failed sign-ins: bans, and no repeated bans or bans for old failures."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Attacks of many at once: what is told of them, and how many bans there may be."""
+"""Detection of distributed attacks: their events, and the limit on the number of bans."""
 
 from datetime import timedelta
 
@@ -20,12 +20,12 @@ pytestmark = pytest.mark.django_db
 
 @pytest.mark.parametrize("many", [by_form(full=500, default=150)])
 def test_a_stuffing_run_from_many_addresses_is_one_event_and_its_clients_are_banned(watched, clock, many):
-    """Each address tries three accounts: too few for itself, and nobody does so by mistake while an attack is on."""
+    """Each address tries three accounts: too few for a ban by itself, but not a mistake during an attack."""
     SecurityEvent.objects.all().delete()
     addresses = [f"203.0.{number // 250}.{number % 250 + 1}" for number in range(many)]
     for account in range(3):
         failed_at_once([(address, f"{address}-{account}") for address in addresses])
-    failed_at_once([(f"198.51.100.{number}", f"person-{number}") for number in range(40)])  # these mistype
+    failed_at_once([(f"198.51.100.{number}", f"person-{number}") for number in range(40)])  # these users mistype
     watched.look()
 
     assert bans() == sorted(addresses)
@@ -35,7 +35,7 @@ def test_a_stuffing_run_from_many_addresses_is_one_event_and_its_clients_are_ban
     assert (attack.severity, attack.client_ip, attack.detail["detector"]) == ("critical", None, "distributed-stuffing")
     assert [number for _, _, number in events("policy.changed")] == [1]
     begun = [("attack.detected", None, 1), ("client.banned", events("client.banned")[0][1], many)]
-    assert noticed() == begun  # and not one each
+    assert noticed() == begun  # and not one notice per ban
     clock.shift(timedelta(hours=1))
     assert noticed() == sorted([*begun, *((f"{kind}.ended", client, count) for kind, client, count in begun)], key=str)
 

@@ -1,4 +1,4 @@
-"""J-24: nothing starts with a secret that is known, short, or serves two purposes."""
+"""No process starts with a secret that is publicly known, short, or used for two purposes."""
 
 import secrets
 from base64 import b64encode

@@ -1,4 +1,4 @@
-"""Delivery to receivers that take, fail, hang, redirect and are gone."""
+"""Webhook delivery to receivers that accept, fail, hang, redirect or are gone."""
 
 import json
 import threading
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 
 def tell(number=0):
-    """Record an event of a kind that is a notice each time, and ends nothing later."""
+    """Record an event of a kind that causes a notice each time, without an incident."""
     record_event(Event(EventKind.TWO_FACTOR_RECOVERED, detail={"actor": f"admin{number}"}))
 
 
@@ -230,7 +230,7 @@ def test_a_receiver_that_hangs_delays_no_other(receiver, monkeypatch):
             notifier.wait(0.2)
 
         assert len(receiver.got) == 5
-        assert len(slow.got) == 1  # one at a time, however much waits
+        assert len(slow.got) == 1  # one at a time, for any number of waiting notices
         threads = [thread for thread in threading.enumerate() if thread.name == "webhook"]
         assert all(thread.daemon for thread in threads)
         slow.over.set()

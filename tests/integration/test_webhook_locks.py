@@ -1,4 +1,4 @@
-"""Who writes to webhooks and their outboxes at once: each comes to their end."""
+"""Concurrent writes to webhooks and their outboxes do not deadlock."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event as Flag
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.mark.parametrize("status", [200, 500])
-def test_noting_an_attempt_while_its_notice_is_sent_again(status):
+def test_recording_an_attempt_while_its_notice_is_resent_does_not_deadlock(status):
     webhook, held = a_webhook(), Flag()
     record_event(Event(EventKind.TWO_FACTOR_RECOVERED))
     [claimed] = outbox.claim(timezone.now(), busy=())

@@ -1,4 +1,4 @@
-"""The outbox: who takes a delivery, how much there may be, and how long it is kept."""
+"""The outbox of webhooks: claims of deliveries, limits, and retention."""
 
 from datetime import timedelta
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 
 def tell(number=0):
-    """Record an event of a kind that is a notice each time, and ends nothing later."""
+    """Record an event of a kind that causes a notice each time, without an incident."""
     record_event(Event(EventKind.TWO_FACTOR_RECOVERED, detail={"actor": f"admin{number}"}))
 
 
@@ -41,7 +41,7 @@ def test_a_claimed_delivery_is_sent_again_under_the_same_id_after_its_lease(cloc
     [again] = outbox.claim(timezone.now(), busy=())
     assert again.delivery.notice.message_id == lost.delivery.notice.message_id
 
-    delivering.settle(lost, Posted(500), timezone.now())  # too late: it is not its any more
+    delivering.settle(lost, Posted(500), timezone.now())  # too late: the claim has expired
     delivering.settle(again, Posted(200), timezone.now())
 
     assert outcomes() == [("two-factor.recovered", "delivered", 2, 200)]

@@ -1,4 +1,4 @@
-"""The agent's thread that sends, and secrets of webhooks when keys are rotated."""
+"""The agent's thread that sends webhooks, and resealing of their secrets when keys are rotated."""
 
 import threading
 import time
@@ -96,7 +96,7 @@ def test_rotating_keys_reseals_the_secrets_of_webhooks(installation, settings):
 
 
 def ended(name):
-    """Wait for the threads of this name: what ends by a bug says so after it has handed over its outcome."""
+    """Wait for the threads of this name: one that ends by a bug logs it after it has reported its outcome."""
     for thread in threading.enumerate():
         if thread.name == name:
             thread.join(5)
