@@ -1,4 +1,4 @@
-"""No process starts with a secret that is publicly known, short, or used for two purposes."""
+"""J-24: no process starts with a secret that is publicly known, short, or used for two purposes."""
 
 import secrets
 from base64 import b64encode
