@@ -179,7 +179,7 @@ def directives(text):
     return [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("#")]
 
 
-def test_secrets_and_what_must_be_set_are_kept_out_of_git():
+def test_secret_files_and_env_are_ignored_by_git():
     secrets = {each["file"] for found in FILES.values() for each in found.get("secrets", {}).values()}
     for path in (*secrets, ".env"):
         assert subprocess.run(["git", "check-ignore", "-q", FOLDER / path], cwd=BASE, check=False).returncode == 0

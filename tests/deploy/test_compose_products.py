@@ -53,7 +53,7 @@ def file_of(folder, product, mount):
 @pytest.mark.parametrize(
     ("name", "variable", "frame"), [("nginx-proxy-manager", "NPM", NPM), ("swag", "SWAG", SWAG)], ids=["npm", "swag"]
 )
-def test_the_page_leads_from_the_clone_to_a_guarded_site(name, variable, frame, tmp_path):
+def test_the_commands_of_the_page_result_in_a_guarded_site(name, variable, frame, tmp_path):
     folder, product = tmp_path / "clone/deploy/compose", tmp_path / "product"
     shutil.copytree(BASE / "deploy/compose", folder)
     lines, mount = typed(name)

@@ -81,7 +81,7 @@ def test_both_planes_answer_and_a_change_reaches_the_data_plane(ours, planes):
     assert ask(ours.control, blocked) == Verdict(403, "client-blocked")
 
 
-def test_the_agent_ships_what_the_data_plane_has_answered_and_sees_its_workers(ours, planes):
+def test_the_agent_ships_records_of_the_data_plane_and_sees_its_workers(ours, planes):
     admin = Admin(ours.control)
     ask(ours.auth, about(client="198.51.100.99"))
 

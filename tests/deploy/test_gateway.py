@@ -62,7 +62,7 @@ def spec(thing):
     return copy.deepcopy(thing["spec"])
 
 
-def test_the_chart_renders_for_gatewalls_own_pages_what_the_sample_has():
+def test_the_chart_renders_our_own_pages_as_in_the_sample():
     sample, chart = of_the_sample(), of_the_chart()
 
     ours, theirs = spec(chart["HTTPRoute", "gatewall"]), spec(sample["HTTPRoute", "gatewall"])
@@ -125,7 +125,7 @@ def named_services(value):
             yield from named_services(part)
 
 
-def test_every_untrusted_header_is_removed_before_anybody_reads_it():
+def test_every_untrusted_header_is_removed_early():
     early = of_the_sample()["ClientTrafficPolicy", "gatewall"]["spec"]["headers"]["earlyRequestHeaders"]
     prefixes = tuple(each["value"] for each in early["removeOnMatch"] if each["type"] == "Prefix")
 

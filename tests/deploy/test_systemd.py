@@ -102,7 +102,7 @@ def test_a_unit_restarts_after_every_exit_without_a_limit(name):
     assert ("Unit", "StartLimitIntervalSec", "0") in lines(name)
 
 
-def test_the_data_plane_waits_neither_for_the_database_nor_for_another_unit():
+def test_the_data_plane_requires_no_database_and_no_other_unit():
     for setting in ("Requires", "Requisite", "BindsTo"):
         assert not values("gatewall-data-plane.service", setting)
     assert values("gatewall-data-plane.service", "After") == ["network.target"]

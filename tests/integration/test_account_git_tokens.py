@@ -67,7 +67,7 @@ def test_the_number_of_git_tokens_is_limited(visitor, bob):
     assert (page.status_code, "Delete one first." in words(page)) == (409, True)
 
 
-def test_a_git_token_of_ones_own_can_be_deleted(visitor, bob, auth):
+def test_a_user_can_delete_an_own_git_token(visitor, bob, auth):
     token = a_git_token(bob)
 
     assert visitor.send("/account/git-tokens/delete", id=str(GitToken.objects.get().pk)).status_code == 303

@@ -121,7 +121,7 @@ def test_a_form_with_an_ended_session_changes_nothing(visitor, bob, path, how):
 # The page
 
 
-def test_the_page_holds_no_credential(visitor, bob):
+def test_the_page_contains_no_credential(visitor, bob):
     app, token = an_app(bob), a_git_token(bob)
 
     text = visitor.get("/account").text
@@ -186,7 +186,7 @@ def test_a_new_password_ends_every_other_session(visitor, bob, auth):
     assert Visitor().sign_in(password=PASSWORD).status_code == 401
 
 
-def test_a_new_password_keeps_what_the_session_has_shown_and_opens(visitor, bob, settings):
+def test_a_new_password_keeps_amr_and_audience_of_the_session(visitor, bob, settings):
     visitor.token = a_token(bob, audiences=["gate"], amr=("pwd", "otp"))
 
     visitor.send("/account/password", current=PASSWORD, new=NEW)
@@ -253,7 +253,7 @@ def test_a_second_factor_that_is_not_there_cannot_be_switched_off(visitor):
 # Sessions
 
 
-def test_a_session_of_ones_own_can_be_ended(visitor, bob, auth):
+def test_a_user_can_end_an_own_session(visitor, bob, auth):
     phone = a_token(bob)
     jti = Session.objects.latest("issued_at").pk
 

@@ -42,7 +42,7 @@ def a_committed_change(monkeypatch):
     services.block_network(actor="alice", network="203.0.113.7")
 
 
-def test_turn_publishes_what_was_committed(agent, monkeypatch):
+def test_a_turn_publishes_committed_changes(agent, monkeypatch):
     a_committed_change(monkeypatch)
 
     agent.turn()

@@ -148,7 +148,7 @@ def test_a_sign_out_waits_for_workers_as_well(worker, monkeypatch, alice):
     assert revisions.publication_is_pending()
 
 
-def test_a_worker_that_refuses_what_is_published_is_not_waited_for(worker, monkeypatch):
+def test_a_write_does_not_wait_for_a_worker_that_refuses_the_policy(worker, monkeypatch):
     monkeypatch.setattr(announcement, "_WAIT_SECONDS", 3600.0)
     worker.report.rejected("schema 2, not 1")
 

@@ -188,7 +188,7 @@ def test_asking_without_a_session_redirects_to_sign_in_and_back(outside, entered
     assert (answer.status_code, f"ask%2F{decision_id}" in answer.headers["Location"]) == (303, True)
 
 
-def test_a_refusal_that_is_not_in_the_log_yet_is_waited_for(outside, auth):
+def test_the_page_refreshes_until_the_refusal_is_in_the_log(outside, auth):
     answer = auth(service_authorization=outside.token, x_forwarded_host=OFFICE)
 
     page = outside.get(f"/ask/{answer.headers['X-Gatewall-Decision-Id']}")
@@ -196,7 +196,7 @@ def test_a_refusal_that_is_not_in_the_log_yet_is_waited_for(outside, auth):
     assert (page.status_code, page.headers["Refresh"]) == (200, "2")
 
 
-def test_a_refusal_that_reaches_the_log_while_its_page_is_made_is_known(outside, auth, monkeypatch, settings):
+def test_a_refusal_logged_while_its_page_is_rendered_is_found(outside, auth, monkeypatch, settings):
     answer, look = auth(service_authorization=outside.token, x_forwarded_host=OFFICE), selectors.answer
 
     def look_and_ship(decision_id):

@@ -74,7 +74,7 @@ def test_an_added_or_deleted_row_belongs_to_one_slice_in_any_reading_order(tmp_p
     assert len(rows) == 28 + 9  # later records than the newest row do not belong to the window
 
 
-def test_rows_that_come_and_go_while_it_reads_are_read_once_or_not_at_all(tmp_path, monkeypatch):
+def test_rows_added_or_deleted_during_the_reading_are_read_at_most_once(tmp_path, monkeypatch):
     begin = 1_770_000_000
     spooled(tmp_path / "spool", [a_record(number, at=begin + number) for number in range(12)])
     ingest.ship(tmp_path / "spool")

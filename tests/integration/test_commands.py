@@ -104,7 +104,7 @@ def test_the_rules_are_seeded_once(capsys):
 
 
 @pytest.mark.django_db
-def test_seeding_leaves_what_operators_set(capsys):
+def test_seeding_keeps_the_settings_of_operators(capsys):
     call_command("seed_waf_rules")
     rule = WafRule.objects.first()
     services.change_waf_rule(rule, enabled=False, score=1, name="mine", actor="alice")

@@ -108,7 +108,7 @@ def test_the_command_writes_everything_again(publication):
     assert publication.starts_a_worker()
 
 
-def test_many_damaged_segments_are_one_line_of_bounded_length(publication):
+def test_many_damaged_segments_are_one_short_line(publication):
     names = publication.files.manifest().segments
     publication.damage(flip_a_byte, *names)
 
@@ -129,7 +129,7 @@ def test_a_change_writes_a_missing_segment_again_that_it_does_not_touch(publicat
 
 
 @pytest.mark.parametrize("how", DAMAGES.values(), ids=DAMAGES.keys())
-def test_an_agent_that_starts_writes_it_again(publication, how):
+def test_a_starting_agent_repairs_a_damaged_segment(publication, how):
     publication.damage(how, NETWORKS)
 
     with AgentLock(publication.run).held():
@@ -142,7 +142,7 @@ def test_an_agent_that_starts_writes_it_again(publication, how):
 
 
 @pytest.mark.parametrize("how", DAMAGES.values(), ids=DAMAGES.keys())
-def test_a_control_plane_that_stands_in_for_the_agent_writes_it_again(publication, how):
+def test_a_control_plane_without_an_agent_repairs_a_damaged_segment(publication, how):
     publication.damage(how, NETWORKS)
     standby = Standby(publication.files, publication.run)
 
@@ -164,7 +164,7 @@ def running_agent(publication, monkeypatch):
         yield agent
 
 
-def test_a_running_agent_writes_again_what_a_worker_refuses(publication, running_agent):
+def test_a_running_agent_repairs_a_segment_that_a_worker_refuses(publication, running_agent):
     publication.damage(flip_a_byte, NETWORKS)
     running_agent.turn()
     assert publication.said() == []

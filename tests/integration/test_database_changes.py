@@ -239,7 +239,7 @@ def test_threads_with_scheduled_work_are_not_idle(settings):
     assert not mails._is_idle()
 
 
-def test_a_record_of_an_idle_host_is_stored_and_its_log_is_never_behind(tmp_path):
+def test_an_idle_host_stores_a_record_at_once_and_reports_no_lag(tmp_path):
     spool = tmp_path / "spool"
     writer, shipper = SpoolWriter(spool, "node-1"), LogShipper(spool)
     assert writer.is_usable()
@@ -258,7 +258,7 @@ def test_a_record_of_an_idle_host_is_stored_and_its_log_is_never_behind(tmp_path
     writer.close()
 
 
-def test_a_resting_writer_syncs_what_is_written_then(tmp_path, monkeypatch):
+def test_a_resting_writer_syncs_the_next_record(tmp_path, monkeypatch):
     monkeypatch.setattr("audit.spool.writer._REST_SECONDS", 60.0)
     writer = SpoolWriter(tmp_path / "spool", "node-1")
     writer.sync_regularly()

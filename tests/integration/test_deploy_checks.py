@@ -234,7 +234,7 @@ def deploy_check(home, **variables):
     return ended.returncode, set(re.findall(r"\((\w+\.\w\d+)\)", ended.stderr))
 
 
-def test_new_installation_on_loopback_lacks_what_production_needs(tmp_path):
+def test_a_new_installation_on_loopback_fails_the_production_checks(tmp_path):
     processes.prepare(tmp_path)
     tmp_path.chmod(0o700)
 

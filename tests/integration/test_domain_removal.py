@@ -20,7 +20,7 @@ def test_built_in_rule_limited_to_a_removed_domain_is_kept_and_switched_off(offi
     assert (rule.domain, rule.enabled) == (None, False)
 
 
-def test_custom_rule_limited_to_a_removed_domain_goes_with_it(office):
+def test_custom_rule_limited_to_a_removed_domain_is_deleted_with_it(office):
     rule = services.create_waf_rule(actor="alice", name="mine", pattern="x", domain=office)
 
     services.remove_domain(office, actor="alice")

@@ -89,7 +89,7 @@ def test_an_interrupted_first_start_leaves_nothing_and_a_whole_one_takes_few_sta
     assert site.python(COUNTED) < FEW_STATEMENTS
 
 
-def test_a_first_start_of_a_later_release_builds_its_indexes_in_the_same_transaction(tmp_path):
+def test_a_first_start_of_a_later_release_builds_its_indexes_in_its_transaction(tmp_path):
     site = Site.fresh(tmp_path / "home")
 
     _, later = site.python(with_later_migrations(tmp_path, "call_command('migrate', verbosity=0)" + LATER_SCHEMA))

@@ -74,7 +74,7 @@ def test_a_site_that_the_cookie_does_not_reach_is_explained_without_a_redirect_l
     assert REMEDY not in words(page)
 
 
-def test_an_administrator_reads_the_remedy(browser):
+def test_an_administrator_sees_how_to_fix_the_cookie_domain(browser):
     sign_in(browser, name="alice")
 
     assert REMEDY in words(guard(browser, "https://app.example.org/"))

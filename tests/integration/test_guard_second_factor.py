@@ -221,7 +221,7 @@ def test_the_page_needs_no_script_and_is_neither_kept_nor_framed(browser, app):
     assert len(page.content) < 15_000
 
 
-def test_the_page_holds_no_secret_beside_its_challenge(browser, app):
+def test_the_page_contains_no_secret_except_its_challenge(browser, app):
     again = finish(browser, begin(browser), code := app.wrong)
 
     for secret in (PASSWORD, code, app.code(), *app.recovery_codes):

@@ -146,7 +146,7 @@ GUESSES = {
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("guess", GUESSES)
-def test_every_guess_is_one_hash_of_at_most_a_passwords_length(alice, guess, monkeypatch):
+def test_every_guess_is_one_hash_of_bounded_length(alice, guess, monkeypatch):
     services.create_user(actor="", username="dora", password=PASSWORD, is_active=False)
     str(passwords._DUMMY_HASH)
     hashed = []

@@ -72,7 +72,7 @@ def test_a_remark_is_cut_to_the_length_of_the_column(import_list):
     assert len(remark) <= 500
 
 
-def test_the_gate_refuses_what_was_imported(import_list, auth):
+def test_the_gate_refuses_imported_networks(import_list, auth):
     import_list("198.51.100.0/24")
 
     assert auth().verdict == (403, "client-blocked")
@@ -188,7 +188,7 @@ def test_a_network_that_is_too_large_is_refused_with_its_line(import_list, netwo
     assert networks() == []
 
 
-def test_a_large_network_is_taken_by_force_unless_it_holds_our_own(import_list):
+def test_force_imports_a_large_network_unless_it_contains_our_own(import_list):
     said = import_list("8.0.0.0/7\n2a00::/18\n0.0.0.0/0\n", "--force")
 
     assert networks() == ["2a00::/18", "8.0.0.0/7"]
@@ -228,7 +228,7 @@ def test_removing_a_list_needs_only_its_name(import_list, capsys):
     assert revisions.current().revision == before + 1
 
 
-def test_nothing_is_left_half_written(import_list, monkeypatch):
+def test_a_failed_import_changes_nothing(import_list, monkeypatch):
     import_list("1.1.1.1\n2.2.2.2")
     before = revisions.current()
     monkeypatch.setattr(importing.revisions, "advance", lambda *_, **__: 1 / 0)

@@ -231,7 +231,7 @@ def test_a_flood_from_many_clients_opens_a_bounded_number(hook, monkeypatch, clo
     assert Notice.objects.count() == 4
 
 
-def test_events_that_come_together_are_counted_together(hook, clock):
+def test_events_recorded_together_are_one_notice_with_their_number(hook, clock):
     record_events(Event(SUSPECTED, client_ip="203.0.113.7") for _ in range(3))
 
     assert said() == [("client.suspected", 3)]
@@ -262,7 +262,7 @@ def test_the_window_is_a_setting(hook, clock):
     assert close() == 1
 
 
-def test_a_client_whose_incident_begins_beside_one_that_goes_on_has_its_own(hook):
+def test_a_batch_can_extend_one_incident_and_open_others(hook):
     tell("203.0.113.1")
     record_events(Event(SUSPECTED, client_ip=f"203.0.113.{number}") for number in (1, 2, 3))
 

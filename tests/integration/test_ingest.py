@@ -49,7 +49,7 @@ def test_a_row_has_the_values_of_its_record(folder):
     assert AccessLogRule.objects.get().rule_id == 7
 
 
-def test_a_segment_that_is_being_written_is_shipped_as_far_as_it_goes(folder):
+def test_a_segment_that_is_still_written_is_shipped_up_to_its_end(folder):
     writer = spooled(folder, records(3), close=False)
 
     assert ingest.ship(folder) == 3
@@ -106,7 +106,7 @@ def test_a_pass_overtaken_by_another_process_stores_each_record_once(folder, mon
     assert segment_files(folder) == []
 
 
-def test_a_file_in_which_nothing_is_new_costs_no_query(folder, django_assert_num_queries):
+def test_a_file_without_new_records_costs_no_query(folder, django_assert_num_queries):
     spooled(folder, records(3), close=False)
     looked = {}
     ingest.ship(folder, looked)
@@ -115,7 +115,7 @@ def test_a_file_in_which_nothing_is_new_costs_no_query(folder, django_assert_num
         ingest.ship(folder, looked)
 
 
-def test_a_record_that_is_there_already_is_not_there_twice(folder):
+def test_a_record_that_is_already_stored_is_not_stored_twice(folder):
     spooled(folder, records(3))
     ingest.ship(folder)
     spooled(folder, records(5))
@@ -124,7 +124,7 @@ def test_a_record_that_is_there_already_is_not_there_twice(folder):
     assert AccessLog.objects.count() == 5
 
 
-def test_half_a_character_is_no_obstacle(folder):
+def test_a_lone_surrogate_and_a_null_are_replaced(folder):
     spooled(folder, [a_record(1, user_agent="\ud83d", path="/\0")])
 
     assert ingest.ship(folder) == 1
@@ -178,7 +178,7 @@ def test_records_of_several_processes_are_stored_in_one_transaction(folder):
         writer.close()
 
 
-def test_a_pass_ends_where_the_files_ended_when_it_looked(folder):
+def test_a_pass_ends_at_the_file_sizes_of_its_start(folder):
     """Otherwise a pass would go on as long as records arrive, with a few in each transaction."""
     writer, more = spooled(folder, records(3), close=False), iter(range(100, 150))
 

@@ -57,7 +57,7 @@ def test_a_refused_password_is_explained_in_chinese(bob):
     ("path", "body"),
     [("/login", {}), ("/login", {"username": "x", "password": "y"}), ("/users", None), ("/ip-black-list", {"ip": "x"})],
 )
-def test_the_api_speaks_english_to_everybody(admin, path, body):
+def test_the_api_answers_in_english_only(admin, path, body):
     answers = [api.get(path) if body is None else api.post(path, body) for api in (Api(), Api(**CHINESE))]
 
     assert answers[0].json() == answers[1].json()

@@ -86,7 +86,7 @@ def test_the_oldest_refused_rows_go_first(keep, monkeypatch):
     assert AccessLogRule.objects.count() == 1
 
 
-def test_rows_that_are_let_in_and_older_are_not_read_for_refused_ones(keep):
+def test_older_allowed_rows_are_not_scanned_for_refused_ones(keep):
     """With an index by time alone, each portion would read every row before the first refused one."""
     keep(300)
     keep(70, 60, refused=True)
@@ -120,7 +120,7 @@ def test_statistics_are_the_same_before_and_after(keep):
     assert list(SpanCount.objects.order_by("pk").values()) == before
 
 
-def test_a_turn_does_no_more_than_a_portion(keep, monkeypatch):
+def test_the_rows_deleted_in_a_turn_are_limited(keep, monkeypatch):
     keep(*range(20, 60))
     monkeypatch.setattr(shortening, "_AT_ONCE", 10)
 
@@ -211,7 +211,7 @@ def test_other_tables_are_not_the_log(keep, alice):
     assert Meter().measure().used == before
 
 
-def test_the_agent_holds_the_setting(keep, tmp_path, monkeypatch):
+def test_the_agent_applies_the_size_setting(keep, tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(Budget, "turn", lambda *asked: seen.append(asked[2]) or shortening.Shortened())
     system_settings.change(actor="alice", access_log_max_bytes=2**30)
@@ -221,7 +221,7 @@ def test_the_agent_holds_the_setting(keep, tmp_path, monkeypatch):
     assert seen == [2**30]
 
 
-def test_the_oldest_day_goes_whole_where_deleted_rows_leave_the_disk_full(keep):
+def test_whole_days_are_dropped_where_deleting_rows_frees_no_space(keep):
     keep(0, 24 * 60, 2 * 24 * 60)
     budget = Budget()
     budget.turn(NOW, TINY)

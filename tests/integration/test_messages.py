@@ -96,7 +96,7 @@ def test_a_text_that_a_visitor_wrote_is_filled_in_as_it_is():
     assert messages_of(refused) == messages_of(validation_error(refused)) == [str(refused)]
 
 
-def test_a_message_survives_copies():
+def test_a_message_survives_copying_and_pickling():
     pickled = pickle.loads(pickle.dumps(LINE))  # noqa: S301 - our own bytes
     for each in (copy.deepcopy(LINE), pickled):
         assert (each, each.template, each.params) == (LINE, LINE.template, LINE.params)
@@ -128,7 +128,7 @@ def test_a_very_long_message_is_cut_like_its_text():
         assert "line" not in translated(kept)
 
 
-def test_an_error_is_one_message_in_no_language_yet():
+def test_an_error_becomes_one_untranslated_message():
     plural = MaxLengthValidator(2)
     with translation.override("zh-hans"):
         errors = [
@@ -157,7 +157,7 @@ def test_the_same_refusal_speaks_each_reader_s_language():
 
 
 @pytest.mark.parametrize("headers", [1, {"a b": ""}, {"host": ""}, {"a": ["b"] * 101}, {"a": "b" * 9000}, {"a": "\0"}])
-def test_errors_of_a_made_up_request_are_translated(headers):
+def test_errors_of_a_hypothetical_request_are_translated(headers):
     sent = {"client_ip": "192.0.2.1", "host": "a.example", "method": "GET", "uri": "/", "headers": headers}
     with translation.override("zh-hans"):
         form = ExplainInput(data=sent)

@@ -94,7 +94,7 @@ def test_drift_of_standard_input_as_json(policy, two_domains):
     }
 
 
-def test_drift_in_a_loop_finds_an_edit_by_hand_and_its_end(policy, two_domains):
+def test_repeated_drift_checks_detect_a_manual_edit_and_its_end(policy, two_domains):
     document, codes = export().canonical(), []
     domain = AuthorizedDomain.objects.get(name="a.example")
     for access in ("authenticated", "denied", "public", "authenticated", "two_factor", "authenticated"):

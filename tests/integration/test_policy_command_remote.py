@@ -111,7 +111,7 @@ def test_a_token_that_expired_between_plan_and_apply_is_refused(server):
     assert "z.example" not in remotely(server, "export")[1]
 
 
-def test_drift_in_a_loop_over_the_api_finds_an_edit_by_hand_and_its_end(server):
+def test_repeated_drift_checks_over_the_api_detect_a_manual_edit_and_its_end(server):
     document, codes = remotely(server, "export")[1], []
     (row,) = server.admin.get("/authorized-domains?name=a.example")["results"]
     for remark in ("", "by hand", "by hand", ""):

@@ -159,7 +159,7 @@ def test_bans_subscribed_and_expired_entries_stay(installed):
     assert BlocklistEntry.objects.get(network="203.0.113.3").expires_at is None
 
 
-def test_rows_move_between_groups_and_domains_that_come_and_go(installed):
+def test_rows_move_from_removed_to_new_groups_and_domains(installed):
     old = services.register_domain(actor="x", name="old.example", access="public")
     gone = create_group(actor="x", name="gone", authorized_domains=[old])
     create_access_rule(actor="x", name="rule", access="denied", domains=[old], groups=[gone])
@@ -177,7 +177,7 @@ def test_rows_move_between_groups_and_domains_that_come_and_go(installed):
     assert PolicyRevision.objects.latest("number") == revision
 
 
-def test_a_built_in_rule_that_is_listed_as_it_comes_is_left_out(installed):
+def test_a_built_in_rule_listed_with_its_defaults_is_omitted(installed):
     seed_waf_rules(actor="seed")
     document = read(b"version: 1\nbuiltin_waf_rules:\n- key: xss-script-tag\n")
 

@@ -96,7 +96,7 @@ def test_a_rule_of_each_kind_is_read(office):
     assert len(found) > 100
 
 
-def test_values_that_the_statement_does_not_take_as_they_are_are_refused():
+def test_values_that_the_query_would_transform_are_refused():
     with pytest.raises(TypeError, match="not the parameters"):
         BEGINNING("a")
 
@@ -108,7 +108,7 @@ def test_equal_values_leave_the_parameter_order_undetermined(bob):
         BACKWARDS(bob.pk + 1, bob.pk)
 
 
-def test_a_call_without_the_values_is_refused_and_finds_nothing_of_an_earlier_one(alice):
+def test_a_call_without_values_is_refused_and_does_not_reuse_earlier_ones(alice):
     a_token(alice)
     assert SESSION.first(Session.objects.get().pk).user == alice
 

@@ -45,7 +45,7 @@ def names(user):
     return sorted(user.groups.values_list("name", flat=True))
 
 
-def test_a_group_that_somebody_gave_by_hand_stays(corp, set_up, staff):
+def test_a_manually_assigned_group_stays(corp, set_up, staff):
     sign_in(Visitor(), corp)
     user = User.objects.get()
     services.change_user(user, actor="alice", groups=[staff])

@@ -38,7 +38,7 @@ def test_change_rewrites_only_the_segments_that_it_touches(files):
 
 
 @pytest.mark.parametrize("lost", ["deleted", "cut short"])
-def test_segment_that_was_lost_is_written_again(files, lost):
+def test_a_lost_segment_is_written_again(files, lost):
     before = publish(files)
     path = segment_file(before, Segment.REVOCATIONS)
     if lost == "deleted":

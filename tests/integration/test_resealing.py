@@ -40,7 +40,7 @@ def test_every_second_factor_opens_in_old_and_new_processes(installation, alice,
         assert not Sealer(installation.data).needs_resealing(TotpDevice.objects.get(user=user).sealed_secret)
 
 
-def test_data_key_goes_only_when_no_row_needs_it(installation, alice, bob):
+def test_a_data_key_is_removed_only_when_no_row_needs_it(installation, alice, bob):
     first = installation.data
     a_device(alice, first)
     installation.rotate(days=1)

@@ -82,7 +82,7 @@ def test_counts_are_pruned_with_their_rows(keep):
 
 
 @pytest.mark.parametrize(("options", "left"), [({}, 2), ({"days": 5}, 1), ({"days": 3650}, 3)])
-def test_prune_logs_deletes_what_is_too_old(keep, capsys, options, left):
+def test_prune_logs_deletes_old_rows(keep, capsys, options, left):
     keep(*days_ago(0, 10, 40))
 
     call_command("prune_logs", **options)

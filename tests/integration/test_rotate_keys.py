@@ -114,7 +114,7 @@ def test_keys_in_the_environment_are_refused(installation, monkeypatch, name):
     assert (installation.sessions, installation.data) == before
 
 
-def test_named_file_is_what_is_rotated(installation, monkeypatch, tmp_path):
+def test_rotation_changes_the_file_named_in_the_environment(installation, monkeypatch, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     named, ring = elsewhere / "sessions", new_ring(START)

@@ -76,7 +76,7 @@ def logged():
     return list(AccessLog.objects.order_by("at", "decision_id"))
 
 
-def test_both_planes_record_what_it_would_have_answered(planes, publisher, visit, bob):
+def test_both_planes_record_the_verdict_of_the_shadow_policy(planes, publisher, visit, bob):
     start(publisher, planes, visit)
     header = ("Service-Authorization", a_token(bob))
 
@@ -190,7 +190,7 @@ def test_a_refused_overlay_is_an_event_once(planes, publisher, visit):
     assert "damaged" in SecurityEvent.objects.get(kind="shadow.failed").detail["problem"]
 
 
-def test_the_state_adds_up_what_the_processes_report(planes, publisher, visit):
+def test_the_state_sums_the_reports_of_the_processes(planes, publisher, visit):
     shadow = start(publisher, planes, visit, percent=100)
     assert status_of(shadow).state is State.WAITING
     for plane in planes:

@@ -53,7 +53,7 @@ def reader():
         yield reader
 
 
-def test_a_long_log_is_emptied(short_log):
+def test_a_long_wal_is_truncated(short_log):
     fill()
     assert log_bytes() > 100_000
 
@@ -63,7 +63,7 @@ def test_a_long_log_is_emptied(short_log):
     assert UseCount.objects.count() == 2_000
 
 
-def test_a_short_one_is_not():
+def test_a_short_wal_is_not_truncated():
     fill()
 
     with CaptureQueriesContext(connection) as queries:
@@ -73,7 +73,7 @@ def test_a_short_one_is_not():
     assert not any("TRUNCATE" in query["sql"] for query in queries)
 
 
-def test_a_reader_of_an_old_state_is_waited_for_later(short_log, reader):
+def test_a_wal_blocked_by_a_reader_is_truncated_later(short_log, reader):
     fill()
     patience, keeping = pragma("busy_timeout"), Upkeep()
 
@@ -86,7 +86,7 @@ def test_a_reader_of_an_old_state_is_waited_for_later(short_log, reader):
     assert log_bytes() == 0
 
 
-def test_where_a_reader_was_in_the_way_it_is_left_alone_for_a_while(short_log, reader, monkeypatch):
+def test_a_truncation_blocked_by_a_reader_is_retried_after_a_pause(short_log, reader, monkeypatch):
     monkeypatch.setattr(upkeep, "_AGAIN_SECONDS", 3600.0)
     fill()
     keeping = Upkeep()
@@ -103,7 +103,7 @@ def few_free(monkeypatch):
     monkeypatch.setattr(upkeep, "_FREED_AT_ONCE", 20)
 
 
-def test_free_pages_go_back_some_at_once_until_a_tenth_is_free(few_free):
+def test_free_pages_are_returned_in_batches_until_a_tenth_is_free(few_free):
     fill(20_000)
     UseCount.objects.all().delete()
     keeping, left = Upkeep(), [pragma("freelist_count")]

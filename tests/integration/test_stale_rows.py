@@ -115,7 +115,7 @@ def test_deleting_a_row_twice_is_an_error(bob, kind):
 
 
 @pytest.mark.parametrize("kind", CHANGEABLE.values(), ids=CHANGEABLE)
-def test_change_keeps_what_another_changed_meanwhile(bob, kind):
+def test_a_change_keeps_fields_that_another_change_wrote_meanwhile(bob, kind):
     make, _, change, values = kind
     first = make()
     second = copy_of(first)

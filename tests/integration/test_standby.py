@@ -179,7 +179,7 @@ def test_every_change_is_published_while_no_agent_leads(standby, change):
 
 
 @pytest.mark.parametrize("lock", [AgentLock, StandbyLock], ids=["an agent leads", "another process stands in"])
-def test_nothing_is_published_while_somebody_else_does(standby, change, run, lock):
+def test_the_standby_waits_while_another_process_publishes(standby, change, run, lock):
     change(7)
     with lock(run).held():
         stood_in = standby.turn()
@@ -187,7 +187,7 @@ def test_nothing_is_published_while_somebody_else_does(standby, change, run, loc
     assert (stood_in, published_revision()) == (False, 0)
 
 
-def test_an_agent_that_starts_finds_its_lock_free(standby, change, run):
+def test_the_standby_does_not_keep_the_lock_of_the_agent(standby, change, run):
     change(7)
 
     standby.turn()
@@ -206,7 +206,7 @@ def test_a_manifest_that_is_gone_is_published_again(standby, change):
     assert published_revision() == 1
 
 
-def test_nothing_is_read_but_the_version_while_nothing_changes(standby, change, django_assert_num_queries):
+def test_a_turn_without_a_change_reads_only_the_version(standby, change, django_assert_num_queries):
     change(7)
     standby.turn()
 
@@ -242,7 +242,7 @@ def test_a_problem_is_logged_once_and_its_end(standby, change, monkeypatch, capl
     assert published_revision() == 1
 
 
-def test_a_row_that_is_not_one_is_a_problem_and_the_next_change_is_published(standby, change, caplog):
+def test_an_invalid_row_is_logged_and_later_changes_are_published_after_its_repair(standby, change, caplog):
     call_command("seed_waf_rules")
     rules = WafRule.objects.filter(enabled=True)
     rule = rules.first()
@@ -282,7 +282,7 @@ def test_the_standby_goes_on_after_an_unexpected_error(standby, monkeypatch, cap
     assert "a bug" in caplog.text
 
 
-def test_its_thread_goes_on_after_a_folder_of_locks_that_cannot_be_used(standby, change, monkeypatch):
+def test_the_standby_goes_on_after_an_unusable_lock_folder(standby, change, monkeypatch):
     turns = []
 
     def broken():

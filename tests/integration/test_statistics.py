@@ -162,7 +162,7 @@ def _spans(kind):
     return [statistics.Summary.from_text(*row) for row in rows]
 
 
-def test_a_span_counts_no_more_clients_than_it_has_room_for(ship):
+def test_the_number_of_clients_in_a_span_is_limited(ship):
     ship([a_record(n, at=MIDNIGHT.timestamp(), client_ip=f"10.0.{n // 250}.{n % 250}") for n in range(1500)], batch=500)
 
     held = {
@@ -176,7 +176,7 @@ def test_a_span_counts_no_more_clients_than_it_has_room_for(ship):
     assert found["outcome"].total == 1500
 
 
-def test_a_client_that_comes_when_all_places_are_taken_is_still_found(ship):
+def test_a_frequent_client_is_found_even_if_all_places_were_taken(ship):
     crowd = [a_record(n, at=MIDNIGHT.timestamp(), client_ip=f"10.0.{n // 250}.{n % 250}") for n in range(1000)]
     attack = [a_record(5000 + n, at=MIDNIGHT.timestamp(), client_ip="203.0.113.9") for n in range(100)]
     ship([*crowd, *attack], batch=200)
@@ -188,7 +188,7 @@ def test_a_client_that_comes_when_all_places_are_taken_is_still_found(ship):
     assert 100 - found.error <= number <= 100
 
 
-def test_keys_that_no_database_takes_for_text_are_counted(ship):
+def test_keys_with_characters_invalid_in_databases_are_counted(ship):
     ship([a_record(n, at=MIDNIGHT.timestamp(), path="/\0\ud83d\"\\'%s") for n in range(2)])
 
     found = statistics.summaries(Window.of(MIDNIGHT, MIDNIGHT + timedelta(minutes=1)), ["path"])["path"]
@@ -206,7 +206,7 @@ def test_a_batch_of_days_of_minutes_is_counted(ship):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_hosts_that_count_at_once_lose_nothing(tmp_path):
+def test_concurrent_hosts_lose_no_counts(tmp_path):
     def host(number):
         folder = tmp_path / f"host-{number}"
         for batch in range(10):

@@ -40,7 +40,7 @@ def test_figures_cost_one_query_whatever_the_window(ship, django_assert_num_quer
 
 
 @pytest.mark.parametrize("hours", range(0, 49, 16))
-def test_a_window_is_put_together_from_few_spans(hours):
+def test_a_window_is_composed_of_few_spans(hours):
     start = MIDNIGHT + timedelta(hours=hours, minutes=23)
     SpanCount.objects.bulk_create(
         SpanCount(kind="outcome", width=width, start=MIDNIGHT + timedelta(seconds=at), counts='{"allow":1}', error=0)
@@ -120,7 +120,7 @@ def test_counts_are_pruned_when_their_span_is_past(ship):
     assert firsts == {MINUTE: before, TEN_MINUTES: before, HOUR: MIDNIGHT + timedelta(hours=5), DAY: MIDNIGHT}
 
 
-def test_records_that_could_not_be_kept_are_counted():
+def test_dropped_records_are_counted():
     for hours, kind, count in ((1, "dropped", 3), (2, "dropped", 4), (2, "damaged", 9), (30, "dropped", 5)):
         LogGap.objects.create(node="n", kind=kind, count=count, at=MIDNIGHT + timedelta(hours=hours))
 

@@ -84,7 +84,7 @@ def test_letter_case_does_not_distinguish_accounts(limits):
     assert (wait("STRASSE"), wait("stra\u00dfe")) == (10, 10)
 
 
-def test_network_waits_whatever_the_account(limits):
+def test_the_delay_of_a_network_applies_to_every_account(limits):
     limits(pair=100, network=4)
     for name in ("a", "b", "c", "d"):
         fail(1, name)
@@ -92,7 +92,7 @@ def test_network_waits_whatever_the_account(limits):
     assert (wait("e"), wait("e", THERE)) == (10, 0)
 
 
-def test_account_waits_whatever_the_network(limits):
+def test_the_delay_of_an_account_applies_to_every_network(limits):
     limits(account=4)
     for number in range(4):
         fail(1, where=f"198.51.100.{number}")

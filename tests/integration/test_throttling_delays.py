@@ -56,7 +56,7 @@ def test_window_of_a_delay_begins_at_its_end(seconds, failures):
 
 
 @pytest.mark.parametrize(("failures", "left", "seconds"), [(8, 7, 20), (7, 6, 10), (6, 5, 0), (5, 4, 0), (1, 0, 0)])
-def test_attempt_that_is_taken_back_ends_the_delay_that_it_made(failures, left, seconds):
+def test_an_uncounted_attempt_ends_the_delay_that_it_caused(failures, left, seconds):
     before, after = counted(failures - 1), counted(failures)
 
     count = after.without(Counted("key", before.blocked_until, after.blocked_until), SIX)
@@ -64,7 +64,7 @@ def test_attempt_that_is_taken_back_ends_the_delay_that_it_made(failures, left, 
     assert (count.failures, count.seconds_to_wait(MOMENT), count.began_at) == (left, seconds, MOMENT)
 
 
-def test_attempt_that_is_taken_back_leaves_the_delay_of_a_later_one():
+def test_an_uncounted_attempt_keeps_the_delay_of_a_later_one():
     first, second = counted(6), counted(6).with_one_more(SIX, later(1))
 
     count = second.without(Counted("key", None, first.blocked_until), SIX)

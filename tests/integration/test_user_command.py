@@ -104,7 +104,7 @@ def test_sessions_and_second_factor_end():
     assert not selectors.has_second_factor(ada)
 
 
-def test_users_are_listed_with_what_they_may():
+def test_users_are_listed_with_their_rights():
     a_user("ada", is_admin=True)
     a_user("bob", is_auditor=True, is_active=False)
 

@@ -262,7 +262,7 @@ def test_only_a_valid_credential_turns_a_ban_for_waf_matches_into_a_report(auth,
     assert set(told) == ({"signed-in"} if is_valid else set())
 
 
-def test_scanner_is_banned_for_what_it_sends_without_those_headers(auth, watched, waf):
+def test_a_scanner_with_navigation_headers_is_banned(auth, watched, waf):
     scan(auth, SCANNER, sec_fetch_site="none", sec_fetch_mode="navigate")
     watched.look()
 

@@ -55,7 +55,7 @@ def test_a_user_who_forgot_their_password_is_not_banned(watched, clock):
     assert (bans(), events(*TOLD), noticed()) == ([], [], [])
 
 
-def test_passwords_typed_as_names_count_as_what_they_are(watched):
+def test_passwords_typed_as_user_names_count_as_different_accounts(watched):
     for number in range(10):
         sign_in(SCANNER, f"a secret {number}")
     watched.look()

@@ -53,7 +53,7 @@ def test_a_notice_is_signed_and_sent_once(receiver, clock):
     assert (webhook.succeeded_at, webhook.failing_since) == (MOMENT, None)
 
 
-def test_while_a_secret_is_rotated_both_sign(receiver, clock):
+def test_during_a_rotation_notices_are_signed_with_both_secrets(receiver, clock):
     webhook, old = services.create_webhook(actor="alice", name="pager", url=receiver.url, allow_private=True)
     _, new = services.rotate_secret(webhook, actor="alice")
     tell()
@@ -151,7 +151,7 @@ def test_a_webhook_whose_receiver_fails_for_days_is_disabled(clock):
     assert SecurityEvent.objects.get(kind="webhook.disabled").detail["why"] == "failing"
 
 
-def test_one_success_ends_the_count_of_days(receiver, clock):
+def test_one_success_resets_the_days_of_failure(receiver, clock):
     webhook = a_webhook(receiver.url)
     Webhook.objects.update(failing_since=MOMENT - timedelta(days=9), failure="no answer")
     tell()

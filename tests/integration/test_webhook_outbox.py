@@ -102,7 +102,7 @@ def test_a_notice_is_in_the_transaction_of_its_event(clock):
     assert (Delivery.objects.count(), SecurityEvent.objects.filter(kind="two-factor.recovered").count()) == (0, 0)
 
 
-def test_the_notice_of_an_incident_that_goes_on_is_kept_for_its_end(clock):
+def test_the_notice_of_an_open_incident_is_kept_until_its_end(clock):
     a_webhook()
     system_settings.change(actor="alice", webhook_retention_days=1)
     until = timezone.now() + timedelta(days=3)

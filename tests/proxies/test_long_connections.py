@@ -83,7 +83,7 @@ def test_busy_connections_end(tmp_path, monkeypatch, kind):
             assert received.endswith(b"x")
 
 
-def test_these_are_the_proxies_that_take_the_option():
+def test_the_proxies_with_the_option_are_complete():
     assert set(NAMES) == LIMITS_CONNECTIONS
 
 

@@ -158,7 +158,7 @@ def test_a_browser_without_a_session_is_redirected_to_the_guard_page(guarded):
     assert site.requests == []
 
 
-def test_a_location_that_the_product_makes_itself_is_closed_too(guarded):
+def test_a_location_added_by_the_product_is_guarded_too(guarded):
     port, gate, site = guarded
     gate.status = 403
 

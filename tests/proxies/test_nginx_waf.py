@@ -107,7 +107,7 @@ def test_a_monitored_rule_lets_the_request_through_and_is_noted(wall):
     assert where(waf_step(entry["trace"])["rules"][0]) == [("args", "q", "decoded")]
 
 
-def test_monitoring_goes_on_to_a_rule_that_blocks(wall):
+def test_a_monitored_rule_does_not_stop_a_later_blocking_rule(wall):
     wall.change("sqli-union-select", action="monitor")
     own = wall.call("POST", "/waf-rules", name="late", pattern="password", targets=["args"], priority=900)
 

@@ -96,7 +96,7 @@ def test_a_successor_that_dies_in_a_reload_is_started_again_and_no_old_worker_st
         assert is_up(port)
 
 
-def test_old_workers_stay_no_longer_than_the_grace_when_one_successor_answers_and_one_does_not(home, port):
+def test_old_workers_end_after_the_grace_if_one_of_two_successors_answers(home, port):
     with master(home, port, "--graceful-timeout", "3") as process:
         old = workers(process)
         process.send_signal(signal.SIGHUP)
@@ -108,7 +108,7 @@ def test_old_workers_stay_no_longer_than_the_grace_when_one_successor_answers_an
 
 
 @pytest.mark.full
-def test_while_no_successor_answers_the_old_ones_do_and_a_stop_ends_all(home, port):
+def test_old_workers_answer_until_a_successor_does_and_a_stop_ends_all(home, port):
     with master(home, port, "--graceful-timeout", "60", "--timeout", "8") as process:
         old = workers(process)
         with hanging_policy(home):
@@ -218,7 +218,7 @@ def test_a_stop_answers_connections_in_the_backlog(home, port):
         assert process.wait(30) == 0
 
 
-def test_an_interrupt_of_the_whole_group_ends_without_a_word(home, port):
+def test_an_interrupt_of_the_process_group_logs_nothing(home, port):
     with master(home, port) as process:
         said = log_of(home)
         os.killpg(process.pid, signal.SIGINT)

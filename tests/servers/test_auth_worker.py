@@ -141,7 +141,7 @@ master.main()
 """
 
 
-def test_workers_that_have_not_run_since_the_fork_are_stopped_too(home, port):
+def test_workers_still_within_the_fork_are_stopped_too(home, port):
     """On one processor the master's SIGTERM reaches a worker before the interpreter finished the fork there."""
     options = ["-c", "deploy/data_plane.conf.py", "gatewall.data_plane:application()"]
     env = environment(home, GATEWALL_AUTH_PORT=str(port), GATEWALL_WORKERS="8")

@@ -195,7 +195,7 @@ def test_six_of_many_concurrent_wrong_codes_from_many_networks_are_checked(alice
     assert WrongCodes.objects.get().number == 6
 
 
-def test_the_hundredth_wrong_code_locks_however_many_come_at_once(alice):
+def test_the_hundredth_wrong_code_locks_under_concurrency(alice):
     app = an_app(alice)
     tokens, codes = [a_challenge() for _ in range(20)], app.wrong_codes(20)
     WrongCodes.objects.create(user=alice, number=99)

@@ -112,7 +112,7 @@ def test_a_slow_reader_gets_the_whole_answer(site):
         assert (answer.status, len(answer.body)) == (200, 9 * MIB)
 
 
-def test_a_body_and_a_head_that_are_late_are_refused_and_never_reach_the_application(site, monkeypatch):
+def test_a_late_body_is_refused_and_never_reaches_the_application(site, monkeypatch):
     monkeypatch.setattr(threaded, "_READ", threaded._READ._replace(seconds=0.5))
     with served(site) as running, Wire(running.port) as wire:
         wire.send(A_SLOW_BODY)

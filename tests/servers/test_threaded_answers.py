@@ -101,7 +101,7 @@ def test_an_answer_in_pieces_is_chunked():
     assert chunks_of(data) == b"".join(LARGE)
 
 
-def test_to_http_1_0_an_answer_in_pieces_ends_with_the_connection():
+def test_over_http_1_0_a_streamed_answer_ends_with_the_connection():
     with served(Site(*LARGE)) as running:
         head, _, data = everything(running.port, HTTP_1_0 % b"/").partition(b"\r\n\r\n")
 
@@ -129,7 +129,7 @@ def test_an_answer_has_no_bytes_beyond_its_length_and_a_short_one_closes_the_con
 
 
 @pytest.mark.parametrize("parts", [LARGE, [b"abc"]], ids=["in pieces", "whole"])
-def test_head_has_a_head_alone(parts):
+def test_head_gets_headers_alone(parts):
     with served(Site(*parts)) as running:
         data = everything(running.port, a_request(method="HEAD") + a_request("Connection: close", method="HEAD"))
     heads = data.split(b"\r\n\r\n")
@@ -207,7 +207,7 @@ def test_an_answer_that_cannot_be_made_is_500_and_a_line_in_the_log(caplog, site
     assert site.closed == [True]
 
 
-def test_an_answer_that_breaks_in_the_middle_is_not_whole_to_its_reader(caplog):
+def test_an_answer_that_fails_in_the_middle_is_not_terminated(caplog):
     with served(Site(*LARGE, error=RuntimeError("amid"))) as running, suppress(ConnectionResetError):
         data = everything(running.port, a_request())
         assert not data.endswith(b"0\r\n\r\n")

@@ -115,7 +115,7 @@ def test_cve_2024_45410_gate_gets_its_headers_anyway(stub, name):
 
 
 @pytest.mark.parametrize("name", ["Remote-User", "X-Gatewall-Subject-Kind", "Remote-User, Remote-Email, Remote-Groups"])
-def test_cve_2024_45410_visitor_cannot_hide_who_they_are(stub, name):
+def test_cve_2024_45410_visitor_cannot_remove_identity_headers(stub, name):
     before = len(stub.site.requests)
 
     request(stub.port, "/", {"Connection": name, "Remote-User": "mallory", "X-Gatewall-Subject-Kind": "mallory"})
@@ -186,7 +186,7 @@ UPGRADES = [("h2c",), ("h2c", "websocket"), ("websocket", "h2c"), ("h2c, websock
 
 
 @pytest.mark.parametrize("sent", UPGRADES, ids=" and ".join)
-def test_upgrade_to_anything_but_a_websocket_does_not_arrive(stub, monkeypatch, sent):
+def test_upgrade_other_than_websocket_does_not_arrive(stub, monkeypatch, sent):
     monkeypatch.setattr(stub.site, "status", 204)
     before = len(stub.site.requests)
     lines = [b"Host: office.example", b"Connection: Upgrade", b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="]
