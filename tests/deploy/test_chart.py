@@ -137,7 +137,7 @@ def test_a_release_without_values_is_refused():
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_no_container_may_do_more_than_it_must(case):
+def test_containers_have_minimal_privileges(case):
     for pod in pods(CASES[case]).values():
         security = pod["securityContext"]
         assert (security["runAsNonRoot"], security["runAsUser"], security["fsGroup"]) == (True, USER, USER)

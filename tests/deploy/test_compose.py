@@ -33,7 +33,7 @@ def test_a_parser_of_the_compose_specification_accepts_the_file(file):
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_no_service_may_do_more_than_it_must(name):
+def test_services_have_minimal_privileges(name):
     service = SERVICES[name]
 
     assert service["read_only"] is True

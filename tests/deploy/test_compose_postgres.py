@@ -82,7 +82,7 @@ def test_postgresql_is_healthy_only_when_it_listens_on_the_network():
     assert "--host=127.0.0.1" in SERVICES["postgres"]["healthcheck"]["test"]
 
 
-def test_services_start_in_an_order_in_which_each_finds_what_it_needs():
+def test_services_start_after_those_that_they_need():
     wanted = {name: SERVICES[name].get("depends_on", {}) for name in SERVICES}
 
     assert wanted["migrate"] == {"postgres": {"condition": "service_healthy"}}

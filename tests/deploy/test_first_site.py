@@ -166,7 +166,7 @@ def publish_at(computer, layout):
         pytest.param(TWO_PARENTS, id="two parents", marks=pytest.mark.full),
     ],
 )
-def test_from_the_lines_of_the_page_to_every_site(computer, password, windows, layout):
+def test_the_commands_of_the_page_make_every_site_reachable(computer, password, windows, layout):
     assert layout.public_url in table()
     publish_at(computer, layout)
     configure_the_proxy(computer, layout)

@@ -132,5 +132,5 @@ def test_every_untrusted_header_is_removed_early():
     assert {name.lower() for name in UNTRUSTED if not name.lower().startswith(prefixes)} <= set(early["remove"])
 
 
-def test_a_gateway_that_is_not_enabled_is_not_there():
+def test_a_disabled_gateway_is_not_rendered():
     assert not [each for each in rendered().values() if gateway_schemas.is_of_a_gateway(each)]

@@ -29,7 +29,7 @@ def files_of(folder):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_files_of_deploy_are_those_for_the_defaults(kind, tmp_path):
+def test_the_files_of_deploy_equal_the_output_for_the_defaults(kind, tmp_path):
     printed(kind, "--site", "app.example.com", "--into", str(tmp_path / kind))
 
     told = f"gatewall proxy-config {kind} --site app.example.com --into deploy/{kind}"
@@ -56,7 +56,7 @@ def test_every_default_and_placeholder_is_replaced(kind, place):
 
 @pytest.mark.parametrize("place", [OTHER, IPV6], ids=["names", "ipv6"])
 @pytest.mark.parametrize("kind", ["traefik", "envoy", "envoy-gateway", "ingress-nginx"])
-def test_yaml_stays_yaml(kind, place):
+def test_every_rendered_file_is_valid_yaml(kind, place):
     for file in render(kind, place):
         assert list(yaml.safe_load_all(file.text))
 
@@ -65,7 +65,7 @@ NAMES = Place("gatewall:9998", "gatewall:9999", upstream="site:8000", guard_host
 
 
 @pytest.mark.parametrize("place", [OTHER, IPV6, NAMES, Place()], ids=["names", "ipv6", "resolver", "defaults"])
-def test_nginx_takes_it_without_a_warning(place, tmp_path):
+def test_nginx_accepts_the_files_without_a_warning(place, tmp_path):
     nobody = "127.0.0.1:1"
     demo.write_configuration(
         tmp_path, listen=nobody, auth=nobody, control=nobody, site=nobody, root_path=place.root_path

@@ -90,7 +90,7 @@ def test_a_unit_is_no_root_and_writes_to_the_folders_of_its_state_alone(name):
     assert f"/var/lib/{wanted['StateDirectory']}" == sample()["GATEWALL_HOME"] == dockerfile.settings()["GATEWALL_HOME"]
 
 
-def test_the_program_is_where_the_image_has_it():
+def test_units_and_image_use_the_same_paths():
     assert PLACE in dockerfile.last("ENTRYPOINT")
     assert f"COPY --from=build {PYTHON.removesuffix('/bin/python')} .venv" in dockerfile.DOCKERFILE.read_text()
 

@@ -81,7 +81,7 @@ def test_a_path_without_a_canonical_form_is_refused(match, text):
 
 
 @given(st.text(st.sampled_from("/.%25;?#\\a*"), max_size=12))
-def test_a_canonical_form_is_its_own(text):
+def test_the_canonical_form_is_idempotent(text):
     canonical = conditions.canonical_path(text)
 
     if "%" not in canonical:

@@ -89,7 +89,7 @@ def test_with_a_public_url_forms_sent_by_a_protected_site_are_refused(visitor, b
 
 @pytest.mark.parametrize("media_type", ["application/json", "multipart/form-data; boundary=x", "text/plain"])
 @forms
-def test_the_forms_are_taken_as_forms_alone(visitor, path, media_type):
+def test_forms_are_accepted_only_as_form_data(visitor, path, media_type):
     response = visitor.client.post(f"/wall{path}", b'{"a": 1}', content_type=media_type)
 
     assert response.status_code == 415

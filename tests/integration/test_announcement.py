@@ -69,7 +69,7 @@ def test_every_change_is_announced(hook):
     assert asked == [1, 2]
 
 
-def test_change_that_is_rolled_back_does_not_keep_the_next_one_from_being_announced(hook):
+def test_a_rolled_back_change_does_not_suppress_the_next_announcement(hook):
     asked = []
     hook(lambda version: asked.append(version.revision) or True)
     services.block_network(actor="alice", network="203.0.113.7")

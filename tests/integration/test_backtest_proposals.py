@@ -91,7 +91,7 @@ def test_changes_are_applied_in_order_and_saved_as_one_revision(recorded):
     assert Backtest.objects.get(pk=run.pk).saved == {"how": "enforce", "id": None}
 
 
-def test_changes_of_which_one_is_refused_change_nothing(recorded):
+def test_a_list_with_a_refused_change_changes_nothing(recorded):
     run = finished(shut())
     create_group(actor="", name="family")
     before = revisions.current().revision

@@ -58,7 +58,7 @@ def test_an_allowed_network_lets_strangers_in(recorded):
     assert all(each["lets_in"] for each in result["changes"]["results"])
 
 
-def test_a_domain_may_be_shut_or_removed(recorded):
+def test_closing_and_removing_a_domain_are_replayed(recorded):
     domain = AuthorizedDomain.objects.get(name=OFFICE)
 
     shut = run_of(a_draft("authorized-domains", "update", domain.pk, access="denied"))
@@ -178,7 +178,7 @@ def test_a_draft_whose_domain_was_removed_fails_with_its_name(recorded):
     assert (run.state, run.failure) == (State.FAILED, expected)
 
 
-def test_one_runs_at_a_time_and_the_oldest_first():
+def test_backtests_run_one_at_a_time_oldest_first():
     first, second = asked(BLOCK), asked(BLOCK)
     now = timezone.now()
 
@@ -256,7 +256,7 @@ def test_a_deleted_backtest_ends(recorded):
     assert not Backtest.objects.exists()
 
 
-def test_no_more_are_kept_than_twenty():
+def test_at_most_twenty_backtests_are_kept():
     for _ in range(runs.KEPT):
         asked(BLOCK)
     with pytest.raises(runs.TooManyBacktests):

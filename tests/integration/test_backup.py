@@ -121,7 +121,7 @@ def test_a_backup_under_load_is_consistent(site, tmp_path, database):
     ],
     indirect=["site"],
 )
-def test_every_value_survives_the_way_to_a_database(site, target, tmp_path, database):
+def test_every_value_survives_backup_and_restore(site, target, tmp_path, database):
     site.ok("backup", tmp_path / "one")
     elsewhere = new_site(tmp_path, **database(target))
     elsewhere.ok("restore", tmp_path / "one", "--yes")

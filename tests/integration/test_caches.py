@@ -27,7 +27,7 @@ def _empty():
 
 
 @pytest.mark.parametrize("value", PLAIN, ids=repr)
-def test_a_plain_value_comes_back_as_it_was(value):
+def test_a_plain_value_is_returned_unchanged(value):
     cache.set("key", value)
 
     assert cache.get("key") == value

@@ -50,7 +50,7 @@ def test_a_blocked_address_and_a_blocked_country_get_the_same_page(visitor):
     assert len(texts) == 1
 
 
-def test_the_number_is_shown_to_quote_it(visitor):
+def test_the_decision_id_is_shown(visitor):
     assert f"<code>{NUMBER}</code>" in denied(visitor, "waf-rule").text
 
 
@@ -68,7 +68,7 @@ def test_the_contact_is_shown_as_text(visitor):
     assert "call &lt;b&gt;1234&lt;/b&gt;" in denied(visitor).text
 
 
-def test_a_stranger_is_not_believed_about_the_reason(visitor, settings):
+def test_reason_headers_of_an_untrusted_peer_are_ignored(visitor, settings):
     visitor.client.defaults["REMOTE_ADDR"] = "198.51.100.9"
 
     page = denied(visitor, "country-blocked")
@@ -77,7 +77,7 @@ def test_a_stranger_is_not_believed_about_the_reason(visitor, settings):
     assert NUMBER not in page.text
 
 
-def test_an_unknown_reason_gets_general_words(visitor):
+def test_an_unknown_reason_gets_a_general_text(visitor):
     assert "You may not enter this site." in words(denied(visitor, "no-such-reason"))
 
 

@@ -258,7 +258,7 @@ def test_keys_are_found_in_the_state_folder(tmp_path):
     assert (config.secret_key, config.jwt_keys.signing.kid, config.data_keys.signing.kid) == (SECRET, "k1", "d1")
 
 
-def test_the_made_keys_are_good_and_private(tmp_path):
+def test_generated_keys_are_valid_and_private(tmp_path):
     from gatewall.credentials import keyfiles  # noqa: PLC0415
 
     keyfiles.make_missing(tmp_path / "var" / "secrets")

@@ -70,7 +70,7 @@ def test_method_scheme_and_headers_are_options(said):
     assert "proto" in shown["visible"]
 
 
-def test_json_is_the_answer_of_the_api(said, admin):
+def test_json_output_equals_the_answer_of_the_api(said, admin):
     body = {"client_ip": "203.0.113.9", "host": "app.example", "uri": "/x", "method": "GET"}
 
     assert json.loads(said("--json")) == admin.post("/policy/explain", body).json()

@@ -102,7 +102,7 @@ def test_processes_that_start_together_print_one_link(token, log):
     assert secrets == {token}
 
 
-def test_the_secret_is_for_the_owner_alone_and_never_half_written(token, settings):
+def test_the_secret_file_is_private_and_leaves_no_temporary_file(token, settings):
     path = secret_file(settings)
 
     assert path.stat().st_mode & 0o777 == 0o600

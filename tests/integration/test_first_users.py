@@ -56,7 +56,7 @@ def test_copied_rows_equal_those_of_the_service(clock):
     assert User.objects.get().created_at == timezone.now()
 
 
-def test_anything_else_in_the_tables_is_for_the_service():
+def test_with_other_rows_in_the_tables_the_service_is_used():
     a_user("alice", is_admin=True)
     assert first_users._users_so_far()
     services.change_user(User.objects.get(), actor="", remark="changed")

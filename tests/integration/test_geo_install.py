@@ -80,7 +80,7 @@ def test_the_dashboard_uses_a_new_database_in_a_process_without_decisions(settin
     assert known.country_of(client) == "NZ"
 
 
-def test_health_and_geo_rules_know_it_without_a_restart(admin, database):
+def test_health_and_geo_rules_use_a_new_database_without_a_restart(admin, database):
     assert admin.post("/geo-block-rules", {"country_code": "nz"}).json()["warnings"]
 
     call_command("geo", "install", str(database))

@@ -50,7 +50,7 @@ def test_the_page_has_a_form_that_needs_no_script(browser):
     assert scripts[1:] == ['<script src="/wall/static/portal/passkey.js" defer>']
 
 
-def test_the_page_is_neither_kept_nor_framed_nor_sniffed(browser):
+def test_the_page_forbids_caching_framing_and_sniffing(browser):
     headers = browser.get("/wall/").headers
 
     assert headers["Cache-Control"] == "no-store"
@@ -60,7 +60,7 @@ def test_the_page_is_neither_kept_nor_framed_nor_sniffed(browser):
     assert headers["X-Request-Id"]
 
 
-def test_the_page_is_bound_to_a_strict_policy(browser):
+def test_the_page_has_a_strict_content_security_policy(browser):
     policy = browser.get("/wall/").headers["Content-Security-Policy"]
 
     assert "default-src 'none'" in policy
@@ -239,7 +239,7 @@ def test_the_form_keeps_the_return_url_unchanged(browser, office):
 
 
 @pytest.mark.parametrize("media_type", ["multipart/form-data; boundary=x", "text/plain", "application/json", ""])
-def test_the_form_is_taken_as_a_form_alone(browser, media_type):
+def test_the_form_is_accepted_only_as_form_data(browser, media_type):
     form = urlencode({"username": "Bob", "password": PASSWORD})
 
     response = browser.generic("POST", "/wall/", form, content_type=media_type)

@@ -159,7 +159,7 @@ def test_a_code_that_another_site_sends_is_not_tried(browser, app, headers):
 
 
 @pytest.mark.parametrize("media_type", ["multipart/form-data; boundary=x", "text/plain", "application/json", ""])
-def test_the_form_is_taken_as_a_form_alone(browser, app, media_type):
+def test_the_form_is_accepted_only_as_form_data(browser, app, media_type):
     form = urlencode({"challenge": hidden(begin(browser), "challenge"), "code": app.code()})
 
     assert browser.generic("POST", "/wall/second-factor", form, content_type=media_type).status_code == 415
@@ -207,7 +207,7 @@ def test_a_user_deleted_after_the_right_password_is_refused(browser, app, bob, m
     assert begin(browser).status_code == 401
 
 
-def test_the_page_needs_no_script_and_is_neither_kept_nor_framed(browser, app):
+def test_the_page_needs_no_script_and_forbids_caching_and_framing(browser, app):
     page = begin(browser)
 
     assert page.headers["Cache-Control"] == "no-store"

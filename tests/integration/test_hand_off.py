@@ -186,7 +186,7 @@ class TestAttacks:
         assert (answer.status_code, browser.session(THERE)) == (400, None)
         assert "Your sign-in could not be brought here" in words(answer)
 
-    def test_a_code_is_good_in_its_browser_alone_and_ends_with_the_try(self, browser):
+    def test_a_code_works_only_in_its_browser_and_ends_with_a_try_in_another(self, browser):
         url, stranger = granted(browser), Browser()
         stranger.get(guard(THERE, SITE))  # this browser has a secret of its own
 

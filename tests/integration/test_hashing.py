@@ -79,7 +79,7 @@ def test_a_hash_has_the_cost_that_is_documented(argon2):
     assert make_password(PASSWORD) != encoded
 
 
-def test_never_more_are_computed_than_the_cap(in_flight):
+def test_the_number_of_concurrent_hashes_is_limited(in_flight):
     hasher = Argon2idHasher()
 
     outcomes = all_together(
@@ -104,7 +104,7 @@ def test_hashing_that_waits_too_long_is_too_busy(in_flight, monkeypatch):
     assert Argon2idHasher().verify(PASSWORD, "encoded")
 
 
-def test_a_turn_is_given_back_where_hashing_fails(monkeypatch):
+def test_a_failed_hash_releases_its_slot(monkeypatch):
     def broken(*_):
         raise MemoryError
 

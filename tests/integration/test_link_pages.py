@@ -77,7 +77,7 @@ def test_a_link_works_once_and_opening_it_does_not_use_it_up(bob):
     ],
     ids=["time", "a newer link", "disabled", "password changed or signed out everywhere", "deleted"],
 )
-def test_a_link_ends(bob, clock, end):
+def test_an_ended_link_is_refused(bob, clock, end):
     token = a_link(bob)
     end(bob, clock)
 

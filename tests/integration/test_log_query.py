@@ -95,7 +95,7 @@ CHOSEN = [
 ]
 
 
-def test_a_filter_chooses(log):
+def test_a_filter_selects_matching_rows(log):
     log(
         a_record(
             n,

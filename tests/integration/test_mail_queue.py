@@ -121,7 +121,7 @@ def test_an_impossible_address_that_is_stored_adds_no_header(mailbox, bob, addre
     assert Mail.objects.get().status == DeliveryStatus.FAILED
 
 
-def test_no_header_takes_a_line_end(mailbox, bob, settings):
+def test_no_mail_header_accepts_a_line_break(mailbox, bob, settings):
     mail = Mail(kind=MailKind.PASSWORD_RESET, user=bob, at=timezone.now())
     bob.username = "Bob\r\nBcc: all@office.example"
     with pytest.raises(ValueError, match=r"(?i)header|newline|cr|lf|invalid"):

@@ -142,7 +142,7 @@ def test_an_error_becomes_one_untranslated_message():
     assert two == "there is no such revision Ensure this value has at most 2 characters (it has 3)."
 
 
-def test_the_same_refusal_speaks_each_reader_s_language():
+def test_a_refusal_is_translated_for_each_reader():
     errors = [Gone("there is no such revision"), _refused(parse_network, "10.0.0.1/8")]
     errors.append(validation_error(errors[1]))
 

@@ -84,7 +84,7 @@ def test_a_value_that_cannot_be_cached_is_still_an_error(shared):
         shared.set("key", object())
 
 
-def test_another_method_than_these_raises(shared, server):
+def test_an_unsupported_method_raises(shared, server):
     with server.hanging(), pytest.raises(RedisError):
         shared.incr("key")
 

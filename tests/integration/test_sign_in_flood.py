@@ -61,7 +61,7 @@ def in_flight(monkeypatch):
     return seen
 
 
-def test_a_few_are_worked_on_at_a_time_and_all_are_answered(alice, in_flight):
+def test_few_sign_ins_are_processed_at_a_time_and_all_are_answered(alice, in_flight):
     answers = all_together(sign_in, VISITORS)
 
     assert [answer.status_code for answer in answers] == [401] * VISITORS
@@ -94,7 +94,7 @@ def test_an_overloaded_sign_in_is_429_with_retry_after_and_not_counted(alice, al
     assert not FailureCount.objects.exists()
 
 
-def test_a_place_is_free_again_however_the_sign_in_ended(alice, monkeypatch):
+def test_every_sign_in_releases_its_place(alice, monkeypatch):
     monkeypatch.setattr(hashers, "SIGN_IN_PATIENCE_SECONDS", 0.0)
 
     answers = [sign_in(1, password).status_code for password in ["wrong", PASSWORD] * AT_ONCE]

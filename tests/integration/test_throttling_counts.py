@@ -167,7 +167,7 @@ def test_network_is_an_ipv4_address_or_a_48_of_ipv6(limits, one, other, same):
         ([f"203.0.113.{number}" for number in range(16)], ("network-24",)),
     ],
 )
-def test_networks_around_wait_as_well(limits, others, scopes):
+def test_enclosing_networks_are_delayed_too(limits, others, scopes):
     limits(pair=100, network=4)
     for number, where in enumerate(others):
         fail(1, f"user-{number}", where)
@@ -228,7 +228,7 @@ def test_attempt_refused_as_too_busy_is_not_counted(limits):
     assert set(FailureCount.objects.values_list("failures", flat=True)) == {0}
 
 
-def test_attempt_that_ended_otherwise_stays_counted(limits):
+def test_attempt_that_was_not_too_busy_stays_counted(limits):
     with throttling.attempt("alice", HERE, MOMENT).uncounted_if_too_busy():
         pass
 

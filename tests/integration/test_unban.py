@@ -46,7 +46,7 @@ def test_every_automatic_entry_that_contains_the_address_is_removed_in_one_revis
     assert capsys.readouterr().out.count("removed ") == 3
 
 
-def test_the_gate_lets_the_client_go_on(auth, bob, wall):
+def test_the_gate_lets_an_unbanned_client_in(auth, bob, wall):
     ban(CLIENT)
     assert auth().reason == "client-blocked"
 

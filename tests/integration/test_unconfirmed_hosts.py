@@ -88,6 +88,6 @@ def test_a_host_that_reports_a_problem_is_counted(host, reported):
     assert (answer.status_code, answer.json()["checks"]["hosts"]) == (200, "problem reported by 1 of 2")
 
 
-def test_the_moment_of_the_database_is_now():
+def test_the_database_time_is_current_and_in_utc():
     assert abs(database_now() - timezone.now()) < timedelta(hours=1)
     assert database_now().utcoffset() == timedelta()

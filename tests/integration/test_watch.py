@@ -134,7 +134,7 @@ def test_an_attacker_at_a_shared_address_is_reported_once_an_hour(auth, watched,
     assert [each for each in noticed() if each[0].endswith("ended")] == [("client.suspected.ended", CGNAT, told)]
 
 
-def test_a_good_session_protects_for_a_day(auth, watched, waf, clock):
+def test_an_older_session_does_not_protect_after_a_day(auth, watched, waf, clock):
     assert sign_in(SCANNER, "bob", PASSWORD) == 401
     a_user("bob")
     assert sign_in(SCANNER, "bob", PASSWORD) == 200

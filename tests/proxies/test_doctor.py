@@ -223,7 +223,7 @@ def test_exposed_metrics_are_found(wall, tmp_path):
     assert {id_ for id_, verdict in verdicts(report).items() if verdict == WRONG} == {"hidden"}
 
 
-def test_an_answer_of_the_gate_that_is_kept_is_found(wall, tmp_path):
+def test_a_cached_answer_of_the_gate_is_found(wall, tmp_path):
     kept = (
         "proxy_cache doctors; proxy_cache_valid any 1m; "
         "proxy_ignore_headers Cache-Control; proxy_cache_key $request_uri;"

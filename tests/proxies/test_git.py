@@ -253,7 +253,7 @@ def test_token_that_was_deleted_is_refused_to_the_next_fetch(forge, clone):
     assert (run.returncode, "Authentication failed" in run.stderr) == (128, True)
 
 
-def test_license_in_a_header_lets_a_program_in_and_stays_behind(forge):
+def test_license_in_a_header_lets_a_program_in_and_is_removed(forge):
     answer = fetch_refs(forge, {"User-Agent": "curl/8.5", "Service-License": forge.tokens["license"]})
 
     assert answer.status == 200

@@ -72,7 +72,7 @@ def read_to_the_end(port, headers):
 
 
 @pytest.mark.parametrize("kind", sorted(LIMITS_CONNECTIONS))
-def test_busy_connections_end(tmp_path, monkeypatch, kind):
+def test_busy_connections_end_at_the_limit(tmp_path, monkeypatch, kind):
     with endless_site() as site, Upstream() as gate, limited(kind, tmp_path, monkeypatch, site, gate) as port:
         line, received = read_to_the_end(port, WEBSOCKET)
         assert line == b"HTTP/1.1 101 Switching Protocols"

@@ -59,7 +59,7 @@ def test_page_never_names_the_rule(proxy, cookie):
     assert not re.search(rb"waf|rule|sql|union", answer.body, re.IGNORECASE)
 
 
-def test_page_speaks_chinese(proxy):
+def test_page_is_in_chinese_for_a_chinese_browser(proxy):
     answer = request(proxy, "/", {**UNKNOWN, "Accept-Language": "zh-CN"})
 
     assert answer.header("Content-Language") == "zh-hans"
@@ -138,7 +138,7 @@ def test_every_answer_of_the_control_plane_leaves_the_status_403(gate, site, tmp
 
 
 @pytest.mark.parametrize("headers", [{}, BROWSER])
-def test_error_pages_of_the_operator_turn_no_refusal_into_a_yes(gate, site, tmp_path, headers):
+def test_error_pages_of_the_operator_do_not_turn_refusals_into_access(gate, site, tmp_path, headers):
     pages = ERROR_PAGES + "error_page 401 =200 /sorry;"
     with nginx(tmp_path, gate=gate, site=site.port, extra=pages) as port:
         refused = request(port, "/", {**headers, "Host": "unknown.example"})

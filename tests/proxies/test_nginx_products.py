@@ -175,7 +175,7 @@ def test_internal_paths_are_404(guarded, path):
     assert gate.requests == []
 
 
-def test_the_host_of_the_guard_page_shows_it_without_a_question(guarded):
+def test_the_host_of_the_guard_page_shows_it_without_a_subrequest(guarded):
     port, gate, _ = guarded
     home = request(port, "/", {"Host": GUARD})
     shown = request(port, "/wall/", {"Host": GUARD})

@@ -166,7 +166,7 @@ def test_a_client_that_expects_100_continue_gets_it():
         assert site.asked == [("POST", "/wall/auth", b"abc")]
 
 
-def test_a_body_up_to_the_bound_is_whole_and_a_longer_one_is_answered_by_its_head():
+def test_a_body_up_to_the_limit_is_read_and_a_longer_one_is_answered_unread():
     site = Site(b"")
     with served(site) as running, Wire(running.port) as wire:
         body = b"x" * MAX_BODY

@@ -15,7 +15,7 @@ def test_the_kept_translation_is_of_this_sample(name):
 
 
 @pytest.mark.parametrize("name", envoy_gateway.PLACES)
-def test_every_route_is_asked_about_but_those_of_gatewall(name):
+def test_every_route_is_guarded_except_those_of_gatewall(name):
     (dump,) = envoy_gateway.translation(name)["RoutesConfigDump"]["dynamicRouteConfigs"]
     routes = [route for host in dump["routeConfig"]["virtualHosts"] for route in host["routes"]]
 
