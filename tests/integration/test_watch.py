@@ -191,7 +191,7 @@ def test_a_subscriber_of_ipv6_is_banned_by_their_64(auth, watched, waf):
     assert auth(x_forwarded_for="2001:db8:1:3::1").reason != "client-blocked"
 
 
-def test_an_allowed_neighbour_in_the_64_keeps_it_from_being_banned(auth, watched, waf):
+def test_an_allowed_address_in_the_same_64_prevents_its_ban(auth, watched, waf):
     services.allow_network(actor="alice", network="2001:db8:1:2::99")
     scan(auth, "2001:db8:1:2::1")
 

@@ -36,9 +36,9 @@ _DECISION = re.compile(rb"\r\nx-gatewall-decision-id: ([0-9a-f-]{36})\r\n", re.I
 _REASON = re.compile(rb"\r\nx-gatewall-reason: ([a-z-]+)\r\n", re.IGNORECASE)
 _LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n", re.IGNORECASE)
 COUNTS = struct.Struct("=5q")
-"""What the file of counts holds: answers, those of 5xx, questions without an answer, connections that were refused,
-and questions that were asked again. A connection that had been used and was closed without a byte of the answer was
-closed while it waited: nginx asks again then, and so do we (RFC 9112, section 9.3.1)."""
+"""Format of the file of counts: answers, 5xx answers, requests without an answer, refused connections, and repeated
+requests. A used connection that is closed without a byte of the answer was closed while it was idle: the request is
+sent again on a new one, as nginx does (RFC 9112, section 9.3.1)."""
 
 
 class Writer:
@@ -71,7 +71,7 @@ class Writer:
 
 
 class Connection:
-    """A keep-alive connection to a endpoint, or an attempt at one."""
+    """A keep-alive connection to an endpoint, or an attempt at one."""
 
     __slots__ = ("address", "asked", "connected", "data", "due", "endpoint", "sent", "socket", "until", "used")
 

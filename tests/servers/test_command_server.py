@@ -95,11 +95,11 @@ def test_the_settings_are_those_that_a_new_interpreter_reads(tmp_path):
     for each in ({}, changes):
         env = {**environment(tmp_path, **each), "DJANGO_SETTINGS_MODULE": "gatewall.settings", "LC_CTYPE": "C.UTF-8"}
         command = [sys.executable, "-c", WHAT_DEPENDS_ON_THE_INSTALLATION]
-        anew = subprocess.run(command, cwd=BASE, env=env, capture_output=True, text=True, check=True)
+        fresh = subprocess.run(command, cwd=BASE, env=env, capture_output=True, text=True, check=True)
         forked = command_server.run([], env=env, code=WHAT_DEPENDS_ON_THE_INSTALLATION, timeout=PATIENCE)
 
-        assert forked.stderr == anew.stderr
-        assert forked.stdout.splitlines() == anew.stdout.splitlines()
+        assert forked.stderr == fresh.stderr
+        assert forked.stdout.splitlines() == fresh.stdout.splitlines()
         assert f" {each.get('ROOT_PATH', '/wall')}/schema\n" in forked.stdout
 
 

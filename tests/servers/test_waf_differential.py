@@ -31,7 +31,7 @@ from tests.support.spool_files import read
 CORPORA = Path(__file__).parents[1] / "corpora"
 CLIENT = "198.51.100.9"
 SAMPLED = 40
-"""One request in so many is sent in the normal form."""
+"""One request in this many is sent in the normal form."""
 _OF_THE_CONNECTION = {
     "connection", "transfer-encoding", "content-length", "expect", "upgrade", "te", "keep-alive", "host", "trailer",
     "proxy-connection",
