@@ -1,9 +1,9 @@
 """Run a command as in a container: ``jail.py STATE PLACE VENV MEMORY COMMAND...``.
 
-The whole file system is read-only but the folder STATE, VENV is seen at PLACE as well, no privilege can be gained.
-With `/dev/shm` for MEMORY, that is a tmpfs, as container engines make it; with `-` it is read-only as well. The command
-is no root: as root it gets the image's user, as anybody else it stays who it is, in a user namespace that may mount. It
-takes the place of this process. Exit code 70 where the kernel lets nobody do this.
+The whole file system is read-only except the folder STATE; VENV is also mounted at PLACE; no privilege can be gained.
+If MEMORY is `/dev/shm`, a tmpfs is mounted there, as container engines do; if it is `-`, `/dev/shm` is read-only too.
+The command does not run as root: started by root, it runs as the image's user; started by another user, it runs as
+that user, in a user namespace that may mount. It replaces this process. Exit code 70 if the kernel forbids this.
 """
 
 import ctypes
