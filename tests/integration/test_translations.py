@@ -1,4 +1,4 @@
-"""Every text of the pages has a Simplified Chinese translation, and the compiled catalogues are current."""
+"""Every text of the pages has a Simplified Chinese translation, and the compiled catalogs are current."""
 
 import re
 
@@ -14,7 +14,7 @@ EVERY = pytest.mark.parametrize("name", CATALOGS)
 
 
 @EVERY
-def test_the_catalogue_has_exactly_the_texts_of_the_code(name):
+def test_the_catalog_has_exactly_the_texts_of_the_code(name):
     assert {(entry.msgid, entry.msgid_plural) for entry in ENTRIES[name]} == set(used(name))
 
 
@@ -24,7 +24,7 @@ def test_every_text_is_translated(name):
 
 
 @EVERY
-def test_the_compiled_catalogue_equals_its_source(name):
+def test_the_compiled_catalog_equals_its_source(name):
     assert CATALOGS[name].with_suffix(".mo").read_bytes() == ENTRIES[name].to_binary()
 
 
@@ -37,7 +37,7 @@ def test_a_translation_keeps_what_is_filled_in_and_the_markup(name):
 
 
 @EVERY
-def test_no_catalogue_overrides_another(name):
+def test_no_catalog_overrides_another(name):
     with translation.override("zh-hans"):
         for entry in ENTRIES[name]:
             if entry.msgid_plural:
@@ -48,12 +48,12 @@ def test_no_catalogue_overrides_another(name):
 
 @EVERY
 def test_an_untranslated_text_is_noticed(name):
-    catalogue = polib.POFile()
+    catalog = polib.POFile()
 
-    update(catalogue, name)
+    update(catalog, name)
 
-    assert len(catalogue) == len(used(name)) > 80
-    assert catalogue.percent_translated() == 0
+    assert len(catalog) == len(used(name)) > 80
+    assert catalog.percent_translated() == 0
 
 
 def test_texts_are_found_wherever_they_may_stand():
