@@ -82,7 +82,7 @@ def test_a_rule_is_made_with_the_pickers(pages, bob, office):
         ({"position": "7"}, "a position from 1 to 1"),
     ],
 )
-def test_what_is_wrong_is_said_in_the_form(pages, values, words):
+def test_the_form_shows_errors(pages, values, words):
     response = pages.submit(ADD, **{"name": "x", "access": "authenticated", **values})
 
     assert response.status_code == 200

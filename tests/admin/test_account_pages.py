@@ -91,7 +91,7 @@ def test_a_session_that_ends_while_the_form_is_open_does_not_matter(pages, bob):
     assert User.objects.get(pk=bob.pk).remark == "tall"
 
 
-def test_whoever_changes_their_own_password_stays_signed_in(pages, alice):
+def test_changing_the_own_password_keeps_the_session(pages, alice):
     pages.submit(f"/accounts/user/{alice.pk}/change/", new_password=OTHER_PASSWORD)
 
     assert pages.get("/").status_code == 200
@@ -242,7 +242,7 @@ def test_a_git_token_is_made_shown_once_and_revoked(pages, decide, bob):
     assert decide(credentials=sent) is Reason.CREDENTIAL_INVALID
 
 
-def test_who_is_no_admin_is_kept_out(bob):
+def test_non_admins_are_redirected_to_sign_in(bob):
     browser = Pages()
     enter_admin_site(browser.client, bob)
 

@@ -60,7 +60,7 @@ def test_another_site_signs_nobody_in(own_host, alice, headers):
     assert not Session.objects.exists()
 
 
-def test_who_opens_the_admin_on_this_machine_beside_a_public_url_is_told_where_it_is(own_host, alice):
+def test_the_local_admin_page_links_to_the_public_url(own_host, alice):
     here = {"Host": "127.0.0.1:9999"}
     client = Client(enforce_csrf_checks=True, headers=here)
     form = client.get(f"{ADMIN}/login/")

@@ -52,7 +52,7 @@ def guess_from_all_over_the_world():
         throttling.attempt("alice", "198.19.0.1", timezone.now())
 
 
-def test_failures_from_all_over_the_world_do_not_lock_out_who_uses_the_admin_site_alone(alice):
+def test_distributed_failures_do_not_lock_out_an_admin_site_user(alice):
     assert sign_in(Pages()).status_code == 302
     guess_from_all_over_the_world()
 
@@ -67,7 +67,7 @@ def test_failures_from_all_over_the_world_do_not_lock_out_who_uses_the_admin_sit
         ({"Host": "wall.example"}, 429),
     ],
 )
-def test_who_sits_at_this_machine_is_at_home(alice, headers, status):
+def test_only_local_sign_ins_bypass_the_distributed_lock(alice, headers, status):
     guess_from_all_over_the_world()
 
     body = json.dumps({"username": "alice", "password": PASSWORD})

@@ -38,14 +38,14 @@ def is_in(browser):
     return browser.get("/").status_code == 200
 
 
-def test_who_has_no_second_factor_signs_in_with_the_password(stranger):
+def test_without_a_second_factor_the_password_signs_in(stranger):
     response = sign_in(stranger)
 
     assert (response.status_code, response.headers["Location"]) == (302, f"{ADMIN}/")
     assert is_in(stranger)
 
 
-def test_who_has_one_signs_in_with_a_code(stranger, app):
+def test_with_a_second_factor_a_code_signs_in(stranger, app):
     assert sign_in(stranger, code=app.code()).status_code == 302
     assert is_in(stranger)
 
@@ -68,7 +68,7 @@ def test_without_a_good_code_nobody_gets_in(stranger, app, code):
     assert "_auth_user_id" not in stranger.client.session
 
 
-def test_a_code_that_was_used_elsewhere_is_none_here(stranger, app):
+def test_a_code_used_elsewhere_is_refused(stranger, app):
     code = app.code()
     challenge = Api().post("/login", {"username": "alice", "password": PASSWORD}).json()["challenge_token"]
     assert Api().post("/login/2fa", {"challenge_token": challenge, "code": code}).status_code == 200
@@ -190,7 +190,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_what_ends_a_user_ends_their_session_here(stranger, alice, end):
+def test_ending_a_user_ends_their_admin_session(stranger, alice, end):
     services.create_user(actor="", username="dora", password=PASSWORD, is_admin=True)
     sign_in(stranger)
     assert is_in(stranger)

@@ -94,7 +94,7 @@ def test_an_auditor_signs_in_and_out(client, db):
     assert client.get(f"{ADMIN}/").status_code == 302
 
 
-def test_who_is_no_auditor_any_more_sees_no_page(auditor):
+def test_a_former_auditor_sees_no_page(auditor):
     User.objects.update(is_auditor=False)
 
     assert auditor.get("/").status_code == 302

@@ -55,7 +55,7 @@ def test_a_provider_is_made_changed_and_deleted(pages, office):
         ("scopes", "profile", "the scope openid must be among them"),
     ],
 )
-def test_what_is_refused_is_said_in_the_form(pages, field, value, words):
+def test_the_form_shows_the_refusal(pages, field, value, words):
     answer = pages.submit(f"{LIST}add/", **{**FORM, field: value})
 
     assert answer.status_code == 200
@@ -72,7 +72,7 @@ def test_a_change_asks_for_the_password_unless_the_sign_in_is_fresh(clock, pages
     assert IdentityProvider.objects.get().name == "Corp"
 
 
-def test_the_page_of_a_user_says_which_claim_gave_which_group(pages, bob):
+def test_the_user_page_shows_the_claim_behind_each_group(pages, bob):
     staff = create_group(actor="alice", name="staff")
     provider = services.create_provider(
         actor="alice", slug="corp", name="Corp", issuer="https://corp.example", client_id="gatewall"

@@ -49,7 +49,7 @@ def test_any_spelling_of_a_network_is_stored_as_one(pages, typed, stored):
 
 
 @pytest.mark.parametrize("typed", ["198.51.100.7/24", "not a network", "", "fe80::1%eth0"])
-def test_what_is_no_network_is_refused_on_the_page(pages, typed):
+def test_the_page_refuses_an_invalid_network(pages, typed):
     before = revisions.current()
 
     response = pages.submit("/policies/blocklistentry/add/", network=typed)

@@ -98,7 +98,7 @@ class _Id:
 
 
 @pytest.mark.parametrize("bad", ["x", "-1", "1 OR 1=1", "9" * 19, "\u0661", ""])
-def test_what_is_no_id_is_refused(pages, bad):
+def test_an_invalid_id_is_refused(pages, bad):
     entry = services.block_network(actor="x", network="203.0.113.7")
 
     response = pages.delete_chosen("/policies/blocklistentry/", entry, _Id(bad))

@@ -60,5 +60,5 @@ def test_signing_in_without_a_way_back_leads_to_the_index(alice, client):
     assert (response.status_code, response.headers["Location"]) == (302, f"{ADMIN}/")
 
 
-def test_who_is_not_signed_in_is_led_to_the_form(alice):
+def test_anonymous_visitors_are_redirected_to_sign_in(alice):
     assert Pages().get("/").status_code == 302

@@ -27,7 +27,7 @@ def test_a_webhook_is_made_and_its_secret_shown_once(pages):
     assert "whsec_" not in pages.get(f"{LIST}{webhook.pk}/change/").content.decode()
 
 
-def test_what_the_service_refuses_is_said_in_the_form(pages):
+def test_the_form_shows_the_refusal_of_the_service(pages):
     answer = pages.submit(f"{LIST}add/", **{**FORM, "url": "https://127.0.0.1/hook"})
 
     assert answer.status_code == 200
@@ -55,7 +55,7 @@ def test_a_new_secret_is_made_for_one_and_shown_once(pages):
     assert (webhook.sealed_previous, webhook.sealed_secret == before) == (before, False)
 
 
-def test_a_test_is_sent_and_one_that_cannot_be_says_so(pages):
+def test_a_test_is_sent_or_its_problem_is_shown(pages):
     webhook, other = a_webhook(), a_webhook(name="other", enabled=False)
 
     html = act(pages, LIST, "send_test", webhook, other).content.decode()

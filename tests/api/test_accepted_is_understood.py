@@ -140,7 +140,7 @@ def test_every_resource_is_tried():
 
 
 @pytest.mark.parametrize("path", BODIES)
-def test_what_is_accepted_becomes_a_policy_that_decides(admin, office, tmp_path, path):
+def test_every_accepted_body_compiles_into_a_policy_that_decides(admin, office, tmp_path, path):
     accepted = []
 
     @given(body=BODIES[path])

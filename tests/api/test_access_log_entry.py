@@ -31,7 +31,7 @@ def a_rule_row(name, pattern, target, **values):
 NAMES = [step.name for step in STEPS]
 
 
-def test_an_answer_shows_the_steps_that_led_to_it(admin, visits):
+def test_an_entry_shows_the_trace_of_its_decision(admin, visits):
     blocked = services.block_network(actor="", network="203.0.113.0/24")
     decision_id = visits(x_forwarded_for="203.0.113.9")
 
@@ -146,7 +146,7 @@ def test_a_subject_that_cannot_sign_in_any_more_is_proven_no_more(admin, visits,
     assert (again["decision"]["reason"], again["assumed"]) == ("credential-invalid", ["credential"])
 
 
-def test_what_the_log_does_not_have_is_said(admin, visits, bob):
+def test_deciding_again_names_the_missing_attribute(admin, visits, bob):
     entry_row = services.block_network(actor="", network=CLIENT)
     decision_id = visits(service_authorization=a_token(bob))
     services.unblock_network(entry_row, actor="")
@@ -173,7 +173,7 @@ def test_a_new_rule_that_looks_at_cookies_makes_it_undecidable(admin, visits):
     assert entry(admin, decision_id, again="true")["again"]["undecidable"] == "waf-rules"
 
 
-def test_a_request_rate_of_today_says_nothing_of_yesterday(admin, visits):
+def test_a_request_rate_limit_makes_a_recorded_request_undecidable(admin, visits):
     decision_id = visits()
     system_settings.change(actor="", request_rate_per_minute=10)
 

@@ -95,7 +95,7 @@ def test_an_export_is_read_as_it_is_sent(admin, log, monkeypatch):
     assert all("LIMIT 3" in query["sql"] for query in queries.captured_queries)
 
 
-def test_nothing_is_asked_of_the_database_for_a_caller_who_went_away(admin, log, monkeypatch):
+def test_an_export_stops_querying_after_the_caller_disconnects(admin, log, monkeypatch):
     monkeypatch.setattr(keyset, "EXPORT_PAGE", 1)
     log(*(a_record(n, at=NOW + n) for n in range(5)))
     response = admin._client.get("/wall/access-logs", {"format": "csv"})
@@ -135,7 +135,7 @@ def test_a_head_of_an_export_reads_no_row(admin, log):
 
 
 @pytest.mark.parametrize("accept", ["text/csv", "application/x-ndjson", "text/html", "*/*"])
-def test_an_export_is_what_its_format_says_whatever_is_accepted(admin, accept):
+def test_the_format_parameter_overrides_the_accept_header(admin, accept):
     response = admin.get("/access-logs", {"format": "csv"}, headers={"Accept": accept})
 
     assert response.headers["Content-Type"].startswith("text/csv")

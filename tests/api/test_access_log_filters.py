@@ -182,7 +182,7 @@ GRANTS = {
 }
 
 
-def test_what_let_a_request_in_for_a_while_is_named_and_found_in_the_log(admin, log):
+def test_the_log_names_and_filters_by_grant(admin, log):
     log(*(a_record(number, **values) for number, values in enumerate(GRANTS.values(), 1)))
 
     named = {row["reason"]: row["grant"] for row in listed(admin)["results"]}

@@ -111,7 +111,7 @@ def test_an_empty_log_has_empty_figures(admin):
     assert len(shown["timeline"]) in {24, 25}
 
 
-def test_a_window_is_rounded_to_whole_minutes_and_says_so(admin, log):
+def test_a_window_is_rounded_to_whole_minutes_in_the_answer(admin, log):
     log(ago(1, 1))
 
     shown = admin.get(PATH, {"start_time": "2026-03-15T11:00:30Z", "end_time": "2026-03-15T13:00:40+02:00"}).json()
@@ -171,14 +171,14 @@ def test_a_rule_that_was_renamed_is_one_rule(admin, log):
         ({"format": "csv"}, "format"),
     ],
 )
-def test_what_means_nothing_is_refused_and_named(admin, parameters, field):
+def test_invalid_parameters_are_refused_by_name(admin, parameters, field):
     refused = admin.get(PATH, parameters)
 
     assert refused.status_code == 400
     assert [error["field"] for error in refused.json()["errors"]] == [field]
 
 
-def test_it_costs_two_queries_more_than_who_calls(admin, log, django_assert_num_queries):
+def test_statistics_take_two_queries_besides_authentication(admin, log, django_assert_num_queries):
     log(*(ago(n, n / 10) for n in range(200)))
     admin.get(PATH, WINDOW)
 

@@ -25,7 +25,7 @@ def test_an_answer_is_listed_with_every_field_of_the_contract(admin, log):
     assert page["results"] == [kept | {"at": "2026-03-14T09:26:53.250000Z", "node": "node-1", "grant": None}]
 
 
-def test_what_an_answer_does_not_have_is_null(admin, log):
+def test_missing_values_are_null(admin, log):
     log(a_record(1, country_code=None, host=None, decided_by=None, credential=None, subject=None, rules=[]))
 
     (row,) = listed(admin)["results"]
@@ -67,7 +67,7 @@ def test_an_empty_page_has_a_link_where_there_may_be_more(admin, log, monkeypatc
     assert (numbers(page), pages) == ([0], 3)
 
 
-def test_the_number_of_rows_is_told_unless_there_are_too_many_to_count(admin, log, monkeypatch):
+def test_the_count_is_null_above_the_counting_budget(admin, log, monkeypatch):
     log(*(a_record(n, at=NOW + n) for n in range(5)))
 
     assert listed(admin, count="true", path="/w*")["count"] == 5

@@ -129,7 +129,7 @@ def test_all_that_is_wrong_is_said_at_once(admin):
         ({"time_zone": "localtime"}, "time_zone"),
     ],
 )
-def test_what_contradicts_itself_or_is_too_much_is_refused(admin, bob, values, field):
+def test_contradictory_or_excessive_values_are_refused(admin, bob, values, field):
     assert fields_refused(admin.post("/access-rules", {"name": "x", "access": "two_factor", **values})) == {field}
     assert not AccessRule.objects.exists()
 
@@ -173,7 +173,7 @@ def test_the_order_has_no_gaps(admin, rules):
     assert [row["name"] for row in admin.get("/access-rules").json()["results"]] == list("deca")
 
 
-def test_a_revision_says_what_moved(admin, rules):
+def test_a_revision_records_changed_positions(admin, rules):
     ids = rules(*"abc")
     admin.put(f"/access-rules/{ids[2]}", {"position": 1})
     changes = {each["name"]: each for each in PolicyRevision.objects.latest("number").changes}

@@ -20,7 +20,7 @@ def statuses(client, times, path="/session", verb="GET"):
     return [client.send(verb, path).status_code for _ in range(times)]
 
 
-def test_a_user_within_the_limit_is_answered_and_then_told_to_wait(alice):
+def test_requests_above_the_limit_are_refused_with_retry_after(alice):
     client = Api(a_token(alice))
 
     assert statuses(client, LIMIT) == [200] * LIMIT
@@ -62,7 +62,7 @@ def test_a_credential_that_opens_nothing_counts_for_the_network(alice):
     assert Api().get("/users").status_code == 429
 
 
-def test_who_may_not_is_counted_too(bob):
+def test_forbidden_requests_count_towards_the_limit(bob):
     assert statuses(Api(a_token(bob)), LIMIT + 1, "/users") == [403] * LIMIT + [429]
 
 

@@ -93,7 +93,7 @@ def test_a_token_is_for_its_networks_alone(alice):
     assert not works(token)
 
 
-def test_what_is_no_api_token_is_no_credential_or_a_wrong_one(alice, admin):
+def test_malformed_api_tokens_do_not_authenticate(alice, admin):
     token = an_api_token(alice)
     wrong = [token[:-1], f"{token}0", token.swapcase(), f"gwa_{'A' * 49}", "gwa_", an_api_token(alice, name="b")[:52]]
 

@@ -38,7 +38,7 @@ def test_all_profiles_are_listed(admin):
     assert fields_refused(admin.get("/app-profiles", {"search": "x"})) == {"search"}
 
 
-def test_a_profile_says_what_it_opens_and_why(admin):
+def test_a_profile_lists_its_rules_with_reasons_and_sources(admin):
     body = admin.get("/app-profiles/gitea").json()
 
     assert (body["name"], body["title"]) == ("gitea", "Gitea and Forgejo")
@@ -141,7 +141,7 @@ def test_the_name_of_a_long_domain_is_cut(admin):
         ({"domain": "git.example", "position": 1}, {"position"}),
     ],
 )
-def test_what_is_not_understood_is_refused(admin, body, fields):
+def test_invalid_fields_are_refused(admin, body, fields):
     assert fields_refused(admin.post(PATH, body)) == fields
     assert not AccessRule.objects.exists()
 

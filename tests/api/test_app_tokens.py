@@ -53,7 +53,7 @@ def test_it_is_shown_once_and_only_its_digest_stays(admin, tokens_of_bob):
     ],
     ids=["no scope", "no slash", "slash at the end", "dot segments", "too many", "unknown domain", "no text"],
 )
-def test_a_scope_that_is_none_is_refused(admin, tokens_of_bob, sent):
+def test_an_invalid_scope_is_refused(admin, tokens_of_bob, sent):
     assert admin.post(tokens_of_bob, sent).status_code == 400
     assert not AppToken.objects.exists()
 

@@ -191,7 +191,7 @@ def test_a_change_that_asks_for_its_confirmation_is_kept_by_it_and_else_reverted
     assert ends == ["denied", "denied"]
 
 
-def test_a_change_may_be_watched_for_whom_it_refuses(admin, office):
+def test_applying_a_document_may_start_a_refusal_watch(admin, office):
     body = apply(
         admin,
         document=CLOSED,
@@ -224,7 +224,7 @@ def test_a_change_may_be_watched_for_whom_it_refuses(admin, office):
         ({"document": CLOSED, "if_revision": 1, "more": 1}, "more"),
     ],
 )
-def test_what_makes_no_sense_is_refused(admin, office, body, field):
+def test_invalid_bodies_are_refused(admin, office, body, field):
     before = revisions.current()
     refused = apply(admin, **body)
 

@@ -111,7 +111,7 @@ def test_a_request_is_decided_under_an_earlier_and_a_later_policy(again, visits,
     assert reasons == ["credential-invalid", "host-not-in-scope", "session-valid"]
 
 
-def test_what_is_not_recorded_is_told(explain):
+def test_unrecorded_changes_are_listed_as_unknown_or_refused(explain):
     services.block_network(actor="", network="203.0.113.7")
     first = now()
     services.block_network(actor="", network="203.0.113.8", source="import:drop")
@@ -139,7 +139,7 @@ def test_more_revisions_than_the_bound_are_not_undone(explain, monkeypatch):
     assert explain(revision=first + 1)["policy_revision"] == first + 1
 
 
-def test_revisions_that_are_not_kept_any_more_are_told(explain):
+def test_pruned_revisions_are_refused(explain):
     for number in range(3):
         services.block_network(actor="", network=f"203.0.114.{number}")
     PolicyRevision.objects.filter(pk=now() - 1).delete()

@@ -52,7 +52,7 @@ def test_a_guard_session_of_an_auditor_reads_nothing(auditor, bob):
     assert {route: status(guard, route, bob.pk) for route in asked} == dict.fromkeys(asked, 403)
 
 
-def test_what_was_an_auditor_reads_nothing(auditor):
+def test_a_former_auditor_may_read_nothing(auditor):
     token = a_token(auditor)
     services.change_user(auditor, actor="alice", is_auditor=False)
 
@@ -98,7 +98,7 @@ def test_the_path_of_a_webhook_is_hidden_from_auditors(admin, auditor):
     assert admin.get("/webhooks", {"search": "secret"}).json()["count"] == 1
 
 
-def test_what_an_auditor_reads_exists(auditor):
+def test_routes_readable_by_auditors_exist(auditor):
     client = Api(a_token(auditor))
     for name in sorted({name for name, verb in READABLE if verb == "GET"} - {"session"}):
         assert status(client, (name, "GET"), auditor.pk) in {200, 400, 404}, path_of(name, auditor.pk)

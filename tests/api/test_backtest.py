@@ -122,7 +122,7 @@ def test_a_draft_that_makes_no_sense_is_refused(admin, body, field):
         ({"resource": "waf-rules", "values": {"name": "all", "pattern": "."}}, "matches-everything"),
     ],
 )
-def test_what_the_resource_would_refuse_is_refused_in_the_same_way(admin, body, code):
+def test_a_draft_is_refused_with_the_same_error_as_the_change_itself(admin, body, code):
     services.block_network(actor="", network=CLIENT)
     path = f"/{body['resource']}"
 
@@ -134,7 +134,7 @@ def test_what_the_resource_would_refuse_is_refused_in_the_same_way(admin, body, 
         assert admin.post(PATH, {**body, "values": {**body["values"], "force": True}}).status_code == 201
 
 
-def test_the_force_of_who_tried_it_is_not_that_of_who_saves_it(admin, record):
+def test_force_in_a_draft_does_not_force_its_saving(admin, record):
     asked = admin.post(PATH, {**BLOCK, "values": {"ip": CLIENT, "force": True}})
     run = runs.claim_next(timezone.now())
     assert running.run(run)

@@ -123,7 +123,7 @@ def target(admin, kind, verb):
 
 @pytest.mark.parametrize("every", [by_form(full=1, default=6)])
 @WRITES
-def test_what_a_field_cannot_be_is_refused_by_its_name_and_nothing_is_written(admin, kind, verb, every):
+def test_invalid_values_are_refused_by_field_and_write_nothing(admin, kind, verb, every):
     """By default a sixth of the values of each field, from one field to the next other ones."""
     path, body = target(admin, kind, verb)
     before, shown = everything(), admin.get(path).json()

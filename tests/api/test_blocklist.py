@@ -50,7 +50,7 @@ def test_a_network_is_stored_in_its_one_spelling(admin, sent, stored):
         "٢٠٣.0.113.7",
     ],
 )
-def test_what_is_no_network_is_refused(admin, ip):
+def test_an_invalid_network_is_refused(admin, ip):
     assert fields_refused(admin.post("/ip-black-list", {"ip": ip})) == {"ip"}
 
 

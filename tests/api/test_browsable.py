@@ -41,7 +41,7 @@ def test_a_page_needs_nothing_that_the_policy_forbids(browser, path):
 
 
 @pytest.mark.parametrize("accepted", ["en", "zh-CN"])  # the API speaks English to everybody
-def test_a_page_says_its_language_has_one_main_part_and_can_be_scrolled_by_keyboard(browser, accepted):
+def test_a_page_has_a_language_one_main_landmark_and_keyboard_scrolling(browser, accepted):
     text = browser.get("/wall/system/settings", headers={**HTML, "Accept-Language": accepted}).content.decode()
 
     assert '<html lang="en">' in text
@@ -115,7 +115,7 @@ def begin_of_form(text):
     return json.loads(html.unescape(re.search(r"<textarea[^>]*>(.*?)</textarea>", text, re.DOTALL)[1]))
 
 
-def test_what_was_refused_need_not_be_typed_again(browser):
+def test_a_refused_form_keeps_its_values_except_the_password(browser):
     _, text = page(browser, "/users")
     token = json.loads(re.search(r'id="drf_csrf">(.*?)</script>', text, re.DOTALL)[1])["csrfToken"]
 
@@ -133,7 +133,7 @@ def test_what_was_refused_need_not_be_typed_again(browser):
 
 
 @pytest.mark.parametrize(("body", "media_type"), [("{", "application/json"), ("a=b", "text/plain"), ("[]", None)])
-def test_what_is_no_object_leaves_the_form_as_it_was(browser, body, media_type):
+def test_a_body_that_is_not_an_object_leaves_the_form_unchanged(browser, body, media_type):
     _, text = page(browser, "/ip-black-list")
     token = json.loads(re.search(r'id="drf_csrf">(.*?)</script>', text, re.DOTALL)[1])["csrfToken"]
 

@@ -147,7 +147,7 @@ def test_elsewhere_the_cookie_needs_tls(alice, settings, host):
 
 @pytest.mark.parametrize(("public_url", "secure"), [("http://wall.example", False), ("https://wall.example", True)])
 @pytest.mark.parametrize("host", ["wall.example", "localhost"])
-def test_the_public_url_says_whether_the_cookie_needs_tls(alice, settings, public_url, secure, host):
+def test_the_public_url_decides_whether_the_cookie_is_secure(alice, settings, public_url, secure, host):
     assert bool(cookie_of(settings, host, public_url)["secure"]) is secure
 
 

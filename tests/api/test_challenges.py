@@ -138,7 +138,7 @@ def test_a_challenge_dies_with_the_sessions_of_its_user(app, alice, end, door):
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_what_ends_a_user_ends_sessions_of_two_factors_at_the_gate(app, alice, auth, end):
+def test_ending_a_user_ends_their_two_factor_sessions_at_the_gate(app, alice, auth, end):
     token = finish(begin(), app.code()).json()["token"]
     assert auth(service_authorization=token).status == 200
 
@@ -149,7 +149,7 @@ def test_what_ends_a_user_ends_sessions_of_two_factors_at_the_gate(app, alice, a
 
 
 @pytest.mark.parametrize("moment", ["use_code", "succeeded"])
-def test_a_user_who_is_deleted_after_their_code_was_right_gets_no_session(app, alice, monkeypatch, moment):
+def test_a_user_deleted_after_the_code_was_checked_gets_no_session(app, alice, monkeypatch, moment):
     challenge, place = begin(), methods if moment == "use_code" else throttling.Attempt
     real = getattr(place, moment)
 

@@ -30,7 +30,7 @@ def later(minutes=6):
     return confirmation.revert_overdue(timezone.now() + timedelta(minutes=minutes))
 
 
-def test_a_forced_change_says_by_when_it_must_be_confirmed(me):
+def test_a_forced_change_returns_its_confirmation_deadline(me):
     began = timezone.now()
     response = me.post("/ip-black-list", {"ip": ME, "force": True})
 
@@ -55,7 +55,7 @@ def test_one_that_was_shut_out_before_has_nothing_to_confirm(me):
     assert "confirm_by" not in me.post("/ip-black-list", {"ip": ME, "force": True}).json()
 
 
-def test_the_next_change_says_nothing_of_it(me):
+def test_later_changes_return_no_confirmation_deadline(me):
     me.post("/ip-black-list", {"ip": ME, "force": True})
 
     assert "confirm_by" not in me.post("/geo-block-rules", {"country_code": "aq"}).json()
@@ -94,7 +94,7 @@ def test_a_confirmed_change_stays(me):
     assert (again.status_code, again.json()["code"]) == (409, "nothing-to-confirm")
 
 
-def test_what_cannot_be_confirmed(admin):
+def test_invalid_confirmations_are_refused(admin):
     admin.post("/ip-black-list", {"ip": "203.0.113.7"})
 
     assert admin.post(f"/policy/revisions/{now()}/confirm").json()["code"] == "nothing-to-confirm"
@@ -102,7 +102,7 @@ def test_what_cannot_be_confirmed(admin):
     assert admin.post(f"/policy/revisions/{now()}/confirm", {"force": True}).status_code == 400
 
 
-def test_what_was_done_since_stays(me):
+def test_reverting_keeps_later_changes(me):
     me.post("/ip-black-list", {"ip": ME, "force": True})
     me.post("/ip-black-list", {"ip": "203.0.113.7"})
     me.post("/waf-rules", {"name": "x", "pattern": "attack"})
@@ -147,7 +147,7 @@ def test_a_domain_that_was_removed_comes_back_with_what_held_for_it_alone(me):
     assert sorted(map(str, the_rows())) == sorted(map(str, [*before, *between]))
 
 
-def test_an_entry_that_somebody_made_anew_stays_as_it_is(me):
+def test_reverting_keeps_an_entry_that_somebody_recreated(me):
     services.block_network(actor="x", network="198.51.100.0/24")
     allowed = services.allow_network(actor="x", network=ME)
     me.delete(f"/ip-white-list/{allowed.pk}?force=true")
@@ -159,7 +159,7 @@ def test_an_entry_that_somebody_made_anew_stays_as_it_is(me):
     assert AllowlistEntry.objects.get().remark == "mine"
 
 
-def test_one_that_cannot_be_taken_back_says_why_and_is_tried_again(me):
+def test_a_failed_revert_records_the_problem_and_is_retried(me):
     domain = services.register_domain(actor="", name="office.example", access="public", seed=True)
     services.block_network(actor="x", network="198.51.100.0/24")
     services.allow_network(actor="x", network=ME, domain=domain)
@@ -218,7 +218,7 @@ def test_a_harmless_change_needs_no_word_while_another_waits(me):
     assert confirmation.pending().count() == 1
 
 
-def test_what_somebody_set_since_stays_and_the_rest_comes_back(me):
+def test_reverting_keeps_fields_that_were_changed_later(me):
     services.block_network(actor="x", network="198.51.100.0/24")
     entry = services.allow_network(actor="x", network=ME, remark="old")
     changed = {"ip": "203.0.113.8", "remark": "new", "force": True}
@@ -231,7 +231,7 @@ def test_what_somebody_set_since_stays_and_the_rest_comes_back(me):
     assert (entry.network, entry.remark, entry.inspect) == (ME, "mine", True)
 
 
-def test_what_a_restore_brought_back_meanwhile_stays_as_it_is(me):
+def test_reverting_keeps_a_row_that_a_restore_brought_back(me):
     services.block_network(actor="x", network="198.51.100.0/24")
     entry = services.allow_network(actor="x", network=ME)
     number = now()
@@ -262,7 +262,7 @@ def test_settings_that_somebody_set_since_stay(me):
     assert not BlocklistEntry.objects.exists()
 
 
-def test_whatever_refuses_to_be_taken_back_does_not_stop_the_agent(me, monkeypatch):
+def test_a_failed_revert_does_not_stop_the_agent(me, monkeypatch):
     me.post("/ip-black-list", {"ip": ME, "force": True})
 
     def refuse(*_, **__):

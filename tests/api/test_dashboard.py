@@ -128,7 +128,7 @@ def test_policy_is_that_of_this_host_and_all_hosts_are_named(noon, admin):
     assert {node["name"] for node in policy["nodes"]} == {node_name(), "other"}
 
 
-def test_the_backlog_of_all_hosts_is_told(noon, admin):
+def test_the_log_backlog_covers_all_hosts(noon, admin):
     LogGap.objects.create(node="a", kind="dropped", count=5, at=noon - timedelta(hours=1))
     LogGap.objects.create(node="a", kind="dropped", count=9, at=noon - timedelta(hours=25))
     LogGap.objects.create(node="a", kind="damaged", count=2, at=noon - timedelta(hours=1))
@@ -160,7 +160,7 @@ def test_the_start_is_that_of_the_server_and_not_of_a_worker(noon, admin, monkey
 
 
 @pytest.mark.parametrize("value", ["", "soon", "nan", "1e400", None])
-def test_without_a_server_that_says_its_start_it_is_that_of_the_process(admin, monkeypatch, value):
+def test_without_a_server_start_time_the_process_start_is_shown(admin, monkeypatch, value):
     monkeypatch.delenv(uptime.VARIABLE, raising=False)
     if value is not None:
         monkeypatch.setenv(uptime.VARIABLE, value)

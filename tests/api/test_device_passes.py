@@ -123,7 +123,7 @@ def test_it_goes_with_its_domain(own, path):
         ({"domain": "unknown.example"}, "domain"),
     ],
 )
-def test_a_pass_that_is_none_is_refused(own, path, sent, field):
+def test_an_invalid_pass_is_refused(own, path, sent, field):
     refused = own.post(path, body(**sent))
 
     assert refused.status_code == 400
@@ -138,7 +138,7 @@ def test_a_pass_that_is_none_is_refused(own, path, sent, field):
         ("phishing_resistant", "asks for a second factor or a passkey, which a program cannot prove"),
     ],
 )
-def test_what_stands_above_it_is_named(own, path, office, access, words):
+def test_a_pass_that_the_domain_overrules_is_refused_with_the_reason(own, path, office, access, words):
     services.change_domain(office, actor="alice", access=access)
 
     refused = own.post(path, body())
@@ -208,7 +208,7 @@ def test_a_user_has_at_most_twenty(own, path, bob, office):
     assert own.post(path, body()).status_code == 201
 
 
-def test_the_log_says_which_pass(own, path, visits, admin):
+def test_the_log_names_the_device_pass(own, path, visits, admin):
     made = own.post(path, body()).json()
     visits(x_forwarded_for=HOME, x_forwarded_host=OFFICE, user_agent="Jellyfin/10.8")
 

@@ -30,7 +30,7 @@ def checked():
     return {each.id for each in check_rows()} & {"gatewall.W011", "gatewall.W012"}
 
 
-def test_the_answer_to_the_last_deletion_says_that_every_other_host_is_refused(admin, own, office):
+def test_deleting_the_last_domain_warns_that_every_other_host_is_refused(admin, own, office):
     response = admin.delete(f"/authorized-domains/{own.pk}")
 
     assert (response.status_code, response.content) == (204, b"")
@@ -38,7 +38,7 @@ def test_the_answer_to_the_last_deletion_says_that_every_other_host_is_refused(a
     assert checked() == {"gatewall.W011"}
 
 
-def test_another_deletion_says_nothing(admin, own):
+def test_deleting_another_domain_gives_no_warning(admin, own):
     other = services.register_domain(actor="alice", name="other.example", access="public")
 
     assert HEADER not in admin.delete(f"/authorized-domains/{other.pk}").headers
@@ -56,7 +56,7 @@ def test_mode_any_with_domains_of_ones_own_is_a_warning(own):
     assert checked() == {"gatewall.W012"}
 
 
-def test_the_page_of_the_domains_says_it(site, own):
+def test_the_domain_list_shows_the_warning(site, own):
     words = selectors.NONE_REGISTERED.removeprefix("n")  # Django writes a message with a capital
     assert words not in site.get("/wall/admin/policies/authorizeddomain/").content.decode()
     services.remove_domain(own, actor="alice")
@@ -65,7 +65,7 @@ def test_the_page_of_the_domains_says_it(site, own):
 
 
 @pytest.mark.parametrize(("language", "words"), [("en", "No domain of yours"), ("zh-hans", "您没有登记任何域名")])
-def test_the_dashboard_says_it(site, own, language, words):
+def test_the_dashboard_shows_the_warning(site, own, language, words):
     url = "/wall/admin/dashboard/"
     assert words not in site.get(url, headers={"Accept-Language": language}).content.decode()
     services.remove_domain(own, actor="alice")

@@ -109,7 +109,7 @@ def test_a_write_may_ask_that_nothing_is_there(admin):
 
 @pytest.mark.django_db
 @ALL_KINDS
-def test_who_has_the_object_already_is_told_so(admin, kind):
+def test_a_matching_etag_gets_not_modified(admin, kind):
     path, tag = there(admin, kind)
 
     for condition in ("{tag}", "*", "W/{tag}", '"a", {tag}'):
@@ -120,7 +120,7 @@ def test_who_has_the_object_already_is_told_so(admin, kind):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("condition", ['"other"', "", "garbage", '"'])
-def test_who_has_another_is_shown_the_object(admin, condition):
+def test_a_different_etag_gets_the_object(admin, condition):
     path, _ = there(admin, KINDS[0])
 
     assert admin.get(path, headers={"If-None-Match": condition}).status_code == 200
@@ -158,7 +158,7 @@ def test_the_browsable_page_has_no_tag(admin):
     assert "ETag" not in admin.get(path, headers={"Accept": "text/html"}).headers
 
 
-def test_what_changes_by_itself_has_its_own_part_of_the_tag():
+def test_volatile_fields_have_their_own_part_of_the_etag():
     one, other = (tag_of({"name": "a", "hits": hits}, ("hits",)) for hits in (1, 2))
 
     assert one != other

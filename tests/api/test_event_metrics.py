@@ -59,7 +59,7 @@ def test_every_kind_of_event_is_there_before_it_happens(scrape):
     assert dict(of_events(scrape())) == dict.fromkeys(found, 0)
 
 
-def test_what_is_rolled_back_is_not_counted(scrape, django_capture_on_commit_callbacks):
+def test_a_rolled_back_event_is_not_counted(scrape, django_capture_on_commit_callbacks):
     with django_capture_on_commit_callbacks(execute=True), transaction.atomic():
         record_event(Event(EventKind.USER_CHANGED))
         transaction.set_rollback(True)
@@ -67,7 +67,7 @@ def test_what_is_rolled_back_is_not_counted(scrape, django_capture_on_commit_cal
     assert scrape()["gatewall_security_events_total", "medium", "user.changed"] == 0
 
 
-def test_an_event_that_cannot_be_counted_is_told_all_the_same(monkeypatch, caplog, django_capture_on_commit_callbacks):
+def test_an_event_is_recorded_even_if_counting_fails(monkeypatch, caplog, django_capture_on_commit_callbacks):
     def refuse(tally, number):
         raise OperationalError("the disk is full")
 

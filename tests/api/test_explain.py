@@ -135,7 +135,7 @@ def test_an_explained_request_leaves_no_record_and_changes_nothing(explain, auth
     assert state() == before  # with the one record of the visit before
 
 
-def test_what_is_known_of_the_request_is_named(explain, office, bob):
+def test_an_explanation_names_subject_domain_client_and_rules(explain, office, bob):
     rule = services.create_waf_rule(actor="alice", name="watch", pattern="attack", action="monitor")
 
     explanation = explain(**session(bob))
@@ -155,7 +155,7 @@ def test_the_row_that_decided_is_named(explain):
     assert explain()["decision"]["decided_by"] == {"kind": "ip-black-list", "id": entry.pk}
 
 
-def test_what_is_malformed_is_named_and_nothing_behind_it_is_asked(explain):
+def test_a_malformed_request_names_its_fault_and_skips_later_steps(explain):
     explanation = explain(uri="no path")
 
     assert explanation["fault"] == "x-forwarded-uri is not a path"
@@ -233,7 +233,7 @@ def test_bytes_beyond_ascii_are_what_they_are_in_utf_8(explain, new_gate):
     assert told(explain(uri="/ä"))[:2] == answered(new_gate(), uri=wire)[:2] == (403, "waf-rule")
 
 
-def test_a_user_who_was_disabled_a_moment_ago_proves_nobody(explain, bob):
+def test_the_session_of_a_just_disabled_user_is_invalid(explain, bob):
     credential = session(bob)
     assert told(explain(**credential))[1] == "session-valid"
 

@@ -51,14 +51,14 @@ NOT_VALID = [
 
 
 @pytest.mark.parametrize("parts", NOT_VALID, ids=lambda parts: str(parts)[:60])
-def test_what_is_no_made_up_request_is_a_problem(admin, parts):
+def test_an_invalid_made_up_request_is_refused(admin, parts):
     body = {name: value for name, value in (VISIT | parts).items() if value is not None}
 
     assert admin.post("/policy/explain", body).status_code == 400
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"5", b'{"host": "a", "host": "b"}'])
-def test_what_is_no_object_is_a_problem(admin, body):
+def test_a_body_that_is_not_an_object_is_refused(admin, body):
     assert admin.send("POST", "/policy/explain", body).status_code == 400
 
 
@@ -70,6 +70,6 @@ def test_the_longest_request_is_explained(admin):
     assert response.json()["decision"]["reason"] == "credential-missing"
 
 
-def test_who_is_no_admin_gets_no_explanation(user, anonymous):
+def test_only_admins_get_an_explanation(user, anonymous):
     assert user.post("/policy/explain", VISIT).status_code == 403
     assert anonymous.post("/policy/explain", VISIT).status_code == 401

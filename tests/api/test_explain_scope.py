@@ -44,7 +44,7 @@ def explained(admin):
         ({"all_domains": False, "is_admin": True}, [], {"admin": True}),
     ],
 )
-def test_what_lets_a_user_in_is_named(explained, groups, values, member_of, scope):
+def test_an_explanation_names_the_source_of_the_scope(explained, groups, values, member_of, scope):
     user = a_user("dora", groups=[groups[name] for name in member_of], **values)
 
     assert explained("session", a_token(user)) == ("session-valid", {**NOBODY, **scope})
@@ -80,7 +80,7 @@ def test_without_a_subject_there_is_no_scope(explained, groups):
     assert explained("session", "e30.e30.x") == ("credential-invalid", None)
 
 
-def test_a_recorded_answer_says_what_lets_its_subject_in_today(admin, visits, groups):
+def test_a_recorded_answer_shows_its_subjects_current_scope(admin, visits, groups):
     user = a_user("dora", all_domains=False, groups=[groups["family"]])
     decision_id = visits(service_authorization=a_token(user))
 

@@ -19,7 +19,7 @@ def found(admin, path, **parameters):
 
 
 @ALL_KINDS
-def test_rows_are_found_by_who_made_them(admin, kind):
+def test_rows_are_filtered_by_creator(admin, kind):
     other = Api(a_token(a_user("dora", is_admin=True)))
     mine = [row["id"] for row in make(admin, kind, 2)]
     theirs = other.post(kind.path, kind.body(3)).json()["id"]

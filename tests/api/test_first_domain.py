@@ -62,7 +62,7 @@ def test_the_hosts_of_the_guard_page_are_no_site_that_is_refused(admin, asked, s
     assert warnings(admin, "app.wall.example") == [MODE]
 
 
-def test_what_was_asked_for_earlier_is_not_named(admin, asked):
+def test_older_requests_are_not_named(admin, asked):
     asked({"early.example": 3}, ago=HOUR + timedelta(minutes=2))
 
     assert warnings(admin) == [MODE]

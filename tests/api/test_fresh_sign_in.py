@@ -117,7 +117,7 @@ GIVES = {
 
 
 @pytest.mark.parametrize("what", GIVES)
-def test_what_gives_somebody_access_asks_a_stale_session_for_the_password(stale, bob, what):
+def test_giving_access_asks_a_stale_session_for_the_password(stale, bob, what):
     before = bob.password
 
     assert code_of(GIVES[what](stale, bob)) == (403, "reauthentication-required")
@@ -128,7 +128,7 @@ def test_what_gives_somebody_access_asks_a_stale_session_for_the_password(stale,
 
 
 @pytest.mark.parametrize("what", GIVES)
-def test_what_gives_somebody_access_asks_a_fresh_session_for_nothing(admin, bob, what):
+def test_giving_access_asks_a_fresh_session_for_nothing(admin, bob, what):
     assert GIVES[what](admin, bob).status_code in {200, 201}
 
 
@@ -137,7 +137,7 @@ def test_a_code_is_as_good_as_the_password(stale, alice):
 
 
 @pytest.mark.parametrize("change", [{"is_admin": False}, {"is_active": False}, {"remark": "x"}], ids=str)
-def test_what_takes_access_away_or_gives_none_asks_for_nothing(stale, bob, change):
+def test_other_changes_ask_a_stale_session_for_nothing(stale, bob, change):
     assert stale.put(f"/users/{bob.pk}", change).status_code == 200
 
 

@@ -101,7 +101,7 @@ def test_an_expression_is_whole(expression):
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["alert"])
-def test_an_alert_says_what_how_bad_and_of_which_host(rule, samples):
+def test_an_alert_has_a_severity_and_a_summary_with_known_labels(rule, samples):
     assert set(rule) - {"for"} == {"alert", "expr", "labels", "annotations"}
     assert rule["labels"]["severity"] in {"warning", "critical"}
     assert re.fullmatch(r"\d+[smh]", rule.get("for", "0s"))

@@ -100,7 +100,7 @@ def test_a_change_of_it_counts_at_once(admin, narrow):
         ({"decision_id": "7"}, "decision_id"),
     ],
 )
-def test_a_grant_that_is_none_is_refused(admin, bob, office, sent, field):
+def test_an_invalid_grant_is_refused(admin, bob, office, sent, field):
     refused = admin.post("/grants", body(**sent))
 
     assert refused.status_code == 400
@@ -193,7 +193,7 @@ def test_a_group_that_was_deleted_meanwhile_is_refused(admin, office, family):
         grants.create_grant(actor="alice", group=family, domain=office, expires_at=timezone.now() + timedelta(hours=1))
 
 
-def test_over_a_denied_domain_it_is_refused_and_says_what_stands_above(admin, bob, office):
+def test_a_grant_on_a_denied_domain_is_refused_with_the_reason(admin, bob, office):
     services.change_domain(office, actor="alice", access="denied")
 
     refused = admin.post("/grants", body())
@@ -216,7 +216,7 @@ def test_the_maximum_is_refused_unless_one_has_ended(admin, bob, office, family)
     assert Grant.objects.count() == MAX_GRANTS
 
 
-def test_it_goes_with_its_user_and_domain_and_the_revision_says_so(admin, bob, office):
+def test_deleting_user_or_domain_deletes_the_grant_in_the_same_revision(admin, bob, office):
     admin.post("/grants", body())
     services.remove_domain(AuthorizedDomain.objects.get(), actor="alice", force=True)
     assert "grants" in PolicyRevision.objects.latest("number").resources

@@ -48,13 +48,13 @@ def test_without_a_database_it_is_alive(anonymous):
 
 
 @pytest.mark.parametrize("path", ["/health", "/health/live", "/health/ready"])
-def test_a_stranger_is_told_the_status_alone(path):
+def test_anonymous_callers_get_only_the_status(path):
     response = Client(headers=OUTSIDE).get(f"/wall{path}")
 
     assert (response.status_code, response.json()) == (200, {"status": "ok"})
 
 
-def test_a_stranger_is_told_that_it_is_not_ready(settings):
+def test_anonymous_callers_get_503_when_it_is_not_ready(settings):
     (settings.CONFIG.home / "spool").write_text("a file where the folder should be")
 
     response = Client(headers=OUTSIDE).get("/wall/health/ready")
@@ -79,7 +79,7 @@ def test_a_chain_of_addresses_that_cannot_be_read_shows_nothing():
     assert response.json() == {"status": "ok"}
 
 
-def test_an_admin_is_told_the_checks_and_nobody_else_who_signed_in(wall, alice, bob):
+def test_only_admins_get_the_checks(wall, alice, bob):
     tokens = {"admin": wall.a_token(alice), "user": wall.a_token(bob), "bad": "no.good.token"}
     told = {name: set(wall.Api(each).get("/health", headers=OUTSIDE).json()) for name, each in tokens.items()}
 
@@ -124,7 +124,7 @@ def test_with_a_spool_that_cannot_be_written_it_is_not_ready(settings):
 
 
 @pytest.mark.parametrize("path", ["/health", "/health/ready"])
-def test_what_the_waf_runs_on_is_said_and_makes_nobody_unready(anonymous, monkeypatch, path):
+def test_a_missing_waf_engine_is_reported_and_does_not_change_readiness(anonymous, monkeypatch, path):
     assert anonymous.get(path).json()["checks"]["waf_engine"] == "none"
 
     monkeypatch.setattr(pattern_cache, "AVAILABLE", False)

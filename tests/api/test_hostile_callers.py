@@ -95,5 +95,5 @@ def test_health_names_no_path_of_the_machine(client, db, settings):
 
 
 @pytest.mark.parametrize("page", ["page=1.5", "page=0", "page_size=501", "page_size=x"])
-def test_a_page_that_is_none_is_refused_with_everything_too(admin, page):
+def test_an_invalid_page_is_refused_with_all_true_too(admin, page):
     assert admin.get(f"/ip-white-list?all=true&{page}").status_code == 400

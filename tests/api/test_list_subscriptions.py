@@ -45,7 +45,7 @@ def test_a_name_stays(admin):
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "name")
 
 
-def test_what_is_sent_back_unchanged_is_not_fetched_earlier_and_what_is_changed_is(admin):
+def test_only_a_real_change_brings_the_next_fetch_forward(admin):
     made = admin.post("/list-subscriptions", {"name": "drop", "url": "https://lists.example/a"}).json()
     later = timezone.now() + timedelta(hours=5)
     ListSubscription.objects.update(next_at=later)

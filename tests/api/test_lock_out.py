@@ -123,7 +123,7 @@ def test_domains_that_take_the_protection_away(me, office):
     assert me.post("/authorized-domains", {"name": "office.example", "force": True}).status_code == 201
 
 
-def test_who_is_shut_out_already_may_change_what_they_like(me):
+def test_an_already_blocked_caller_is_not_guarded(me):
     services.block_network(actor="x", network="198.51.100.0/24")
 
     assert me.post("/ip-black-list", {"ip": ME}).status_code == 201
@@ -149,14 +149,14 @@ def test_a_loopback_peer_that_forwards_is_a_proxy(alice, header):
     assert response.json()["code"] == "would-lock-you-out"
 
 
-def test_who_comes_past_the_proxy_is_their_own_peer(alice):
+def test_a_caller_that_bypasses_the_proxy_is_judged_by_its_peer_address(alice):
     stranger = past_the_proxy(alice, **{"X-Forwarded-For": ME})
 
     assert stranger.post("/ip-black-list", {"ip": "192.0.2.9"}, REMOTE_ADDR="192.0.2.9").status_code == 409
     assert stranger.post("/ip-black-list", {"ip": ME}, REMOTE_ADDR="192.0.2.9").status_code == 201
 
 
-def test_the_guard_says_what_the_decision_says(me, auth):
+def test_the_guard_agrees_with_the_decision(me, auth):
     """Each change that passed leaves the caller in; each that was refused would have shut them out."""
     networks = [ME, "198.51.100.0/24", "198.51.0.0/16", "198.51.100.6/31"]
     for number in range(3):

@@ -135,7 +135,7 @@ def test_every_list_is_known_to_be_long_or_short():
 
 @on_sqlite
 @pytest.mark.parametrize("path", LONG)
-def test_what_a_long_list_is_asked_for_has_an_index(admin, bob, office, path, monkeypatch):
+def test_filters_and_orderings_of_long_lists_use_an_index(admin, bob, office, path, monkeypatch):
     for paginator in (Paginator, pagination._CountedOnce):
         monkeypatch.setattr(paginator, "count", 1000)  # a page of nothing is not asked for
     view = dict(lists())[path]
@@ -214,7 +214,7 @@ def test_a_long_list_is_counted_once_for_each_version_of_the_policy(admin, monke
 
 
 @pytest.mark.parametrize("planted", [7, b"\xff", "x", " ", "{version} -1", "{version} 1e9", "{version} " + "9" * 5_000])
-def test_what_no_count_is_in_the_cache_is_counted_anew(admin, monkeypatch, planted):
+def test_an_invalid_cached_count_is_ignored(admin, monkeypatch, planted):
     monkeypatch.setattr(pagination, "LONG", 1)
     services.block_network(actor="alice", network="192.0.2.1")
     count_of(admin)

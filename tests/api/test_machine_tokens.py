@@ -108,7 +108,7 @@ def test_a_token_is_not_found_under_another_user(admin, alice, bob):
     assert (admin.get(path).status_code, admin.delete(path).status_code) == (404, 404)
 
 
-def test_a_user_who_is_not_there_has_no_tokens(admin):
+def test_tokens_of_a_missing_user_are_not_found(admin):
     answers = [admin.get("/users/999999/git-tokens"), admin.post("/users/999999/git-tokens", {"name": "laptop"})]
 
     assert [answer.status_code for answer in answers] == [404, 404]
@@ -158,7 +158,7 @@ def test_a_user_has_at_most_fifty_git_tokens(user, bob, alice, tokens_of_bob):
     assert a_git_token(alice)
 
 
-def test_who_deletes_a_git_token_may_have_another(user, bob, tokens_of_bob):
+def test_deleting_a_git_token_makes_room_for_another(user, bob, tokens_of_bob):
     first, *_ = [user.post(tokens_of_bob, {"name": f"laptop {number}"}).json()["id"] for number in range(50)]
 
     user.delete(f"{tokens_of_bob}/{first}")

@@ -55,7 +55,7 @@ def test_head_is_there_where_get_is(admin, alice):
         assert {**response.headers}.keys() >= {"X-Request-Id", "Cache-Control"}, name
 
 
-def test_options_tells_the_methods_and_nothing_of_any_row(admin, alice):
+def test_options_lists_the_methods_and_reveals_no_row(admin, alice):
     for name in NAMES:
         response = admin.send("OPTIONS", path_of(name, alice.pk))
 
@@ -65,7 +65,7 @@ def test_options_tells_the_methods_and_nothing_of_any_row(admin, alice):
             assert verbs_of(name) <= set(response.json()["methods"]), name
 
 
-def test_options_tells_strangers_nothing(anonymous, alice):
+def test_options_requires_authentication(anonymous, alice):
     for name in set(NAMES) - set(OPEN):
         assert anonymous.send("OPTIONS", path_of(name, alice.pk)).status_code == 401, name
 

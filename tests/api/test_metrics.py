@@ -90,7 +90,7 @@ def test_lost_records_are_counted_by_why(scrape):
     )
 
 
-def test_the_size_of_the_log_and_the_rows_that_went_for_it_are_told(scrape):
+def test_the_log_size_and_the_rows_removed_for_it_are_exported(scrape):
     assert "gatewall_log_bytes" not in {name for name, *_ in scrape()}
     counters.note(counters.LOG_BYTES, 4096, timezone.now())
     counters.add(counters.LOG_FOLDED, 3)
@@ -102,7 +102,7 @@ def test_the_size_of_the_log_and_the_rows_that_went_for_it_are_told(scrape):
     assert found["gatewall_log_shortened_rows_total", "deleted"] == 0
 
 
-def test_hosts_and_their_workers_are_told_by_slot(scrape):
+def test_workers_are_labeled_by_host_and_slot(scrape):
     heads = {"hits": 50, "misses": 12, "number": 3, "bytes": 3000}
     workers = [
         {"pid": 4711, "revision": 3, "rejected": "damaged", "reloads": 0, "heads": heads},
@@ -147,7 +147,7 @@ def test_bans_in_force_are_counted_and_no_other_entry(scrape):
     assert scrape()["gatewall_bans",] == 2
 
 
-def test_lists_are_told_by_state_and_the_stalest_by_age(scrape):
+def test_lists_are_counted_by_state_with_the_oldest_age(scrape):
     for name in ("new", "old", "failing", "off"):
         subscriptions.subscribe(actor="a", name=name, url="https://lists.example/a", enabled=name != "off")
     now = timezone.now()
@@ -162,7 +162,7 @@ def test_lists_are_told_by_state_and_the_stalest_by_age(scrape):
     assert 5 * 3600 <= found["gatewall_list_age_seconds",] < 5 * 3600 + 60
 
 
-def test_no_label_says_who_asked_or_for_what(anonymous, admin, bob, tmp_path):
+def test_no_label_reveals_clients_users_or_paths(anonymous, admin, bob, tmp_path):
     services.block_network(actor="alice", network="198.51.100.77")
     record_event(Event(EventKind.LOGIN_FAILED, client_ip="198.51.100.8", user=bob, detail={"path": "/secret"}))
     subscriptions.subscribe(actor="alice", name="drop", url="https://lists.example/secret")
@@ -246,7 +246,7 @@ def test_an_admin_is_no_trusted_network(admin, settings):
 
 
 @pytest.mark.parametrize("accept", ["text/plain", "application/openmetrics-text;version=1.0.0", "text/html", "*/*"])
-def test_whatever_is_accepted_the_answer_is_text(accept):
+def test_the_answer_is_text_for_every_accept_header(accept):
     assert scraped({"Accept": accept})["Content-Type"].startswith("text/plain")
 
 

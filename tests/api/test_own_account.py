@@ -63,7 +63,7 @@ def test_the_code_that_switched_it_on_signs_nobody_in(fresh, bob, clock):
     assert code_of(response) == (401, "invalid-code")
 
 
-def test_what_is_on_is_not_set_up_again(fresh, bob):
+def test_an_enabled_second_factor_cannot_be_set_up_again(fresh, bob):
     app = enrol(fresh, bob)
 
     assert code_of(fresh.post(of(bob, "totp/setup"), {})) == (409, "totp-enabled")
@@ -179,7 +179,7 @@ def test_the_right_password_is_no_failure_and_clears_none(stale, bob):
 
 
 @OFF
-def test_what_is_off_cannot_be_switched_off(fresh, bob, call):
+def test_a_disabled_second_factor_cannot_be_switched_off(fresh, bob, call):
     assert CALLS[call](fresh, bob, {}).status_code == 404
 
 

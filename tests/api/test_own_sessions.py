@@ -48,7 +48,7 @@ def test_no_session_of_an_admin_is_marked_in_another_users_list(admin, bob):
 
 
 @pytest.mark.parametrize("end", ["expired", "revoked", "old version", "disabled"])
-def test_what_opens_nothing_is_not_listed(admin, bob, end):
+def test_ended_sessions_are_not_listed(admin, bob, end):
     at = timezone.now()
     a_token(bob, at=at - timedelta(days=2) if end == "expired" else at)
     session = Session.objects.get(user=bob)
@@ -64,7 +64,7 @@ def test_what_opens_nothing_is_not_listed(admin, bob, end):
     assert admin.delete(f"{of(bob)}/{session.pk}").status_code == 404
 
 
-def test_who_ends_a_session_of_theirs_shuts_the_gate_to_its_token(bob, auth):
+def test_ending_a_session_invalidates_its_token_at_the_gate(bob, auth):
     lost, own = a_token(bob), Api(a_token(bob))
     (other,) = [session["jti"] for session in listed(own, bob) if not session["current"]]
 
@@ -76,7 +76,7 @@ def test_who_ends_a_session_of_theirs_shuts_the_gate_to_its_token(bob, auth):
     assert own.delete(f"{of(bob)}/{other}").status_code == 404
 
 
-def test_who_ends_the_session_they_use_is_signed_out(user, bob):
+def test_ending_the_current_session_signs_out(user, bob):
     (own,) = listed(user, bob)
 
     assert user.delete(f"{of(bob)}/{own['jti']}").status_code == 204
@@ -103,12 +103,12 @@ def test_the_session_of_another_is_not_reached_by_the_own_path(user, bob, alice,
 
 
 @pytest.mark.parametrize("jti", [NOBODYS, "nonsense", "1", "%00", NOBODYS.upper()])
-def test_a_session_that_is_none_is_not_found(user, bob, jti):
+def test_an_unknown_session_is_not_found(user, bob, jti):
     assert user.delete(f"{of(bob)}/{jti}").status_code == 404
 
 
 @pytest.mark.parametrize("user_id", ["999999", "9" * 18, "0"])
-def test_a_user_who_is_none_has_no_sessions(admin, user_id):
+def test_sessions_of_a_missing_user_are_not_found(admin, user_id):
     assert admin.get(f"/users/{user_id}/sessions").status_code == 404
 
 

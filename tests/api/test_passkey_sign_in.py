@@ -98,7 +98,7 @@ def test_only_admins_come_in_by_their_door(alice, bob, key):
         (disabled, "passkey-unknown"),
     ],
 )
-def test_a_refusal_says_why_in_an_event(bob, key, change, why):
+def test_a_refusal_records_its_reason_in_an_event(bob, key, change, why):
     change(key)
 
     refused = sign_in(key)
@@ -174,7 +174,7 @@ def test_beginning_stores_nothing_and_used_challenges_are_forgotten(bob, key):
 
 
 @pytest.mark.parametrize("credential", [None, 1, [], "text", {"id": "x" * 20_000}])
-def test_what_is_no_answer_is_invalid(bob, key, credential):
+def test_a_malformed_credential_is_invalid(bob, key, credential):
     assert Api().post("/login/passkey/finish", {"credential": credential}).status_code == 400
 
 

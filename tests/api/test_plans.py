@@ -21,7 +21,7 @@ from tests.support.proxies import Api, a_token, a_user
 pytestmark = pytest.mark.django_db
 
 
-def test_a_plan_says_what_a_document_would_change_and_changes_nothing(admin, office):
+def test_a_plan_lists_the_changes_of_a_document_and_applies_none(admin, office):
     before = revisions.current()
 
     answer = plan(admin, CLOSED)
@@ -91,7 +91,7 @@ def test_changes_settings_and_restores_are_planned(admin, office):
     assert len({each["digest"] for each in (many, one, back)}) == 3
 
 
-def test_settings_that_a_document_leaves_out_of_its_section_are_told_with_their_values_of_before(admin, office):
+def test_a_plan_lists_omitted_settings_with_their_previous_values(admin, office):
     system_settings.change(actor="x", waf_threshold=9, waf_mode="monitor", contact="desk@office.example")
     one = "version: 1\nsettings:\n  waf_threshold: 12\n"
 
@@ -152,7 +152,7 @@ def me(alice):
     return Api(a_token(alice), **{"X-Forwarded-For": CLIENT, "Host": OFFICE})
 
 
-def test_a_plan_says_that_it_would_lock_out_its_author(me, office):
+def test_a_plan_warns_that_it_would_lock_out_its_author(me, office):
     own = f"version: 1\nblocklist:\n- ip: {CLIENT}\n"
 
     body = planned(me, own)
@@ -173,7 +173,7 @@ LOOPBACK = "127.0.0.0/8"
     ],
     ids=["document", "resource"],
 )
-def test_a_plan_to_block_all_of_loopback_says_that_it_would_lock_out_a_caller_on_this_machine(admin, me, proposal):
+def test_a_plan_to_block_loopback_warns_a_caller_on_this_machine(admin, me, proposal):
     answer = admin.post("/policy/plan", proposal)
 
     assert (answer.status_code, answer.json().get("would_lock_you_out")) == (201, True)
@@ -181,7 +181,7 @@ def test_a_plan_to_block_all_of_loopback_says_that_it_would_lock_out_a_caller_on
     assert me.post("/policy/plan", proposal).json()["would_lock_you_out"] is False
 
 
-def test_a_rule_of_a_document_that_locks_out_its_author_is_told(me, office):
+def test_a_plan_warns_of_an_access_rule_that_locks_out_its_author(me, office):
     closed = f"version: 1\naccess_rules:\n- name: shut\n  access: denied\n  domains: [{OFFICE}]\n"
 
     assert planned(me, closed)["would_lock_you_out"] is True

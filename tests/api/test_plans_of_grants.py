@@ -47,7 +47,7 @@ def planned(admin, resource, row_id, **more):
 
 
 @pytest.mark.parametrize("resource", LOSERS)
-def test_a_plan_says_who_loses_by_the_removal_of_one(admin, given, resource):
+def test_a_plan_names_the_subject_that_loses_access(admin, given, resource):
     plan = planned(admin, resource, given[resource])
 
     assert [(each["resource"], each["action"]) for each in plan["changes"]] == [(resource, "deleted")]
@@ -66,7 +66,7 @@ def test_a_plan_of_the_removal_of_a_domain_names_what_goes_with_it(admin, given,
     assert {each["subject"]["kind"] for each in plan["replay"]["people"] if each["loses"]} == {*LOSERS.values()}
 
 
-def test_a_device_pass_is_removed_by_those_alone_who_may_write_users(admin, alice, given):
+def test_removing_a_device_pass_requires_the_users_write_scope(admin, alice, given):
     digest = planned(admin, "users/device-passes", given["users/device-passes"])["digest"]
     for scopes, status in (["policy:write"], 403), (["policy:write", "users:write"], 200):
         machine = with_api_token(an_api_token(alice, *scopes, name=f"ci {status}"))

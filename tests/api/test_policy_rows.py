@@ -83,7 +83,7 @@ def test_a_domain_is_stored_in_its_one_spelling(admin, sent, stored):
         "",
     ],
 )
-def test_what_is_no_domain_is_refused(admin, name):
+def test_an_invalid_domain_name_is_refused(admin, name):
     assert fields_refused(admin.post("/authorized-domains", {"name": name})) == {"name"}
 
 
@@ -94,14 +94,14 @@ def test_the_same_domain_in_any_spelling_is_a_duplicate(admin, name):
     assert code(admin.post("/authorized-domains", {"name": name})) == (409, "duplicate")
 
 
-def test_the_first_registration_turns_the_mode_and_says_so(admin):
+def test_the_first_registration_switches_the_mode_with_a_warning(admin):
     warnings = admin.post("/authorized-domains", {"name": "office.example"}).json()["warnings"]
 
     assert any("registered" in warning for warning in warnings)
     assert admin.get("/system/settings").json()["authorized_domains_mode"] == "registered"
 
 
-def test_the_second_registration_says_nothing(admin):
+def test_the_second_registration_gives_no_warning(admin):
     admin.post("/authorized-domains", {"name": "office.example"})
 
     assert "warnings" not in admin.post("/authorized-domains", {"name": "files.example"}).json()
@@ -130,7 +130,7 @@ def test_removing_the_last_domain_does_not_turn_the_mode_back(admin):
     assert system_settings.current().authorized_domains_mode == "registered"
 
 
-def test_a_user_who_lost_the_last_domain_may_enter_none(admin, office, charlie):
+def test_a_user_whose_last_domain_is_deleted_may_enter_none(admin, office, charlie):
     admin.delete(f"/authorized-domains/{office.pk}")
 
     body = admin.get(f"/users/{charlie.pk}").json()

@@ -62,7 +62,7 @@ def credentials_of(user):
     return user.password, user.email, user.session_version, user.is_active, rows
 
 
-def test_what_users_write_permits_on_a_user_is_known():
+def test_the_routes_that_users_write_permits_on_a_user_are_listed():
     assert {name for name, _ in ON_A_USER} == {
         *(
             "users-detail",

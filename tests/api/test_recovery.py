@@ -132,7 +132,7 @@ def test_no_other_host_is_taken(app):
     assert has_factor()
 
 
-def test_nobody_is_taken_who_came_through_a_proxy(app):
+def test_recovery_through_a_proxy_is_refused(app):
     for name, value in product(PROXY_HEADERS, ["127.0.0.1", ""]):
         assert code_of(recover(headers={name: value})) == (403, "recovery-local-only"), (name, value)
     assert has_factor()
@@ -144,11 +144,11 @@ def test_the_public_name_is_no_name_of_this_machine(app, settings):
     assert code_of(recover(host="wall.example")) == (403, "recovery-local-only")
 
 
-def test_who_is_elsewhere_is_not_told_what_is_wrong_with_the_body(app):
+def test_remote_callers_get_no_details_about_an_invalid_body(app):
     assert code_of(Api().post(PATH, {"nonsense": 1}, REMOTE_ADDR="203.0.113.7")) == (403, "recovery-local-only")
 
 
-def test_who_is_elsewhere_counts_as_nobodys_failure(app):
+def test_remote_attempts_count_no_failure(app):
     recover(peer="203.0.113.7", password="wrong")
 
     assert not FailureCount.objects.exists()
@@ -162,7 +162,7 @@ def test_a_setting_opens_it_to_other_machines_and_the_key_is_still_needed(app):
     assert recover(**elsewhere).status_code == 204
 
 
-def test_all_refusals_are_told_the_same(alice, bob, app, settings):
+def test_all_refusals_are_identical(alice, bob, app, settings):
     services.create_user(actor="", username="dora", password=PASSWORD, is_admin=True, is_active=False)
     wrongs = [
         {"recovery_key": "wrong"},
@@ -238,7 +238,7 @@ def test_the_command_recovers_without_key_and_password(alice, app, auth, capsys,
 
 
 @pytest.mark.parametrize("name", ["nobody", "", "a\0b", "no name at all; --"])
-def test_the_command_says_that_there_is_no_such_user(alice, app, name):
+def test_the_command_reports_an_unknown_user(alice, app, name):
     with pytest.raises(CommandError, match="there is no user named"):
         call_command("recover_admin_2fa", name)
     assert has_factor()

@@ -45,5 +45,5 @@ def test_reload_is_pending_while_a_worker_has_not_read_again(admin, settings, mo
     assert admin.post("/system/reload").json()["policy_pending"] is True
 
 
-def test_who_is_no_admin_may_not_reload(user):
+def test_only_admins_may_reload(user):
     assert user.post("/system/reload").status_code == 403

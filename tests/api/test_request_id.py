@@ -22,7 +22,7 @@ def test_the_id_of_a_trusted_proxy_is_taken_over(given):
 
 
 @pytest.mark.parametrize("given", BAD, ids=repr)
-def test_what_is_no_id_is_replaced_by_one(given):
+def test_an_invalid_request_id_is_replaced(given):
     assert uuid.UUID(answered(given))
 
 
@@ -31,7 +31,7 @@ def test_the_id_of_anybody_else_is_not(peer):
     assert answered("mine", REMOTE_ADDR=peer) != "mine"
 
 
-def test_who_trusts_nobody_takes_no_id(settings):
+def test_without_trusted_proxies_no_request_id_is_accepted(settings):
     settings.GATEWALL_TRUSTED_PROXIES = TrustedProxies.parse([])
 
     assert answered("mine", REMOTE_ADDR="") != "mine"

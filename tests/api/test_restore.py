@@ -40,7 +40,7 @@ def test_restoring_is_a_revision_of_the_caller_with_its_own_diff(admin):
     assert admin.get(f"/policy/revisions/{shown['number']}").json() == shown
 
 
-def test_what_was_restored_is_in_force_at_once(admin, auth):
+def test_a_restore_takes_effect_at_once(admin, auth):
     number = now()
     services.block_network(actor="alice", network="198.51.100.7")
     assert auth().reason == "client-blocked"
@@ -105,7 +105,7 @@ def test_a_scope_keeps_a_name_that_another_row_gets_back(admin, office, charlie)
     assert [domain.pk for domain in charlie.authorized_domains.all()] == [office.pk]
 
 
-def test_what_goes_with_a_domain_comes_back_with_it(admin, office):
+def test_rows_deleted_with_a_domain_are_restored_with_it(admin, office):
     services.allow_network(actor="alice", network="203.0.113.7", domain=office)
     services.create_waf_rule(actor="alice", name="mine", pattern="x", domain=office)
     before, number = the_rows(), now()
@@ -209,7 +209,7 @@ def test_names_that_were_exchanged_come_back(admin):
     ("resource", "source", "status"),
     [("ip-black-list", "import:feed", 409), ("ip-black-list", "auto-ban", 200), ("users", "", 200)],
 )
-def test_what_is_not_recorded_in_full_is_not_guessed(admin, resource, source, status):
+def test_revisions_recorded_incompletely_cannot_be_restored(admin, resource, source, status):
     number = now()
     with transaction.atomic():
         made = [Change(resource, id_, "x", Action.CREATED, {}, {"source": source}) for id_ in range(1001)]

@@ -111,7 +111,7 @@ def test_settings_are_recorded(admin):
     )
 
 
-def test_a_revision_says_who_and_when_and_how_many(admin):
+def test_a_revision_records_actor_time_and_counts(admin):
     before = timezone.now()
 
     admin.post("/geo-block-rules", {"country_code": "NZ"})
@@ -131,7 +131,7 @@ def test_a_change_that_changes_nothing_is_an_empty_revision(admin):
     assert (last(admin)["changes"], last(admin)["counts"]) == ([], [])
 
 
-def test_what_goes_with_a_domain_is_recorded(admin, office):
+def test_rows_deleted_with_a_domain_are_recorded(admin, office):
     entry = services.allow_network(actor="alice", network="203.0.113.7", domain=office)
     rule = services.create_waf_rule(actor="alice", name="mine", pattern="x", domain=office)
     seed_waf_rules(actor="seed")
@@ -259,7 +259,7 @@ def test_unknown_parameters_are_refused(admin, parameters):
 
 
 @pytest.mark.parametrize("number", ["0", "999", "9" * 18, "9" * 19, "x", "-1", "1.0", "1/", "\u0661"])
-def test_what_is_no_revision_is_not_found(admin, number):
+def test_an_invalid_revision_number_is_not_found(admin, number):
     assert admin.get(f"/policy/revisions/{number}").status_code == 404
     assert admin.post(f"/policy/revisions/{number}/restore").status_code == 404
 

@@ -14,7 +14,7 @@ SOON = {"next_at"}
 
 
 @ALL_KINDS
-def test_a_created_row_is_where_its_location_says_and_in_the_list(admin, kind):
+def test_a_created_row_is_found_at_its_location_and_in_the_list(admin, kind):
     response = admin.post(kind.path, kind.body(0))
     body = response.json()
     assert response.status_code == 201
@@ -48,7 +48,7 @@ def test_a_deleted_row_is_gone(admin, kind):
 
 
 @ALL_KINDS
-def test_options_says_what_is_allowed_and_patch_is_not(admin, kind):
+def test_patch_is_not_allowed(admin, kind):
     response = admin.send("PATCH", f"{kind.path}/{make(admin, kind)[0]['id']}", b"{}")
 
     assert response.status_code == 405
@@ -96,5 +96,5 @@ def test_a_row_that_is_sent_back_changes_nothing_and_read_only_fields_are_refuse
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.change], ids=str)
-def test_what_cannot_be_changed_says_so(admin, kind):
+def test_changing_an_immutable_resource_is_not_allowed(admin, kind):
     assert admin.put(f"{kind.path}/{make(admin, kind)[0]['id']}", {}).status_code == 405

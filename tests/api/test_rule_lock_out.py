@@ -106,7 +106,7 @@ def test_moving_changing_and_deleting_are_guarded(me):
     assert me.delete(f"/access-rules/{opens}?force=true").status_code == 204
 
 
-def test_who_is_refused_already_is_not_guarded(me):
+def test_an_already_refused_caller_is_not_guarded(me):
     services.block_network(actor="x", network=ME)
 
     assert me.post("/access-rules", DENY).status_code == 201
@@ -128,7 +128,7 @@ def test_a_forced_rule_is_reverted_unless_confirmed(me):
     assert not AccessRule.objects.exists()
 
 
-def test_a_restore_is_guarded_and_its_preview_says_so(me, alice):
+def test_a_restore_and_its_preview_are_guarded(me, alice):
     id_ = me.post("/access-rules", {**DENY, "force": True}).json()["id"]
     past = PendingConfirmation.objects.get().revision
     PendingConfirmation.objects.all().delete()

@@ -103,7 +103,7 @@ def from_app(paths, first=0, **parts):
     ]
 
 
-def test_older_requests_than_can_be_read_are_left_out_and_the_answer_says_so(admin, office, log, monkeypatch):
+def test_requests_above_the_row_limit_make_the_answer_incomplete(admin, office, log, monkeypatch):
     log(*from_app(PATHS), *from_app(["/old"], len(PATHS), at=NOW - 600))
 
     monkeypatch.setattr(rule_suggestions, "MAX_ROWS", len(PATHS) + 1)
@@ -164,12 +164,12 @@ def test_no_two_suggested_rules_have_one_name(admin, log):
         ({"other": "1"}, "other"),
     ],
 )
-def test_what_cannot_be_asked_is_refused_by_name(admin, office, query, field):
+def test_invalid_parameters_are_refused_by_name(admin, office, query, field):
     response = admin.get(PATH, {"domain": "office.example", **query})
     assert response.status_code == 400
     assert [error["field"] for error in response.json()["errors"]] == [field]
 
 
-def test_what_a_rule_opened_since_is_suggested_until_the_window_is_over(admin, refused):
+def test_paths_opened_since_are_suggested_until_the_window_ends(admin, refused):
     create_access_rule(actor="x", name="open", access="public", paths=[{"match": "exact", "value": "/Sessions"}])
     assert ask(admin)["suggestions"][0]["evidence"]["requests"] == len(PATHS)

@@ -123,7 +123,7 @@ def is_described(pattern, verb):
     return hasattr(method, "operation") or (issubclass(view, Resource) and hasattr(Resource, actions[verb]))
 
 
-def test_a_route_that_says_nothing_of_itself_is_found(monkeypatch):
+def test_an_undescribed_route_is_detected(monkeypatch):
     from gatewall.publication.reload_view import Reload  # noqa: PLC0415
 
     monkeypatch.delattr(Reload.post, "operation")
@@ -139,7 +139,7 @@ def test_every_operation_has_a_name_of_its_own_and_one_line_of_words():
     assert all(each["summary"].endswith(".") and "\n" not in each["summary"] for _, _, each in operations())
 
 
-def test_who_may_call_is_in_the_document():
+def test_the_document_states_the_security_of_each_operation():
     public = {each["operationId"] for _, _, each in operations() if "security" not in each}
 
     assert len(public) == len([1 for who in PERMISSIONS.values() if who == "public"])
@@ -201,7 +201,7 @@ def test_bodies_have_no_field_that_is_not_named():
 
 @pytest.mark.django_db
 @ALL_KINDS
-def test_what_a_resource_answers_is_what_the_document_says(admin, kind):
+def test_answers_of_resources_conform_to_the_document(admin, kind):
     body = kind.body(0)
     conforms(body, document()["paths"][kind.path]["post"]["requestBody"]["content"]["application/json"]["schema"])
     made = answer_conforms(admin.post(kind.path, body), kind.path, "post").json()
@@ -251,7 +251,7 @@ def test_the_parameters_of_a_list_are_those_that_it_takes(admin, kind):
 
 
 @pytest.mark.django_db
-def test_what_other_operations_answer_is_what_the_document_says(admin, alice):
+def test_answers_of_other_operations_conform_to_the_document(admin, alice):
     login = {"username": "alice", "password": PASSWORD}
     for path in ("/login", "/admin-login"):
         answer_conforms(Api().post(path, login), path, "post")

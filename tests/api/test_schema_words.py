@@ -30,7 +30,7 @@ def fields(document):
             yield name, field, each
 
 
-def test_every_operation_has_a_summary_and_says_who_may_call_it(document):
+def test_every_operation_has_a_summary_and_names_its_authorization(document):
     for name, operation in operations(document):
         assert operation["summary"].endswith("."), name
         assert operation["summary"][0].isupper(), name

@@ -54,7 +54,7 @@ def test_a_code_completes_the_sign_in_as_documented(app, auth, alice, door):
     assert Api(body["token"]).get("/session").json()["amr"] == ["pwd", "otp"]
 
 
-def test_a_recovery_code_completes_it_too_and_is_told_apart(app):
+def test_a_recovery_code_completes_the_sign_in_with_its_own_amr(app):
     token = finish(begin(), app.recovery_codes[3]).json()["token"]
 
     assert Api(token).get("/session").json()["amr"] == ["pwd", "mfa"]
@@ -77,12 +77,12 @@ def test_a_code_is_read_as_apps_show_it(app, written):
 
 
 @pytest.mark.parametrize("code", ["0", "12345", "1234567", "a" * 64, "\u0661" * 6, "-", "\u00a0\u2003x"], ids=ascii)
-def test_what_is_no_code_is_a_wrong_one(app, code):
+def test_a_malformed_code_is_a_wrong_code(app, code):
     assert code_of(finish(begin(), code)) == (401, "invalid-code")
 
 
 @pytest.mark.parametrize("code", ["", "x" * 65, "12\x003456", 123456, None, ["123456"], {}], ids=ascii)
-def test_what_is_no_text_of_its_length_is_refused_untried(app, code):
+def test_a_code_of_wrong_type_or_length_is_refused_unchecked(app, code):
     assert finish(begin(), code).status_code == 400
     assert Challenge.objects.get().tries == 0
 
@@ -100,7 +100,7 @@ def test_every_recovery_code_is_good_once(app):
     assert not RecoveryCode.objects.exists()
 
 
-def test_the_recovery_code_of_another_user_is_none(app, bob):
+def test_the_recovery_code_of_another_user_is_invalid(app, bob):
     others = an_app(bob).recovery_codes
 
     assert code_of(finish(begin(), others[0])) == (401, "invalid-code")
@@ -146,7 +146,7 @@ def test_a_row_of_another_users_secret_does_not_open(app, bob):
     assert code_of(finish(begin(), bobs.code())) == (401, "invalid-code")
 
 
-def test_a_user_who_is_no_admin_ends_at_the_admins_door_without_a_challenge(app, bob):
+def test_the_admin_sign_in_gives_a_non_admin_no_challenge(app, bob):
     an_app(bob)
 
     response = Api().post("/admin-login", {"username": "Bob", "password": PASSWORD})
@@ -202,7 +202,7 @@ def test_the_lifetime_of_a_session_counts_from_its_code(app, clock):
     assert datetime.fromisoformat(end) == MOMENT + timedelta(hours=24, seconds=60)
 
 
-def test_what_is_shown_of_values_that_hold_secrets_hides_them(app, alice):
+def test_the_repr_of_secret_values_hides_the_secrets(app, alice):
     challenge = challenges.begin(alice, "login", amr=["pwd"], at=MOMENT)
     setup = totp.Setup("SECRET", "otpauth://SECRET")
     issued = tokens.issue(

@@ -161,7 +161,7 @@ def test_statistics_count_events_and_not_rows(admin, bob, clock):
     assert [bar for bar in figures["timeline"] if bar["count"]] == [{"at": "2026-03-14T09:00:00Z", "count": 9}]
 
 
-def test_statistics_begin_and_end_where_they_are_told(admin, bob, clock):
+def test_statistics_cover_the_requested_window(admin, bob, clock):
     some_events(clock, bob)
     window = {"start_time": "2026-03-14T09:01:10Z", "end_time": "2026-03-14T09:03:00Z", "interval": 60}
 

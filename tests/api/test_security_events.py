@@ -42,7 +42,7 @@ def test_every_kind_has_a_severity():
     assert {kind.severity for kind in EventKind} == set(EventSeverity)
 
 
-def test_a_sign_in_is_told(bob):
+def test_a_sign_in_is_recorded(bob):
     sign_in("BOB", HTTP_USER_AGENT="browser?token=gwg_secretsecretsecret")
 
     (event,) = SecurityEvent.objects.all()
@@ -53,7 +53,7 @@ def test_a_sign_in_is_told(bob):
     assert "secretsecret" not in json.dumps(event.detail)
 
 
-def test_the_sign_in_of_the_django_admin_is_told(alice):
+def test_an_admin_site_sign_in_is_recorded(alice):
     Client(REMOTE_ADDR=HOME).post("/wall/admin/login/", {"username": "alice", "password": PASSWORD})
 
     assert told() == [("login.succeeded", 1, "alice", HOME)]
@@ -80,7 +80,7 @@ def test_names_of_no_account_are_one_row_that_has_none_of_them():
     assert "secret" not in json.dumps([event.rollup, event.marks, event.detail])
 
 
-def test_a_right_password_of_no_admin_is_told_apart(bob):
+def test_a_non_admin_with_the_right_password_has_its_own_reason(bob):
     sign_in("bob", path="/admin-login")
     sign_in("bob", "wrong", path="/admin-login")
 
@@ -90,7 +90,7 @@ def test_a_right_password_of_no_admin_is_told_apart(bob):
     ]
 
 
-def test_a_locked_sign_in_is_told_with_whose_count_it_was(bob):
+def test_a_locked_sign_in_is_recorded_with_the_scope_of_its_count(bob):
     for _ in range(12):
         sign_in("bob", "wrong")
 
@@ -98,7 +98,7 @@ def test_a_locked_sign_in_is_told_with_whose_count_it_was(bob):
     assert SecurityEvent.objects.get(kind="login.locked").detail["scopes"] == ["pair"]
 
 
-def test_a_wrong_code_is_told_and_no_success_before_the_right_one(alice):
+def test_a_wrong_code_is_recorded_and_success_only_after_the_right_one(alice):
     app = an_app(alice)
     SecurityEvent.objects.all().delete()
     challenge = sign_in("alice").json()["challenge_token"]
@@ -112,21 +112,21 @@ def test_a_wrong_code_is_told_and_no_success_before_the_right_one(alice):
     assert SecurityEvent.objects.last().detail["amr"] == ["pwd", "mfa"]
 
 
-def test_a_second_factor_that_comes_and_goes_is_told(alice):
+def test_enabling_and_disabling_a_second_factor_is_recorded(alice):
     an_app(alice)
     second_factor.switch_off_app(alice, actor="alice")
 
     assert [kind for kind, *_ in told()] == ["two-factor.enabled", "two-factor.disabled"]
 
 
-def test_nothing_is_told_of_a_second_factor_that_is_not_on(bob):
+def test_disabling_a_second_factor_that_is_off_records_nothing(bob):
     with pytest.raises(second_factor.Gone):
         second_factor.switch_off_app(bob, actor="alice")
 
     assert told() == []
 
 
-def test_a_recovery_and_a_refused_one_are_told(alice, settings):
+def test_completed_and_refused_recoveries_are_recorded(alice, settings):
     settings.GATEWALL_ADMIN_RECOVERY_KEY = "the key"
     an_app(alice)
     body = {"username": "alice", "password": PASSWORD, "recovery_key": "the key"}
@@ -144,7 +144,7 @@ def test_a_recovery_and_a_refused_one_are_told(alice, settings):
     ]
 
 
-def test_a_sign_out_is_told_once(bob):
+def test_a_sign_out_is_recorded_once(bob):
     client = Api(a_token(bob))
     client.post("/logout")
     client.post("/logout")
@@ -152,7 +152,7 @@ def test_a_sign_out_is_told_once(bob):
     assert told() == [("session.revoked", 1, "Bob", None)]
 
 
-def test_changes_are_told_with_who_made_them_and_their_diff(admin, alice):
+def test_changes_are_recorded_with_actor_and_diff(admin, alice):
     admin.post("/ip-black-list", {"ip": "192.0.2.1", "remark": "why"})
     admin.put("/system/settings", {"waf_threshold": 7})
     admin.post("/users", {"username": "dora", "password": PASSWORD})
@@ -167,7 +167,7 @@ def test_changes_are_told_with_who_made_them_and_their_diff(admin, alice):
     assert PASSWORD not in json.dumps([row.detail for row in rows])
 
 
-def test_tokens_are_told_and_never_their_text(admin, bob):
+def test_token_events_never_contain_the_token(admin, bob):
     issued = [
         admin.post(f"/users/{bob.pk}/git-tokens", {"name": "laptop"}).json(),
         admin.post("/licenses", {"name": "farm"}).json(),
@@ -180,7 +180,7 @@ def test_tokens_are_told_and_never_their_text(admin, bob):
     assert not any(each["token"] in everything for each in issued)
 
 
-def test_a_change_that_changes_nothing_is_not_told(admin):
+def test_a_change_without_effect_records_no_event(admin):
     admin.put("/system/settings", {"waf_threshold": 5})
 
     assert told() == []
@@ -200,14 +200,14 @@ def test_a_long_diff_is_with_the_revision_alone(admin):
     assert sum(count["count"] for count in rows[0].detail["counts"]) > 20
 
 
-def test_what_is_rolled_back_is_not_told(admin, bob):
+def test_rolled_back_changes_record_no_event(admin, bob):
     response = admin.post("/ip-black-list", {"ip": "not an address"})
 
     assert response.status_code == 400
     assert told() == []
 
 
-def test_a_minute_has_so_many_rows_and_the_rest_is_counted_without_a_client(monkeypatch):
+def test_events_above_the_rows_of_a_minute_are_counted_without_a_client(monkeypatch):
     monkeypatch.setattr(recording, "MAX_ROWS_A_MINUTE", 3)
     for number in range(6):
         count_event(Event(EventKind.REQUEST_BLOCKED, MOMENT, f"192.0.2.{number}"), "waf-rule")
@@ -221,7 +221,7 @@ def test_a_minute_has_so_many_rows_and_the_rest_is_counted_without_a_client(monk
     ]
 
 
-def test_no_row_has_more_marks_than_it_may(monkeypatch):
+def test_the_marks_of_a_row_are_limited(monkeypatch):
     monkeypatch.setattr(recording, "MAX_MARKS", 2)
     for number in (1, 1, 2, 3):
         count_event(Event(EventKind.LOGIN_FAILED, MOMENT, CLIENT), "unknown", mark=str(number))
@@ -229,7 +229,7 @@ def test_no_row_has_more_marks_than_it_may(monkeypatch):
     assert (SecurityEvent.objects.get().count, SecurityEvent.objects.get().marks) == (4, ["1", "2"])
 
 
-def test_many_at_once_are_counted_as_one_by_one():
+def test_a_batch_is_counted_like_single_events():
     event_counts = [
         EventCount(Event(EventKind.REQUEST_BLOCKED, MOMENT, f"2001:db8::{n:x}"), "waf-rule", n) for n in range(1, 700)
     ]
@@ -241,7 +241,7 @@ def test_many_at_once_are_counted_as_one_by_one():
     assert SecurityEvent.objects.get(client_ip="2001:db8::2bb").count == 699
 
 
-def test_two_counts_of_one_row_are_added_up():
+def test_two_counts_of_one_row_are_added():
     first, second = (MOMENT.replace(second=number) for number in (1, 9))
     count_events(
         [

@@ -94,7 +94,7 @@ def test_a_write_of_another_site_is_refused_where_the_good_cookie_is_the_second(
     assert api.post("/ip-black-list", NEW).json()["code"] == "cross-site"
 
 
-def test_the_guard_page_greets_who_has_a_stale_cookie_behind_the_good_one(client, bob):
+def test_the_guard_page_ignores_a_stale_cookie_after_the_valid_one(client, bob):
     page = client.get("/wall/", headers={"Cookie": f"service.token={a_token(bob)}; service.token={STALE}"})
 
     assert "<strong>Bob</strong>" in page.text

@@ -28,7 +28,7 @@ def put(caller, document=CLOSED, percent=10):
     return caller.put("/policy/shadow", {"document": document, "percent": percent})
 
 
-def test_what_is_set_is_shown_and_changes_no_policy(admin, office):
+def test_a_shadow_policy_is_shown_and_changes_no_policy(admin, office):
     before = revisions.current()
 
     body = put(admin).json()
@@ -49,7 +49,7 @@ def test_a_document_may_be_an_object(admin, office):
     assert office.access == "public"
 
 
-def test_setting_it_again_starts_anew(admin, office):
+def test_setting_a_shadow_policy_again_restarts_it(admin, office):
     put(admin)
     first = ShadowPolicy.objects.get().key
     put(admin, percent=100)
@@ -123,7 +123,7 @@ def test_promoting_a_policy_that_moved_on_is_refused(admin, office):
 
 
 @pytest.mark.parametrize(("actor", "source"), [("import", "import:drop"), ("auto-ban", "auto-ban")])
-def test_what_goes_on_by_itself_does_not_keep_a_shadow_from_being_promoted(admin, office, actor, source):
+def test_automatic_changes_do_not_block_the_promotion_of_a_shadow(admin, office, actor, source):
     put(admin)
     before = revisions.current().revision
     services.block_network(actor=actor, network="203.0.113.9", source=source)
@@ -244,6 +244,6 @@ def test_the_figures_are_those_that_hosts_report(admin, office):
     assert (body["sampled_percent"], body["is_throttled"], body["cpu_percent"]) == (6.0, True, 25.0)
 
 
-def test_who_is_no_admin_may_not_see_it(user):
+def test_only_admins_may_see_or_set_it(user):
     assert user.get("/policy/shadow").status_code == 403
     assert put(user).status_code == 403

@@ -58,7 +58,7 @@ def test_it_is_shown_once_and_kept_as_a_digest(admin, office):
         ({"max_uses": 101}, "max_uses"),
     ],
 )
-def test_a_link_that_is_none_is_refused(admin, office, sent, field):
+def test_an_invalid_link_is_refused(admin, office, sent, field):
     services.register_domain(actor="alice", name="*.wild.example", access="authenticated")
 
     refused = admin.post("/share-links", body(**sent))
@@ -75,7 +75,7 @@ def test_a_link_that_is_none_is_refused(admin, office, sent, field):
         ("phishing_resistant", "asks for a passkey, which a guest does not have"),
     ],
 )
-def test_what_stands_above_it_is_named(admin, office, access, words):
+def test_a_link_that_the_domain_overrules_is_refused_with_the_reason(admin, office, access, words):
     link = admin.post("/share-links", body()).json()["id"]
     services.change_domain(office, actor="alice", access=access)
 
@@ -141,7 +141,7 @@ def test_no_restore_brings_a_revoked_one_back(admin, auth, office):
     assert ask("/") == (401, "credential-invalid")
 
 
-def test_it_goes_with_its_domain_and_the_revision_says_so(admin, office):
+def test_deleting_the_domain_deletes_the_link_in_the_same_revision(admin, office):
     admin.post("/share-links", body())
 
     services.remove_domain(AuthorizedDomain.objects.get(), actor="alice", force=True)

@@ -44,7 +44,7 @@ def test_the_cookie_is_the_token(anonymous, alice):
     assert response.cookies["service.token"].value == response.json()["token"]
 
 
-def test_a_token_says_what_is_documented(anonymous, alice, settings):
+def test_a_token_has_the_documented_claims(anonymous, alice, settings):
     token = sign_in(anonymous).json()["token"]
     claims = jwt.decode(token, options={"verify_signature": False})
 
@@ -66,7 +66,7 @@ def test_a_sign_in_lasts_a_day(anonymous, alice):
 
 
 @BOTH
-def test_unknown_user_wrong_password_and_disabled_account_are_told_the_same(anonymous, alice, bob, path):
+def test_unknown_user_wrong_password_and_disabled_account_look_the_same(anonymous, alice, bob, path):
     services.change_user(bob, is_active=False, actor="alice")
     bodies = [
         sign_in(anonymous, path, **changes)
@@ -112,7 +112,7 @@ def test_an_admin_sign_in_of_a_user_is_refused(anonymous, bob):
     assert not response.cookies
 
 
-def test_an_admin_sign_in_with_a_wrong_password_does_not_say_who_is_an_admin(anonymous, bob):
+def test_an_admin_sign_in_with_a_wrong_password_does_not_reveal_admins(anonymous, bob):
     assert sign_in(anonymous, "/admin-login", username="Bob", password="wrong").status_code == 401
 
 
@@ -166,7 +166,7 @@ def test_a_sign_in_is_no_change_of_policy(anonymous, alice):
     assert revisions.current() == before
 
 
-def test_the_session_says_who_one_is(admin, alice):
+def test_the_session_describes_its_user(admin, alice):
     body = admin.get("/session").json()
 
     assert body["user"] == {"id": alice.pk, "username": "alice", "is_admin": True}
@@ -174,7 +174,7 @@ def test_the_session_says_who_one_is(admin, alice):
     assert body["expires_at"].endswith("Z")
 
 
-def test_a_guard_session_may_ask_who_one_is(bob):
+def test_a_guard_session_may_read_the_session(bob):
     assert Api(a_token(bob, audiences=["gate"])).get("/session").status_code == 200
 
 

@@ -123,7 +123,7 @@ def test_all_domains_are_listed_with_one_parameter(admin):
 
 
 @pytest.mark.django_db
-def test_an_admin_login_of_a_user_who_is_none_is_403(anonymous, bob):
+def test_an_admin_login_of_a_non_admin_is_403(anonymous, bob):
     refused = anonymous.post("/admin-login", {"username": "Bob", "password": PASSWORD})
 
     assert (refused.status_code, refused.json()["code"]) == (403, "admin-required")

@@ -201,7 +201,7 @@ def test_a_rule_looks_at_these_targets_and_no_other(admin):
         ("/users", {"username": "dora", "password": "password1"}, 400, "invalid"),
     ],
 )
-def test_what_the_contract_says_of_a_value_holds(admin, path, body, status, code):
+def test_values_are_accepted_or_refused_as_the_contract_specifies(admin, path, body, status, code):
     answer = admin.post(path, body)
 
     assert (answer.status_code, answer.json().get("code", "")) == (status, code)

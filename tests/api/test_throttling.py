@@ -38,7 +38,7 @@ def test_the_delay_doubles_up_to_an_hour(clock):
     assert delays == [30, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600]
 
 
-def test_what_is_refused_does_not_count(clock):
+def test_refused_attempts_do_not_count(clock):
     fail(10)
 
     assert {waits(sign_in()) for _ in range(20)} == {FIRST_DELAY}
@@ -113,7 +113,7 @@ def test_all_doors_share_the_counts(path):
     assert sign_in(path="/admin-login").status_code == 429
 
 
-def test_the_right_password_of_who_is_no_admin_is_no_failure():
+def test_the_right_password_of_a_non_admin_is_no_failure():
     assert {sign_in("Bob", PASSWORD, path="/admin-login").status_code for _ in range(12)} == {403}
 
 
@@ -173,7 +173,7 @@ def test_a_code_clears_the_failures(alice):
 
 
 @pytest.mark.parametrize("more", [0, 1, 3])
-def test_who_waited_gets_in_with_password_and_code(clock, alice, more):
+def test_after_the_delay_password_and_code_sign_in(clock, alice, more):
     app = an_app(alice)
     fail(10)
     for number in range(more + 1):
@@ -213,7 +213,7 @@ def test_a_garbage_challenge_counts_nobody():
     assert counts() == {}
 
 
-def test_what_nobody_had_the_time_to_look_at_is_no_failure(monkeypatch):
+def test_an_attempt_refused_as_too_busy_is_no_failure(monkeypatch):
     def too_busy(*_, **__):
         raise TooBusy("busy", retry_after_seconds=5)
 
@@ -234,7 +234,7 @@ def test_a_refused_attempt_costs_no_hash(monkeypatch):
     assert sign_in().status_code == 429
 
 
-def test_what_a_success_has_forgotten_is_taken_back_by_nobody():
+def test_uncounting_after_a_success_does_not_go_below_zero():
     first, second = (throttling.attempt("alice", HERE, timezone.now()) for _ in range(2))
     first.succeeded()
 

@@ -84,7 +84,7 @@ def test_a_network_is_an_ipv4_address_or_the_64_bits_of_an_ipv6_one(one, other, 
     assert sign_in(at=other).status_code == status
 
 
-def test_what_was_typed_is_in_no_row():
+def test_typed_names_and_addresses_are_not_stored():
     typed = "my password in the wrong field"
 
     fail(1, typed)

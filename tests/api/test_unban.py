@@ -49,7 +49,7 @@ def test_an_entry_made_by_hand_stays_and_is_named(admin):
     ]
 
 
-def test_all_automatic_entries_go_and_a_dry_run_only_says_so(admin):
+def test_all_automatic_entries_are_deleted_and_a_dry_run_only_lists_them(admin):
     block("192.0.2.1"), block("192.0.2.2"), block("192.0.2.3", source="manual")
 
     tried = unban(admin, all_automatic=True, dry_run=True).json()

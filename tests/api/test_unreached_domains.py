@@ -33,7 +33,7 @@ def warnings(admin, name, **values):
     return admin.post(DOMAINS, {"name": name, **values}).json().get("warnings")
 
 
-def test_the_answer_to_the_registration_says_why_and_what_helps(admin):
+def test_the_registration_of_an_unreached_domain_returns_the_warning(admin):
     assert warnings(admin, "app.example.org") == [WARNING]
 
 
@@ -59,7 +59,7 @@ def test_a_denied_domain_does_not_widen_the_cookie(admin, home):
     assert cookie_reach.cookie_domain("wall.home.example.com") == "home.example.com"
 
 
-def test_the_answer_to_a_change_says_it_too(admin):
+def test_a_change_of_an_unreached_domain_returns_the_warning(admin):
     made = admin.post(DOMAINS, {"name": "app.example.org", "access": "public"}).json()
 
     changed = admin.put(f"{DOMAINS}/{made['id']}", {"access": "authenticated"})
@@ -171,7 +171,7 @@ def test_a_guard_page_without_a_domain_is_reported(home, url):
         ),
     ],
 )
-def test_the_settings_page_says_where_visitors_sign_in(home, alice, public_url, configured, words):
+def test_the_settings_page_shows_the_sign_in_address(home, alice, public_url, configured, words):
     home.GATEWALL_PUBLIC_URL, home.GATEWALL_COOKIE_DOMAIN = public_url, configured
     client = Client()
     enter_admin_site(client, alice)

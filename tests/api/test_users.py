@@ -119,7 +119,7 @@ def test_the_last_admin_cannot_be_deleted(admin, alice):
     assert code(admin.delete(f"/users/{alice.pk}")) == (409, "last-admin")
 
 
-def test_an_admin_who_may_not_sign_in_does_not_count(admin, alice):
+def test_a_disabled_admin_does_not_count_as_the_last_admin(admin, alice):
     a_user("dora", is_admin=True, is_active=False)
 
     assert code(admin.delete(f"/users/{alice.pk}")) == (409, "last-admin")
@@ -170,7 +170,7 @@ def test_a_user_does_not_see_another(user, alice):
     assert user.get(f"/users/{alice.pk}").status_code == 403
 
 
-def test_a_user_is_not_told_who_is_there(user):
+def test_a_user_cannot_find_out_which_users_exist(user):
     assert user.get("/users/999999").status_code == 403
 
 

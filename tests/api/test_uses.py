@@ -142,7 +142,7 @@ def test_a_hit_is_no_change_that_somebody_made(admin, kind):
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.path in COUNTED and kind.change], ids=str)
-def test_what_is_counted_can_be_sent_back_and_never_set(admin, kind):
+def test_counters_can_be_sent_back_and_never_set(admin, kind):
     row = make(admin, kind)[0]
     path = f"{kind.path}/{row['id']}"
     _name, count, last = COUNTED[kind.path]

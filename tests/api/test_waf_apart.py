@@ -18,7 +18,7 @@ def committed(django_capture_on_commit_callbacks):
     return lambda: django_capture_on_commit_callbacks(execute=True)
 
 
-def test_who_creates_such_a_rule_is_warned_and_the_log_says_it_once(admin, caplog, committed):
+def test_creating_such_a_rule_returns_a_warning_and_logs_it_once(admin, caplog, committed):
     with committed():
         created = admin.post("/waf-rules", {"name": "odd", "pattern": "a$b"})
     path = f"/waf-rules/{created.json()['id']}"
@@ -40,7 +40,7 @@ def test_a_trial_of_such_a_rule_logs_nothing(admin, caplog, committed, trial):
     assert WORDS not in caplog.text
 
 
-def test_a_changed_pattern_is_warned_about_anew(admin, caplog, committed):
+def test_a_changed_pattern_returns_and_logs_the_warning_again(admin, caplog, committed):
     path = f"/waf-rules/{admin.post('/waf-rules', {'name': 'odd', 'pattern': 'a.b'}).json()['id']}"
 
     assert warnings_of(admin.put(path, {"priority": 7})) == []

@@ -36,7 +36,7 @@ def test_all_rules_of_the_category_change_and_no_other(admin, change):
     assert list(others.values()) == before
 
 
-def test_it_is_one_revision_that_says_what_changed(admin):
+def test_a_batch_is_one_revision_with_every_change(admin):
     before = revisions.current().revision
     name = WafRule.objects.filter(category="ssrf").first().name
 
@@ -51,7 +51,7 @@ def test_it_is_one_revision_that_says_what_changed(admin):
     assert (change["before"], change["after"]) == ({"action": "block"}, {"action": "monitor"})
 
 
-def test_what_is_so_already_is_not_changed(admin):
+def test_rules_that_already_match_are_not_changed(admin):
     WafRule.objects.filter(builtin_key__in=["ssrf-scheme"]).update(enabled=False)
 
     first = admin.post(PATH, {"category": "ssrf", "enabled": False}).json()
@@ -71,7 +71,7 @@ def test_a_restore_undoes_a_batch(admin):
 
 
 @pytest.mark.parametrize("builtin", [True, False, None])
-def test_built_in_rules_and_ones_own_can_be_told_apart(admin, builtin):
+def test_a_batch_can_select_built_in_or_custom_rules(admin, builtin):
     services.create_waf_rule(actor="alice", name="mine", pattern="gopher", category="ssrf")
     ours = set(WafRule.objects.filter(category="ssrf").values_list("name", flat=True)) - {"mine"}
     body = {"category": "ssrf", "enabled": False, **({} if builtin is None else {"builtin": builtin})}
@@ -106,7 +106,7 @@ def test_a_category_without_rules_is_no_error(admin):
     ],
     ids=str,
 )
-def test_what_it_does_not_understand_changes_nothing(admin, body, field):
+def test_an_invalid_body_changes_nothing(admin, body, field):
     before = revisions.current()
 
     assert fields_refused(admin.post(PATH, body)) == {field}

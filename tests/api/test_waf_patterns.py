@@ -41,7 +41,7 @@ def test_a_pattern_that_is_slow_elsewhere_is_not_refused_here(admin, pattern):
 
 
 @pytest.mark.parametrize("pattern", ["", None, 5, ["a"]], ids=repr)
-def test_what_is_no_pattern_is_refused(admin, pattern):
+def test_an_invalid_pattern_is_refused(admin, pattern):
     assert fields_refused(admin.post("/waf-rules", {"name": "bad", "pattern": pattern})) == {"pattern"}
 
 

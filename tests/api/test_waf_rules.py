@@ -45,13 +45,13 @@ def test_a_pattern_keeps_its_spaces(admin):
     assert body["pattern"] == " a "
 
 
-def test_what_is_no_expression_is_fine_where_none_is_asked_for(admin):
+def test_an_invalid_expression_is_accepted_as_plain_text(admin):
     body = {"name": "bracket", "pattern": "(", "operator": "contains"}
 
     assert admin.post("/waf-rules", body).status_code == 201
 
 
-def test_a_text_cannot_become_an_expression_that_is_none(admin):
+def test_a_plain_text_cannot_become_an_invalid_expression(admin):
     id_ = admin.post("/waf-rules", {"name": "bracket", "pattern": "(", "operator": "contains"}).json()["id"]
 
     assert fields_refused(admin.put(f"/waf-rules/{id_}", {"operator": "regex"})) == {"pattern"}

@@ -81,7 +81,7 @@ def test_every_rule_that_matches_in_the_corpus_of_attacks_has_a_place(tried, bui
         ("PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==", "rewritten", "<script"),
     ],
 )
-def test_the_form_says_how_the_text_was_read(tried, builtin, sent, form, text):
+def test_a_match_names_the_decoded_form_of_the_text(tried, builtin, sent, form, text):
     place = places(tried(f"/?q={sent}"), "xss-script-tag")[0]
 
     assert (place["form"], place["target"], place["name"]) == (form, "args", "q")
@@ -229,7 +229,7 @@ def test_a_rule_that_is_off_is_not_met(tried):
     assert tried("/attack")["rules"] == []
 
 
-def test_a_part_that_is_too_long_to_be_looked_at_is_told(tried, builtin):
+def test_a_part_that_is_too_long_to_inspect_is_reported(tried, builtin):
     answer = tried(body="x" * 70_000)
 
     assert places(answer, "protocol-not-inspected")[0]["target"] == "body"

@@ -84,14 +84,14 @@ def test_a_draft_that_could_not_be_saved_is_refused(admin, draft, field):
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_what_is_no_request_is_refused(admin, body, field):
+def test_an_invalid_request_is_refused(admin, body, field):
     assert fields_refused(admin.post("/waf-rules/test", body)) == {field}
 
 
 @pytest.mark.parametrize(
     "parts", [{"uri": "no path"}, {"uri": "/a#b"}, {"method": "get"}, {"host": "a b"}, {"uri": "/\n"}], ids=str
 )
-def test_what_the_gate_finds_malformed_no_rule_sees(tried, parts):
+def test_rules_do_not_see_malformed_requests(tried, parts):
     rule(pattern="^", force=True)
 
     answer = tried(**{"uri": "/", **parts})

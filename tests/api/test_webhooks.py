@@ -64,7 +64,7 @@ def test_a_test_waits_to_be_sent(admin, hook):
     assert shown == {**listed, "data": {"webhook": hook["id"], "name": "pager", "actor": "alice"}}
 
 
-def test_what_failed_is_found_and_sent_again_under_its_id(admin, hook):
+def test_a_failed_delivery_is_resent_under_the_same_message_id(admin, hook):
     tell()
     Delivery.objects.update(status="failed", next_at=None, attempts=8, response_status=500, failure="no")
     path = f"/webhooks/{hook['id']}/deliveries"

@@ -94,5 +94,5 @@ def test_people_are_bounded(admin, policy, monkeypatch):
         ({"host": "office.example", "path": "/" + "a" * 9000}, "path"),
     ],
 )
-def test_what_the_gate_cannot_read_is_refused(admin, parameters, field):
+def test_malformed_requests_are_refused(admin, parameters, field):
     assert fields_refused(admin.get(PATH, parameters)) == {field}

@@ -48,7 +48,7 @@ def routes(*who):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("caller", NOBODY)
-def test_who_is_nobody_must_sign_in(alice, caller):
+def test_unauthenticated_callers_must_sign_in(alice, caller):
     closed = [route for route in ROUTES if PERMISSIONS.get(route) in {ADMIN, SELF, SIGNED_IN}]
     nobody = Api(NOBODY[caller](alice))
 
@@ -105,7 +105,7 @@ def test_a_signed_in_user_may(bob, route):
 
 @pytest.mark.django_db
 @routes(PUBLIC)
-def test_what_is_public_asks_for_nothing(anonymous, alice, route):
+def test_public_routes_require_no_credential(anonymous, alice, route):
     name, verb = route
 
     response = anonymous.send(verb, path_of(name, alice.pk), b"{}" if verb == "POST" else b"")
@@ -126,7 +126,7 @@ def test_methods_beside_those_of_the_table_are_not_a_way_around(user, anonymous,
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", ["/auth/", "/nothing", "/users/", "//users", "/users/1/", "/.env", "/login/"])
-def test_what_is_no_route_is_not_found(anonymous, path):
+def test_an_unknown_route_is_not_found(anonymous, path):
     assert anonymous.get(path).status_code == 404
 
 

@@ -72,7 +72,7 @@ def test_of_all_codes_of_a_month_a_hundred_are_checked(app, alice):
     assert checked == wrong_codes.LOCKS
 
 
-def test_a_right_code_in_a_completed_sign_in_begins_the_count_anew(app):
+def test_a_right_code_in_a_completed_sign_in_resets_the_count(app):
     guess(app, 4)
 
     assert finish(challenge(), app.code()).status_code == 200
@@ -128,7 +128,7 @@ def test_a_code_whose_challenge_ends_before_it_is_checked_is_not_counted(app, mo
     assert SecurityEvent.objects.filter(kind="client.suspected").count() == 1  # the tenth that was checked
 
 
-def test_the_tenth_wrong_code_in_a_row_ends_every_challenge_and_is_told(app, alice):
+def test_the_tenth_wrong_code_in_a_row_ends_all_challenges_with_an_event(app, alice):
     guess(app, 9)
     mine = challenge()
     assert not SecurityEvent.objects.filter(kind="client.suspected").exists()

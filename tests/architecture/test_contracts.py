@@ -164,7 +164,7 @@ def importing(*packages):
     ]
 
 
-def test_what_may_be_long_is_still_there_and_still_long():
+def test_every_exemption_from_the_length_limits_is_still_needed():
     lengths = dict(functions(*PACKAGES, "deploy"))
 
     assert all(lengths.get(name, 0) > MAX_FUNCTION for name in LONG_FUNCTIONS)

@@ -82,7 +82,7 @@ def test_tables_of_few_rows_are_tables(loader):
         ("audit", SeparateDatabaseAndState(state_operations=[ops.DeleteModel("LogGap")])),
     ],
 )
-def test_what_the_release_before_does_not_notice_passes(loader, app, operation):
+def test_operations_compatible_with_the_previous_release_pass(loader, app, operation):
     assert codes(loader, app, operation, atomic=not isinstance(operation, AddIndexOnline)) == []
 
 
@@ -124,11 +124,11 @@ def test_what_the_release_before_does_not_notice_passes(loader, app, operation):
         ("policies", ops.RemoveConstraint("wafrule", "waf_score_in_range"), "conflict-target"),
     ],
 )
-def test_what_holds_a_table_or_breaks_the_release_before_is_found(loader, app, operation, code):
+def test_operations_that_lock_a_table_or_break_the_previous_release_are_found(loader, app, operation, code):
     assert code in codes(loader, app, operation)
 
 
-def test_what_came_with_the_same_release_may_be_changed_and_taken_away(loader):
+def test_objects_of_the_same_release_may_be_changed_and_dropped(loader):
     operations = [
         ops.CreateModel("Fresh", [("id", IntegerField(primary_key=True)), ("one", IntegerField(null=True))]),
         ops.AddField("fresh", "two", IntegerField()),
@@ -142,7 +142,7 @@ def test_what_came_with_the_same_release_may_be_changed_and_taken_away(loader):
     assert codes(loader, "policies", *operations) == []
 
 
-def test_a_moment_of_the_database_is_the_same_for_all_rows(loader):
+def test_the_current_time_as_a_database_default_is_accepted(loader):
     assert codes(loader, "audit", ops.AddField("accesslog", "seen", CharField(max_length=9, db_default=Now()))) == []
 
 
@@ -157,7 +157,7 @@ def test_a_column_is_dropped_by_the_release_after_the_one_that_took_it_out_of_th
     assert rules.findings(next_one, state, history) == []
 
 
-def test_what_cannot_be_judged_passes_with_a_reason_and_what_is_known_to_be_wrong_does_not(loader):
+def test_a_reason_accepts_unknown_operations_but_no_known_violation(loader):
     assert codes(loader, "audit", RunPython(print), accepted={"code": "three rows"}) == []
     assert codes(loader, "audit", RunPython(print), accepted={"code": " "}) == ["code"]
     assert codes(loader, "audit", ops.RemoveField("accesslog", "host"), accepted={"drop": "nobody cares"}) == ["drop"]

@@ -26,7 +26,7 @@ BESIDES = {Resource.GROUPS, Resource.EXPECTATIONS}
 """Restored too, although they decide nothing: groups add to scopes, expectations belong to the policy's document."""
 
 
-def test_what_decides_is_restored_and_registered():
+def test_every_deciding_resource_is_restorable_and_registered():
     assert {model.recorded.resource for model in RESTORABLE} == {*DECIDING, *BESIDES}
     assert set(DECIDING) <= {view.resource.name for view in views.RESOURCES}
     assert {each.value for each in DECIDING} <= set(LOGGED)

@@ -182,7 +182,7 @@ def test_internals_were_read_in_the_version_that_is_installed(each):
 
 
 @pytest.mark.parametrize("each", INTERNALS, ids=lambda each: f"{each.package}-{each.adapters[0]}")
-def test_what_we_rely_on_is_there(each):
+def test_the_private_names_that_we_use_exist(each):
     for module, names in each.names.items():
         source = inspect.getsource(importlib.import_module(module))
         assert [name for name in names.split() if not re.search(rf"\b{name}\b", source)] == [], module
@@ -220,7 +220,7 @@ def test_the_scan_notices_an_override():
     assert ("django", "_post_clean") in set(inherited(ServiceForm))
 
 
-def test_a_private_name_of_another_object_is_used_where_the_table_says():
+def test_private_names_of_other_objects_are_all_in_the_table():
     """ruff (SLF001) finds each; exempt from it are names of ours, documented names, and those of an adapter."""
     known = {name for each in INTERNALS for name in _words(each)} | PUBLIC | OWN | {"_create_connection"}
     lines = [

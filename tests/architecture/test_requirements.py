@@ -95,7 +95,7 @@ def test_a_package_needed_with_extras_is_locked_with_them(name):
 
 
 @pytest.mark.parametrize("name", LOCKS)
-def test_what_is_asked_for_is_pinned_and_asked_for_once(name):
+def test_every_requirement_is_pinned_and_listed_once(name):
     wanted = asked_for(name)
 
     assert [each for each in wanted if [pin.operator for pin in each.specifier] != ["=="]] == []
@@ -110,7 +110,7 @@ def test_every_dependency_of_an_installation_has_its_reason():
     assert [line for line in lines if not re.search(r" # \w.{9,}", line)] == []
 
 
-def test_what_is_tested_is_what_is_installed():
+def test_the_dev_lock_contains_all_locks_and_is_installed():
     tested = locked("requirements-dev")
 
     assert {**tested, **locked("requirements"), **locked("requirements-demo"), **locked("requirements-docs")} == tested
@@ -128,7 +128,7 @@ def test_no_index_is_named(name):
 
 
 @pytest.mark.parametrize("path", ["bin/environment.sh", "deploy/docker/Dockerfile", "docs/install.md"])
-def test_who_installs_asks_for_hashes(path):
+def test_every_pip_install_requires_hashes(path):
     installs = [line for line in (BASE / path).read_text().splitlines() if "pip install" in line and " -r " in line]
 
     assert installs

@@ -34,5 +34,5 @@ def test_no_statement_of_ours_changes_a_session():
         ('"SELECT pg_advisory_xact_lock(1)"', False),
     ],
 )
-def test_what_changes_a_session_is_known(statement, is_found):
+def test_statements_that_change_a_session_are_recognized(statement, is_found):
     assert bool(OF_SESSIONS.search(statement)) is is_found

@@ -47,7 +47,7 @@ def test_every_folder_with_code_is_checked():
     assert with_code | {each.name for each in BASE.glob("*.py")} == set(CONFIG["files"])
 
 
-def test_what_is_excluded_is_migrations_and_the_tests_themselves():
+def test_only_migrations_and_test_modules_are_excluded():
     every = [path.relative_to(BASE) for name in CONFIG["files"] for path in (BASE / name).rglob("*.py")]
 
     excluded = [path for path in every if is_excluded(path)]
@@ -55,7 +55,7 @@ def test_what_is_excluded_is_migrations_and_the_tests_themselves():
     assert all(path.parts[0] == "tests" for path in excluded if "migrations" not in path.parts)
 
 
-def test_what_is_checked_less_strictly_stands_beside_the_tests():
+def test_only_test_support_is_checked_less_strictly():
     ours = [each for each in CONFIG["overrides"] if set(each) != {"module", "ignore_missing_imports"}]
 
     assert CONFIG["strict"] is True

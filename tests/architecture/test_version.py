@@ -24,7 +24,7 @@ def test_every_file_that_names_the_version_names_the_same():
     )
 
 
-def test_a_release_is_told_on_one_page():
+def test_each_release_in_the_changelog_fits_one_page():
     releases = (BASE / "CHANGELOG.md").read_text().split("\n## [")[1:]
 
     assert [text.partition("]")[0] for text in releases if len(text.splitlines()) > 90] == []

@@ -16,7 +16,7 @@ def fits(page):
     return page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
-def test_who_is_refused_asks_and_an_admin_gives_access_on_a_phone(wall, visit):
+def test_a_refused_user_asks_and_an_admin_grants_access_on_a_phone(wall, visit):
     page = visit(java_script_enabled=False, viewport=PHONE)
     name = wall.a_user(all_domains=False, authorized_domains=["office.gate.test"])
     page.goto(wall.url("closed", "/photos/7?d=e"))

@@ -92,7 +92,7 @@ def test_a_site_that_nobody_registered_is_said(wall, page, signed_in):
     assert "The site that you came from is not registered here" in text(page)
 
 
-def test_a_browser_that_loses_its_cookies_is_told_and_may_try_again(wall, page):
+def test_a_browser_without_cookies_gets_an_explanation_and_may_try_again(wall, page):
     name = wall.a_user()
     page.goto(wall.page())
     page.context.clear_cookies()
@@ -138,7 +138,7 @@ def test_a_proxy_that_removes_cookies_is_named_before_the_password_is_checked(wa
         page.context.close()
 
 
-def test_a_site_whose_proxy_drops_the_session_says_so_when_it_sends_the_visitor_back(wall, page):
+def test_the_guard_page_reports_a_proxy_that_drops_the_session_cookie(wall, page):
     """What a site does whose proxy asks Gatewall without the cookie: the visitor is led to the guard page again."""
     page.goto(wall.url("office"))
     sign_in(page, wall.a_user())

@@ -99,7 +99,7 @@ def test_the_first_administrator_is_named_through_the_link_of_the_log(visit, tmp
     assert "This page does not exist" in gone
 
 
-def test_what_nobody_can_read_is_found_in_each_row_that_differs_from_its_neighbors(page):
+def test_low_contrast_is_found_in_each_row_that_differs_from_its_neighbors(page):
     rows = ["", "", "", "class=faint", "", "", "class=hidden"]
     page.set_content(
         "<html lang=en><title>rows</title><style>.faint b { color: #eee } tr:nth-child(even) i { color: #ddd }</style>"

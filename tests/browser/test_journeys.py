@@ -79,7 +79,7 @@ def test_recovery_codes_can_be_downloaded(wall, visit):
     assert download.value.path().read_text().split() == app.recovery_codes
 
 
-def test_a_wrong_password_is_told_and_too_many_make_wait(wall, page):
+def test_wrong_passwords_are_refused_and_too_many_cause_a_delay(wall, page):
     name = wall.a_user()
     page.goto(wall.url("office", "/a"))
     told = []
@@ -114,7 +114,7 @@ def test_too_many_wrong_codes_lead_to_the_beginning_and_from_there_on(wall, page
     assert page.url == wall.url("vault", "/b")
 
 
-def test_who_may_not_enter_is_told_and_may_come_back_as_somebody_else(wall, page):
+def test_a_refused_user_may_sign_in_with_another_account(wall, page):
     guest, member = wall.a_user(all_domains=False, authorized_domains=["office.gate.test"]), wall.a_user()
     page.goto(wall.url("closed", "/c?d=e"))
     sign_in(page, guest)

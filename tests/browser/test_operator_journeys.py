@@ -167,7 +167,7 @@ def test_a_new_site_has_its_proxy_lines_in_3_clicks(hand):
 
 
 @HANDS
-def test_what_changed_yesterday_is_told_in_4_clicks(hand):
+def test_the_changes_of_yesterday_are_found_in_4_clicks(hand):
     name = f"yesterday-{uuid.uuid4().hex[:8]}"
     hand.wall.call("/groups", name=name)
     (database,) = hand.wall.home.glob("*.sqlite3")

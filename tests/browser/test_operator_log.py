@@ -161,7 +161,7 @@ def test_charts_and_filters_speak_the_time_of_the_reader(busy, visit):
     page.wait_for_url("**start_time=2026-01-31T12%3A00%3A00Z&end_time=2026-01-31T21%3A30%3A00Z*")
 
 
-def test_who_would_ban_themselves_is_asked_twice(wall, visit):
+def test_a_ban_of_the_own_address_must_be_forced(wall, visit):
     page = visit()
     enter(wall, page, "/log/ban/?network=127.0.0.1")
     page.click("form.panel [type=submit]")

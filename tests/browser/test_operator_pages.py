@@ -49,7 +49,7 @@ def test_the_page_that_asks_before_it_deletes_is_for_everybody(wall, visit):
     assert checked(page, "delete") == []
 
 
-def test_a_list_that_is_too_large_to_upload_is_told_on_a_page(wall, visit):
+def test_a_list_that_is_too_large_to_upload_is_refused_on_the_page(wall, visit):
     page = visit(color_scheme="dark", viewport={"width": 320, "height": 700})
     enter(wall, page, "/import/")
     page.fill("#list-name", "drop")

@@ -213,7 +213,7 @@ def test_pages_with_passkeys_are_accessible_and_narrow(visit, site):
     assert found == []
 
 
-def test_a_refusal_is_told_on_the_page(visit, site):
+def test_a_refusal_is_shown_on_the_page(visit, site):
     page, name = visit(), site.a_user()
     with virtual_authenticator(page) as authenticator:
         add_passkey(page, site, name)

@@ -71,7 +71,7 @@ def test_a_guest_is_let_in_by_a_link_until_it_ends_or_is_taken_back(wall, visit)
     assert guest.goto(wall.url("closed", "/photos/7")).url.startswith(wall.page("/"))
 
 
-def test_a_user_who_may_not_enter_sees_what_is_shared_with_them(wall, visit):
+def test_a_user_without_access_enters_through_a_share_link(wall, visit):
     link = a_link(wall, visit(), "Tom")
     page = visit(java_script_enabled=False)
     page.goto(wall.url("closed", "/photos"))

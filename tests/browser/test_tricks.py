@@ -70,7 +70,7 @@ def test_scripts_cannot_read_the_session(wall, page):
     assert (cookie["httpOnly"], cookie["sameSite"], cookie["domain"]) == (True, "Lax", ".gate.test")
 
 
-def test_what_the_visitor_typed_is_shown_as_text(wall, page):
+def test_the_typed_name_is_escaped(wall, page):
     page.goto(wall.page())
     sign_in(page, '"><img src=x onerror=alert(1)>', PASSWORD)
 

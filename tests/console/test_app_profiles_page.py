@@ -94,7 +94,7 @@ def test_applying_twice_and_removing_what_is_not_there_is_refused_and_said(pages
         ("other", "jellyfin", "office.example"),
     ],
 )
-def test_what_is_not_there_is_not_found(pages, office, do, profile, domain):
+def test_an_unknown_profile_or_domain_is_not_found(pages, office, do, profile, domain):
     assert press(pages, do, profile, domain).status_code == 404
     assert pages.get(f"{PAGE}?domain=nowhere.example").status_code == 404
     assert not AccessRule.objects.exists()

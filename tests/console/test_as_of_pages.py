@@ -45,14 +45,14 @@ def test_a_receipt_is_decided_again_as_of_its_own_and_another_revision(pages, vi
 
 
 @pytest.mark.parametrize(("number", "status"), [("999", 404), ("x", 400), ("-1", 400), ("9" * 30, 400)])
-def test_a_revision_that_is_none_is_told(pages, visits, office, number, status):
+def test_an_invalid_revision_is_refused(pages, visits, office, number, status):
     response = pages.get(f"/explain/{visits()}/?revision={number}")
 
     assert response.status_code == status
     assert pages.submit("/explain/", **MADE_UP, revision=number).status_code == 400
 
 
-def test_what_cannot_be_known_is_told(pages, visits, office):
+def test_the_page_states_which_entries_are_not_of_the_revision(pages, visits, office):
     decision_id, first = visits(), now()
     services.block_network(actor="", network="203.0.113.8", source="import:drop")
     PolicyRevision.objects.filter(pk=now()).update(changes=None)

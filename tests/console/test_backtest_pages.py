@@ -44,7 +44,7 @@ def test_a_form_may_come_filled_in(pages):
     assert f'value="{CLIENT}"' in pages.get(f"{LIST}?kind=ip-black-list&ip={CLIENT}").content.decode()
 
 
-def test_what_is_asked_for_waits_and_the_page_comes_again(pages, record):
+def test_a_queued_backtest_refreshes_its_page(pages, record):
     answer = ask(pages, ip=CLIENT)
     run = Backtest.objects.get()
     page = pages.client.get(answer.url)
@@ -103,7 +103,7 @@ def test_a_rule_that_only_records_is_tried_as_if_it_blocked(pages, record):
     assert WafRule.objects.get(pk=rule.pk).action == "block"
 
 
-def test_what_is_left_empty_stays_as_it_is(pages, record):
+def test_empty_fields_stay_unchanged(pages, record):
     entry = services.allow_network(actor="", network=CLIENT, inspect=True)
     ask(pages, "ip-white-list", change="update", id=str(entry.pk), ip="203.0.113.9")
     ask(pages, "ip-white-list", change="update", id=str(entry.pk), inspect="off")
@@ -228,7 +228,7 @@ def test_an_access_rule_is_tried_with_its_paths(pages, record, office):
     }
 
 
-def test_what_a_stranger_wrote_is_escaped(pages, record):
+def test_untrusted_text_is_escaped(pages, record):
     answer = ask(pages, "waf-rules", name="<script>x</script>", pattern="evil")
     finish()
 
@@ -246,7 +246,7 @@ def test_a_backtest_is_cancelled(pages, record):
     assert pages.get(f"{LIST}{run.pk}/").status_code == 404
 
 
-def test_what_is_no_action_is_none(pages, record):
+def test_unknown_actions_kinds_and_ids_are_not_found(pages, record):
     ask(pages, ip=CLIENT)
     run = Backtest.objects.get()
 

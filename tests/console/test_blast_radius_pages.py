@@ -6,7 +6,7 @@ pytestmark = pytest.mark.django_db
 RADIUS = "/blast-radius/"
 
 
-def test_the_blast_radius_names_who_signed_in(pages, record):
+def test_the_blast_radius_names_signed_in_users(pages, record):
     words = pages.get(f"{RADIUS}?network=203.0.113.0/24").content.decode()
 
     assert "people: 1, machines: 0, requests: 1" in words

@@ -136,7 +136,7 @@ def test_a_window_holds_what_is_in_it_and_knows_the_one_before(pages, log, name,
 
 
 @pytest.mark.parametrize("query", ["window=2h", "refresh=5", "window=", "colour=red", "window=24h&window=7d"])
-def test_what_the_page_does_not_know_is_refused_on_the_page(pages, query):
+def test_the_page_refuses_unknown_parameters(pages, query):
     page = pages.get(f"{PAGE}?{query}")
 
     assert page.status_code == 400
@@ -232,7 +232,7 @@ def test_the_number_of_statements_does_not_grow(pages, log):
     assert cost() == empty <= 36
 
 
-def test_what_a_stranger_sent_is_escaped(pages, log):
+def test_untrusted_text_is_escaped(pages, log):
     evil = "<script>alert(1)</script>\"'"
     log(ago(1, 1, host=evil, rules=[{"id": 7, "name": evil, "action": "block"}]))
 

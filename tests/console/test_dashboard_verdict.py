@@ -39,7 +39,7 @@ def healthy(pages, noon, settings):
 
 
 @pytest.mark.usefixtures("healthy")
-def test_the_page_says_in_a_sentence_whether_anything_is_wrong(pages, noon, monkeypatch):
+def test_the_page_sums_up_all_problems_in_one_sentence(pages, noon, monkeypatch):
     look = pages.get(PAGE).context["verdict"]
     assert (look.sentence, look.level) == ("Nothing is broken; 1 thing needs attention.", "look")
     assert [problem.fix for problem in look.problems] == ["Run: gatewall geo install"]

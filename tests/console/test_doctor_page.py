@@ -45,7 +45,7 @@ def test_a_peer_that_is_not_trusted_gets_the_red_line(pages):
     assert "X-Forwarded-For is not read, so the peer is the client." in text
 
 
-def test_what_a_stranger_sends_is_escaped(pages):
+def test_untrusted_headers_are_escaped(pages):
     _, text = page_of(pages, REMOTE_ADDR="192.0.2.1", HTTP_X_FORWARDED_FOR="<script>alert(1)</script>")
 
     assert "<script>alert" not in text

@@ -65,7 +65,7 @@ def test_a_match_in_a_header_cookie_or_argument_is_named_and_excepted_by_its_nam
     assert again.verdict != (403, "waf-rule")
 
 
-def test_what_only_monitor_mode_let_in_can_be_excepted(pages, visits, office):
+def test_a_request_let_in_by_monitor_mode_can_be_exempted(pages, visits, office):
     rule = a_rule()
     services.change_domain(office, actor="x", waf_monitor_until=timezone.now() + timedelta(days=1))
     decision_id = visits(x_forwarded_uri="/a?q=attack")

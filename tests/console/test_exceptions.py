@@ -28,7 +28,7 @@ def test_where_a_rule_matches_again_is_shown_once_its_exclusion_has_ended(pages,
     assert "args q , as sent: attack" in words
 
 
-def test_what_is_written_is_what_was_shown(pages, visits, office):
+def test_an_offer_that_is_out_of_date_writes_nothing(pages, visits, office):
     """Of an offer that is another by now, nothing is written: the domain went, or the rule looks elsewhere."""
     services.block_network(actor="", network="198.51.100.0/24")
     decision_id = visits()

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.django_db
 VISIT = {"client_ip": CLIENT, "host": OFFICE, "method": "GET", "uri": "/admin/x", "scheme": "https"}
 
 
-def test_page_says_which_rule_decided_and_why_the_other_did_not(pages):
+def test_page_shows_the_deciding_rule_and_why_the_other_did_not_match(pages):
     services.register_domain(actor="", name=OFFICE, access="authenticated", seed=True)
     rules.create_access_rule(
         actor="alice", name="hooks", access="public", paths=[{"match": "prefix", "value": "/hook"}]
@@ -24,7 +24,7 @@ def test_page_says_which_rule_decided_and_why_the_other_did_not(pages):
     assert "by an access rule" in page
 
 
-def test_page_says_that_the_strictest_reading_counts(pages):
+def test_page_explains_that_the_strictest_reading_counts(pages):
     services.register_domain(actor="", name=OFFICE, access="authenticated", seed=True)
     rules.create_access_rule(actor="alice", name="no admin", access="denied", paths=[{"match": "exact", "value": "/a"}])
 
@@ -34,5 +34,5 @@ def test_page_says_that_the_strictest_reading_counts(pages):
     assert "The strictest access of all readings counts." not in one
 
 
-def test_page_of_a_host_without_rules_says_nothing_about_them(pages):
+def test_page_of_a_host_without_rules_omits_them(pages):
     assert "Access needed" not in pages.submit("/explain/", **VISIT).content.decode()

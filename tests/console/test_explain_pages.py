@@ -63,7 +63,7 @@ def test_a_pasted_id_leads_to_the_receipt(pages, visits):
 @pytest.mark.parametrize(
     ("text", "status"), [("nonsense", 400), ("<script>", 400), ("019cebab-8748-7000-8000-000000000000", 404)]
 )
-def test_an_id_that_is_none_is_told(pages, text, status):
+def test_an_invalid_decision_id_is_refused(pages, text, status):
     response = pages.get(f"/explain/?decision_id={text}")
 
     assert response.status_code == status
@@ -72,7 +72,7 @@ def test_an_id_that_is_none_is_told(pages, text, status):
 
 
 @pytest.mark.parametrize("query", ["?again=2", "?x=1", "?again=1&x=1"])
-def test_an_unknown_parameter_is_told(pages, visits, query):
+def test_an_unknown_parameter_is_refused(pages, visits, query):
     assert pages.get(f"/explain/{visits()}/{query}").status_code == 400
 
 
@@ -89,7 +89,7 @@ def test_every_step_is_there_in_words(pages, visits):
     assert words.count("not reached") == len(STEPS) - 2
 
 
-def test_deciding_again_says_what_changed(pages, visits):
+def test_deciding_again_shows_the_changed_answer(pages, visits):
     entry = services.block_network(actor="", network="203.0.113.0/24")
     decision_id = visits(x_forwarded_for="203.0.113.9")
     assert "The answer is the same as then." in receipt(pages, decision_id, "?again=1")
@@ -100,7 +100,7 @@ def test_deciding_again_says_what_changed(pages, visits):
     assert "The answer has changed: then refused, today asked to sign in." in words
 
 
-def test_what_cannot_be_known_is_told(pages, visits):
+def test_deciding_again_names_the_missing_part(pages, visits):
     services.create_waf_rule(actor="", name="cookies", pattern="x", targets=["cookies"])
     decision_id = visits()
     services.change_waf_rule(WafRule.objects.get(name="cookies"), actor="", pattern="yy")
@@ -253,14 +253,14 @@ def test_a_user_out_of_scope_leads_to_their_domains(pages, visits, charlie):
     assert page.count(f"/accounts/user/{charlie.pk}/change/") == 2
 
 
-def test_what_passes_today_needs_nothing(pages, visits, office):
+def test_a_request_that_passes_today_needs_no_exemption(pages, visits, office):
     services.change_domain(office, actor="x", access="public")
 
     assert "today's policy lets it through" in receipt(pages, visits())
 
 
 @pytest.mark.parametrize("sent", [{"offer": "allow"}, {"offer": ""}, {"offer": "exclusion-1"}])
-def test_what_is_not_offered_is_not_written(pages, visits, sent):
+def test_only_offered_exemptions_are_written(pages, visits, sent):
     number = revisions.current().revision
     response = pages.submit(f"/explain/{visits()}/", **sent)
 
@@ -268,14 +268,14 @@ def test_what_is_not_offered_is_not_written(pages, visits, sent):
     assert revisions.current().revision == number
 
 
-def test_a_lifetime_that_is_none_is_told(pages, visits, office):
+def test_an_invalid_lifetime_is_refused(pages, visits, office):
     services.block_network(actor="", network="198.51.100.0/24")
 
     assert write(pages, visits(), "allow", "year").status_code == 400
     assert not AllowlistEntry.objects.exists()
 
 
-def test_what_a_stranger_wrote_is_text(pages, visits):
+def test_untrusted_text_is_escaped(pages, visits):
     decision_id = visits(x_forwarded_uri="/<script>alert(1)</script>?javascript:x", user_agent="<b>me</b>")
     page = pages.get(f"/explain/{decision_id}/?again=1").content.decode()
 

@@ -100,7 +100,7 @@ def test_a_denied_site_is_not_opened_by_the_choice_that_the_page_begins_with(pag
     assert AuthorizedDomain.objects.get(name="app.example.com").access == "denied"
 
 
-def test_a_site_that_the_cookie_does_not_reach_is_told(pages, settings):
+def test_the_page_warns_of_a_site_that_the_cookie_does_not_reach(pages, settings):
     settings.GATEWALL_PUBLIC_URL = "https://wall.example.com"
     assert "The session cookie is for wall.example.com alone." in shown(pages, site="wall.example.com").text
     assert "The session cookie is for example.com and every host below it." in shown(pages).text
@@ -119,7 +119,7 @@ def test_a_site_that_the_cookie_does_not_reach_is_told(pages, settings):
         *[("proxy", value) for value in ("", "iis")],
     ],
 )
-def test_what_cannot_be_used_is_refused_and_changes_nothing(pages, field, value):
+def test_invalid_values_are_refused_and_change_nothing(pages, field, value):
     page = shown(pages, **{field: value})
 
     assert page.status_code == 400

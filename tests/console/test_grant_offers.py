@@ -71,7 +71,7 @@ def test_a_grant_always_ends(pages, visits, outside):
     assert not Grant.objects.exists()
 
 
-def test_what_stands_above_has_none(pages, visits, outside, office, bob):
+def test_no_grant_is_offered_that_would_be_overruled(pages, visits, outside, office, bob):
     decision_id = refused(visits, outside)
     services.change_domain(office, actor="alice", access="denied")
     assert offered(pages, decision_id) == []

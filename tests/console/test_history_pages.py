@@ -27,7 +27,7 @@ def now():
     return revisions.current().revision
 
 
-def test_the_newest_revision_is_first_with_who_and_what(pages):
+def test_the_newest_revision_is_first_with_actor_and_changes(pages):
     services.block_network(actor="bob", network="203.0.113.7", remark="scanner")
     entry = BlocklistEntry.objects.get()
     services.change_blocked_network(entry, actor="carol", remark="a scanner")
@@ -57,7 +57,7 @@ def test_pages_are_bounded_and_filtered(pages):
 @pytest.mark.parametrize(
     "query", ["day=x", "day=0001-01-01", "page=0", "page=-1", "page=9999999999", "resource=x", "x=1", "actor=%00"]
 )
-def test_a_parameter_that_is_none_is_told(pages, query):
+def test_an_invalid_parameter_is_refused(pages, query):
     response = pages.get(f"/history/?{query}")
 
     assert response.status_code == 400
@@ -78,7 +78,7 @@ def test_the_changes_of_a_day_are_shown_alone(pages):
 
 
 @pytest.mark.parametrize("number", [0, 999_999, 2**63, 10**30])
-def test_a_revision_that_is_none_is_not_there(pages, number):
+def test_an_invalid_revision_is_not_found(pages, number):
     assert pages.get(f"/history/{number}/").status_code == 404
 
 
@@ -93,7 +93,7 @@ def test_many_changes_are_numbers_and_their_source(pages):
     assert "It changed too much" in words
 
 
-def test_what_was_written_is_text(pages):
+def test_untrusted_text_is_escaped(pages):
     services.block_network(actor="<i>bob</i>", network="203.0.113.7", remark="<script>alert(1)</script>")
 
     for path in ("/history/", f"/history/{now()}/"):
@@ -158,7 +158,7 @@ def test_a_restore_undoes_nothing_that_came_while_it_waited_for_its_turn(pages, 
     assert BlocklistEntry.objects.count() == 2
 
 
-def test_a_restore_to_what_is_says_so(pages):
+def test_a_restore_of_the_current_policy_changes_nothing(pages):
     services.block_network(actor="bob", network="203.0.113.7")
     number = now() - 1
     services.unblock_network(BlocklistEntry.objects.get(), actor="bob")
@@ -167,7 +167,7 @@ def test_a_restore_to_what_is_says_so(pages):
     assert "This is the current policy." in text_of(pages.get(f"/history/{now()}/"))
 
 
-def test_what_cannot_be_restored_says_why(pages):
+def test_a_refused_restore_shows_the_reason(pages):
     services.block_network(actor="bob", network="203.0.113.7")
     PolicyRevision.objects.filter(pk=now()).update(changes=None)
 
@@ -177,7 +177,7 @@ def test_what_cannot_be_restored_says_why(pages):
     assert "too much to be recorded in full" in text_of(response)
 
 
-def test_a_restore_that_shuts_out_is_told_and_by_force_waits_for_a_word(behind_proxy):
+def test_a_restore_that_locks_out_needs_force_and_confirmation(behind_proxy):
     services.block_network(actor="bob", network=ME)
     number = now()
     services.unblock_network(BlocklistEntry.objects.get(), actor="bob")
@@ -211,14 +211,14 @@ def answer(pages, number, word):
 
 
 @pytest.mark.parametrize("path", ["/", "/history/", "/policies/blocklistentry/", "/explain/", "/import/"])
-def test_what_waits_stands_on_every_page(behind_proxy, waiting, path):
+def test_a_pending_confirmation_is_shown_on_every_page(behind_proxy, waiting, path):
     words = text_of(behind_proxy.get(path))
 
     assert f"Revision {waiting} locks out the address it was made from: {ME}" in words
     assert f"{PendingConfirmation.objects.get().deadline:%Y-%m-%d %H:%M:%S} UTC" in words
 
 
-def test_what_waits_is_for_admins_alone(behind_proxy, waiting, client):
+def test_only_admins_see_and_answer_a_pending_confirmation(behind_proxy, waiting, client):
     words = text_of(client.get("/wall/admin/login/"))
 
     assert "locks out the address" not in words
@@ -254,7 +254,7 @@ def test_any_other_word_does_nothing(behind_proxy, waiting, word):
     assert confirmation.pending().exists()
 
 
-def test_what_could_not_be_taken_back_says_why(behind_proxy, waiting):
+def test_a_failed_revert_shows_the_reason(behind_proxy, waiting):
     PendingConfirmation.objects.update(problem="for a reason")
 
     assert "It could not be reverted: for a reason" in text_of(behind_proxy.get("/"))

@@ -41,7 +41,7 @@ def networks():
     return sorted(BlocklistEntry.objects.filter(source="import:drop").values_list("network", flat=True))
 
 
-def test_a_dry_run_says_what_would_be_and_changes_nothing(pages):
+def test_a_dry_run_shows_the_result_and_changes_nothing(pages):
     services.allow_network(actor="x", network="203.0.113.9")
     services.allow_network(actor="x", network="198.18.0.1")
 
@@ -116,7 +116,7 @@ def test_nor_under_other_rules(pages, changed):
     assert not BlocklistEntry.objects.exists()
 
 
-def test_what_would_do_something_else_by_now_is_shown_again(pages):
+def test_an_import_whose_result_has_changed_is_shown_again(pages):
     shown = dry_run(pages)
     services.block_network(actor="x", network="192.0.2.7", source="import:drop")
 
@@ -152,7 +152,7 @@ def test_a_doubtful_list_is_kept_and_taken_by_the_box(pages):
         ({"text": "192.0.2.7 # " + "x" * MAX_BYTES}, "at most 512 KiB"),
     ],
 )
-def test_what_cannot_be_imported_is_told(pages, values, words):
+def test_an_invalid_import_is_refused(pages, values, words):
     response = dry_run(pages, **values)
 
     assert response.status_code == 400

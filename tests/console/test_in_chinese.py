@@ -146,7 +146,7 @@ def test_no_page_has_a_word_of_ours_in_english(chinese, rows, monkeypatch):
         assert all(re.fullmatch(r"-?[\d.]+%?", number) for number in COORDINATE.findall(page)), path
 
 
-def test_what_a_service_refuses_is_said_in_chinese(chinese, office):
+def test_refusals_of_services_are_in_chinese(chinese, office):
     banned = chinese.submit("/log/ban/", network="203.0.113.7/24", lasts="1h").content.decode()
     refused = send(chinese, url="http://elsewhere.example/").content.decode()
     filtered = chinese.get("/log/?status=perhaps&outcome=perhaps").content.decode()

@@ -56,7 +56,7 @@ def test_the_filters_are_those_of_the_api(pages, alice, log, query, found):
         "start_time=2026-03-15T10:30:00Z&end_time=2026-03-15T09:30:00Z",
     ],
 )
-def test_what_cannot_be_understood_is_said_on_the_page(pages, log, query):
+def test_the_page_shows_invalid_parameters(pages, log, query):
     a_few(log)
 
     page = pages.get(f"{PAGE}?{query}")
@@ -144,7 +144,7 @@ def test_the_way_back_is_bounded(pages, log):
     assert numbers(pages.get(f"{PAGE}?{page.context['newest']}")) == [1]
 
 
-def test_what_is_filled_in_becomes_the_address(pages):
+def test_the_filter_form_redirects_to_the_filtered_address(pages):
     def found(**values):
         response = pages.get(f"{PAGE}find/?{urlencode(values)}")
         assert response.status_code == 302
@@ -217,7 +217,7 @@ EVIL = [
 
 
 @pytest.mark.parametrize("evil", EVIL)
-def test_what_a_stranger_sent_is_text(pages, log, evil):
+def test_untrusted_text_is_escaped(pages, log, evil):
     log(ago(1, 1, path=evil, query=evil, user_agent=evil[:500], host="*.evil", rules=[]))
 
     page = shown(pages)

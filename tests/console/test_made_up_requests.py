@@ -42,7 +42,7 @@ def test_a_made_up_visitor_is_signed_in(pages, charlie):
         {"host": ""},
     ],
 )
-def test_a_made_up_request_that_is_none_is_told(pages, wrong):
+def test_an_invalid_made_up_request_is_refused(pages, wrong):
     response = pages.submit("/explain/", **(MADE_UP | wrong))
 
     assert response.status_code == 400

@@ -42,7 +42,7 @@ def test_a_ban_lasts_as_long_as_was_chosen(pages, noon, lasts, days):
     assert BlocklistEntry.objects.get().expires_at == (noon + timedelta(days=days) if days else None)
 
 
-def test_who_would_shut_themselves_out_is_asked_twice(pages):
+def test_a_ban_of_the_own_address_must_be_forced(pages):
     pages.client.defaults.update(REMOTE_ADDR="203.0.113.9")
     refused = pages.submit("/log/ban/?network=203.0.113.0/24", lasts="1h")
 
@@ -66,7 +66,7 @@ def test_a_very_large_network_and_a_duplicate_are_refused(pages):
 
 @pytest.mark.parametrize("values", [{"network": "nonsense"}, {"network": ""}, {"lasts": "2h"}, {"remark": "x" * 501}])
 @pytest.mark.parametrize("page", ["ban", "allow"])
-def test_what_makes_no_sense_is_said_in_the_form(pages, page, values):
+def test_the_form_shows_invalid_values(pages, page, values):
     refused = pages.submit(f"/log/{page}/", **({"network": "203.0.113.7", "lasts": "1h"} | values))
 
     assert refused.status_code == 400
@@ -92,7 +92,7 @@ def test_an_exception_is_for_the_domain_of_the_row_and_an_hour(pages, log, noon)
     assert (entry.expires_at, entry.created_by) == (noon + timedelta(hours=1), "alice")
 
 
-def test_an_exception_for_every_host_is_made_only_when_one_says_so(pages):
+def test_an_exception_for_every_host_must_be_chosen_explicitly(pages):
     path = "/log/allow/?network=203.0.113.7&host=nowhere.example"
     refused = pages.submit(path)
     assert refused.status_code == 400

@@ -53,7 +53,7 @@ def test_the_script_gets_the_result_alone(tried):
         ({"pattern": "x", "transforms": ["rot13"]}, "errornote"),
     ],
 )
-def test_what_is_wrong_with_the_rule_is_said(tried, values, words):
+def test_errors_of_the_rule_are_shown(tried, values, words):
     assert words in tried(example="/", **values).content.decode()
 
 

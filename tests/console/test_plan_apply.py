@@ -48,7 +48,7 @@ def test_a_plan_is_applied_confirmed_and_watched(pages, office):
     assert f'/history/{base}/#restore"' in pages.words(pages.get(path))
 
 
-def test_a_plan_that_was_not_confirmed_says_that_it_was_reverted(pages, office):
+def test_an_unconfirmed_plan_is_shown_as_reverted(pages, office):
     path = planned(pages, CLOSED)
     finish()
     pages.submit(path, do="apply")
@@ -58,7 +58,7 @@ def test_a_plan_that_was_not_confirmed_says_that_it_was_reverted(pages, office):
     assert AuthorizedDomain.objects.get(name=OFFICE).access == "authenticated"
 
 
-def test_a_stale_plan_says_so_and_is_planned_again(pages, office):
+def test_a_stale_plan_is_refused_and_can_be_planned_again(pages, office):
     path = planned(pages, CLOSED, window="24")
     finish()
     services.register_domain(actor="bob", name="other.example", access="public")
@@ -81,7 +81,7 @@ def test_a_stale_plan_says_so_and_is_planned_again(pages, office):
         assert answer.status_code == 404
 
 
-def test_a_lock_out_is_told_and_takes_the_box(behind_proxy, office):
+def test_a_plan_that_locks_out_its_author_must_be_forced(behind_proxy, office):
     own = "version: 1\nblocklist:\n- ip: 198.51.100.7\n"
     path = planned(behind_proxy, own)
     finish()

@@ -72,7 +72,7 @@ def test_a_plan_is_computed_in_the_background_and_shows_people_first(pages, reco
     assert pages.get(f"/backtest/{row.pk}/").status_code == 404
 
 
-def test_what_cannot_be_decided_again_is_counted_by_what_is_missing(pages, record):
+def test_undecidable_requests_are_counted_by_missing_attribute(pages, record):
     path = planned(pages, CLOSED)
     finish()
     row = Backtest.objects.get()
@@ -123,7 +123,7 @@ def test_a_document_may_be_a_file(pages, office):
         ({"document": WIDE, "force": "on"}, 302, ""),
     ],
 )
-def test_what_is_no_plan_is_refused(pages, office, values, status, words):
+def test_an_invalid_plan_is_refused(pages, office, values, status, words):
     answer = pages.submit(PLANS, **values)
 
     assert answer.status_code == status

@@ -42,13 +42,13 @@ def test_a_view_is_kept_found_changed_and_deleted(pages):
     assert not SavedView.objects.exists()
 
 
-def test_the_window_is_kept_if_one_says_so(pages):
+def test_the_window_is_saved_only_on_request(pages):
     kept = keep(pages, "outcome=deny&start_time=2026-03-15T09:30:00Z", name="then", moments="on")
     assert "start_time" in query_of(kept.url)
 
 
 @pytest.mark.parametrize("query", ["colour=red", "outcome=perhaps", "client_ip=1&client_ip=2", "path=" + "%41" * 3000])
-def test_what_the_log_does_not_understand_is_not_kept(pages, query):
+def test_an_invalid_query_is_not_saved(pages, query):
     assert keep(pages, query, name="no").status_code == 400
     assert not SavedView.objects.exists()
 

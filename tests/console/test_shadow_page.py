@@ -57,7 +57,7 @@ def tables(page):
     return found
 
 
-def test_who_would_be_refused_or_let_in_is_grouped(differing, pages):
+def test_differing_requests_are_grouped_by_subject_host_and_client(differing, pages):
     page = pages.words(pages.get(PAGE))
 
     assert "Would have been refused: 3. Would have been let in: 2." in page

@@ -119,7 +119,7 @@ def test_the_backup_page_names_a_place_that_every_installation_may_write(pages):
     assert f"gatewall restore {folder}/FILE" in html
 
 
-def test_a_page_of_a_row_says_where_it_is(pages):
+def test_the_page_of_a_row_has_breadcrumbs(pages):
     entry = policies.block_network(actor="test", network="203.0.113.0/24")
     html = pages.get(f"/policies/blocklistentry/{entry.pk}/change/").content.decode()
     crumbs = re.search(r'<ol class="breadcrumbs">.*?</ol>', html, re.DOTALL)[0]
@@ -135,7 +135,7 @@ def test_the_overview_is_named_once(pages):
         assert re.findall(r">([^<>\n]+)<", crumbs) == ["Home", "Dashboard"], path
 
 
-def test_somebody_who_is_not_signed_in_sees_no_sidebar(client):
+def test_the_sign_in_page_has_no_sidebar(client):
     html = client.get("/wall/admin/login/").content.decode()
 
     assert 'id="sidebar"' not in html

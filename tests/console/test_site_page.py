@@ -32,7 +32,7 @@ def page_of(pages, domain):
     return shown
 
 
-def test_it_says_who_may_enter_and_what_decides(pages, domain, bob):
+def test_the_page_shows_who_may_enter_and_which_rows_decide(pages, domain, bob):
     other = services.register_domain(actor="test", name="other.example", access="public")
     create_group(actor="test", name="family", authorized_domains=[domain])
     create_group(actor="test", name="strangers", authorized_domains=[other])
@@ -65,7 +65,7 @@ def test_it_says_who_may_enter_and_what_decides(pages, domain, bob):
     assert [each["name"] for each in context["exclusions"]] == ["sql"]
 
 
-def test_it_counts_requests_by_path_and_says_why_they_were_refused(pages, domain, log):
+def test_the_page_counts_requests_by_path_and_by_reason_of_refusal(pages, domain, log):
     at = timezone.now().timestamp() - 60
     refused = {"outcome": "deny", "status": 403, "reason": "waf-rule"}
     own = {"host": "office.example", "decided_by": None, "rules": [], "at": at}

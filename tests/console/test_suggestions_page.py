@@ -72,7 +72,7 @@ def test_other_rules_than_were_shown_are_not_written(refused, pages, log):
     assert not AccessRule.objects.exists()
 
 
-def test_what_cannot_be_read_is_said(pages, office):
+def test_invalid_parameters_are_refused(pages, office):
     services.register_domain(actor="", name="empty.example", access="authenticated")
     assert "No program stands out" in pages.words(ask(pages, domain="empty.example"))
     for query in ({"domain": "nowhere.example"}, {"domain": "office.example", "window": "1"}):

@@ -216,7 +216,7 @@ def test_an_auditor_reads_the_report_and_changes_nothing(client, path, office):
         ({"do": "except", "decision_id": "019cebab-8748-7000-8000-000000000000", "lifetime": "year"}, 404),
     ],
 )
-def test_what_the_page_did_not_offer_is_refused(pages, path, fields, status):
+def test_changes_that_the_page_did_not_offer_are_refused(pages, path, fields, status):
     assert pages.submit(path, **fields).status_code == status
 
 

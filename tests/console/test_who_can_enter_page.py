@@ -16,7 +16,7 @@ def test_the_page_lists_people_with_what_is_asked_of_them(pages, bob, office):
     assert "is asked to sign in" in page
 
 
-def test_what_cannot_be_read_is_said(pages):
+def test_malformed_requests_are_refused(pages):
     for query in ("host=not%20a%20host", "host=a.example&method=get", f"host=a.example&path=/{'a' * 9000}"):
         response = pages.get(f"{PAGE}?{query}")
         assert response.status_code == 400

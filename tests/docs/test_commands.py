@@ -50,7 +50,7 @@ def test_a_command_in_a_sentence_is_there():
     assert {name.replace("_", "-") for name in named} - command_groups.known() == set()
 
 
-def test_nobody_is_told_to_run_manage_py():
+def test_no_page_uses_manage_py():
     told = {path.name for path in (*PAGES, *SOURCES) if re.search(r"manage\.py [a-z]", path.read_text())}
 
     assert told == {"testing.md"}  # what a stage of bin/test runs

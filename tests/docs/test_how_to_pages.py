@@ -71,7 +71,7 @@ def test_a_page_is_short_and_has_the_outline(page):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_lines_of_a_page_do_what_it_says(page, installed):
+def test_the_checks_of_a_page_print_the_documented_status(page, installed):
     (check,) = blocks(page, "sh", OUTLINE[-1])
     expected = re.findall(r"# (\d{3})$", check, re.MULTILINE)
     # Lines that use variables are for a shell; the others are of the application's own file.
@@ -100,7 +100,7 @@ def lines_of(page):
 
 @pytest.mark.usefixtures("as_before")
 @pytest.mark.parametrize("page", TASKS)
-def test_rules_of_a_page_do_what_it_says(page, installed):
+def test_the_rules_of_a_page_give_the_documented_answers(page, installed):
     (check,) = blocks(page, "sh", OUTLINE[-1])
     expected = re.findall(r"# (\d{3})$", check, re.MULTILINE)
 
@@ -132,7 +132,7 @@ def test_a_code_opens_the_path_that_asks_for_two_factors(installed):
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page != "static-site"])
-def test_the_application_learns_who_it_is_in_the_headers_that_the_page_names(page, installed):
+def test_the_application_gets_the_identity_in_the_headers_of_the_page(page, installed):
     settings = "".join(blocks(page, "ini") + blocks(page, "sh"))
     named = set(re.findall(r"\bRemote-\w+|HTTP_REMOTE_USER", settings))
     host = option(page, "--site")

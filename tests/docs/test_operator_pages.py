@@ -73,7 +73,7 @@ def checks(page: str) -> tuple[str, list[str]]:
     return lines, re.findall(r"    # (.*)$", lines, re.MULTILINE)
 
 
-def test_lines_for_those_who_are_locked_out_find_the_cause_and_end_it(host):
+def test_the_lines_for_a_lockout_find_its_cause_and_end_it(host):
     find, ways, back = blocks("locked-out", "sh", OUTLINE[1])
     lines, said = checks("locked-out")
     host.typed("gatewall domain add app.example.com")

@@ -53,7 +53,7 @@ def test_the_workflow_runs_the_lines_of_the_page():
     assert runs["apply"] == [apply.strip()]
 
 
-def test_the_lines_do_what_the_page_says(shell):
+def test_the_lines_of_the_page_export_plan_apply_and_detect_drift(shell):
     run, admin, file = shell
     export, plan, apply, drift = blocks("policy-in-git", "sh")
 

@@ -62,14 +62,14 @@ def test_every_reason_is_in_the_table_of_decisions_and_no_other():
 
 
 @pytest.mark.parametrize("page", sorted({page for page, *_ in PARTS.values()}))
-def test_what_is_derived_from_the_code_is_that_of_today(page):
+def test_generated_pages_are_up_to_date(page):
     assert (DOCS / page).read_text() == written(page), "python -m tests.generated_docs"
 
 
 @pytest.mark.parametrize(
     "page", ["reference/events.md", "reference/errors.md", "reference/metrics.md", "configuration.md"]
 )
-def test_every_row_of_a_derived_table_says_what_it_means(page):
+def test_every_row_of_a_generated_table_has_a_description(page):
     table = [line for line in (DOCS / page).read_text().splitlines() if line.startswith("| `")]
 
     assert len(table) > 20
@@ -95,7 +95,7 @@ SAY_IT_THEMSELVES = """
 """Refusals whose message says what to do, or that only visitors, programs and sign-ins meet."""
 
 
-def test_every_refusal_says_what_to_do_on_a_page():
+def test_every_refusal_code_has_documented_advice():
     assert sorted([*ADVICE, *SAY_IT_THEMSELVES.split()]) == sorted({*REFUSAL_CODES, Gone.code})
 
 

@@ -89,7 +89,7 @@ def ask(gate, **headers):
     return answer.status, answer.header("X-Gatewall-Reason")
 
 
-def test_the_line_for_a_401_tells_a_lost_cookie_from_an_ended_session(gate):
+def test_the_line_for_a_401_distinguishes_a_lost_cookie_from_an_ended_session(gate):
     command = re.search(r"```sh\n(curl .*?)```", section("401 behind the proxy"), re.DOTALL)[1]
     command = command.replace("127.0.0.1:9998", f"127.0.0.1:{gate.auth}")
     token = gate.admin.token

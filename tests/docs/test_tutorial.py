@@ -69,7 +69,7 @@ def steps(ports):
             yield block, output.splitlines() if after == "text" else []
 
 
-def test_each_block_of_the_page_prints_what_the_page_says(ports, tmp_path):
+def test_each_block_of_the_page_prints_the_documented_output(ports, tmp_path):
     home, folder, log = tmp_path / "clone" / "var", tmp_path / "clone", tmp_path / "up.log"
     (folder / "bin").mkdir(parents=True)
     put_command(folder / "bin")

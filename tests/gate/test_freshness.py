@@ -146,7 +146,7 @@ REMOVED = {
 
 
 @pytest.mark.parametrize(("add", "remove"), REMOVED.values(), ids=REMOVED)
-def test_what_is_taken_away_counts_no_more_at_once(ask, add, remove):
+def test_a_removed_row_stops_deciding_at_once(ask, add, remove):
     add()
     assert ask() != (200, "session-valid")
 
@@ -165,7 +165,7 @@ def test_a_demotion_ends_the_sessions_of_an_admin(ask, alice, bob):
     assert ask(service_authorization=token) == (401, "credential-invalid")
 
 
-def test_a_user_who_is_enabled_again_does_not_get_the_old_session_back(ask, bob):
+def test_enabling_a_user_again_does_not_revive_old_sessions(ask, bob):
     accounts.change_user(bob, is_active=False, actor="alice")
 
     accounts.change_user(bob, is_active=True, actor="alice")

@@ -116,7 +116,7 @@ def test_an_alias_of_a_forwarding_header_changes_no_answer(both, visit, doors):
         assert both(visit().plus(*lines)) == both(visit()), alias
 
 
-def test_an_alias_of_a_credential_is_none(both, visit, session):
+def test_an_alias_of_a_credential_header_is_ignored(both, visit, session):
     for alias in ("Service_Authorization", "Service.Authorization", "ServiceAuthorization"):
         assert both(visit().plus((alias, session[1]))).verdict == (401, "credential-missing"), alias
 
@@ -129,7 +129,7 @@ def test_an_alias_of_another_header_changes_no_answer(both, visit, doors):
 # Missing.
 
 
-def test_a_required_header_that_says_nothing_is_malformed(both, dialect, visit, doors, session):
+def test_an_empty_or_missing_required_header_is_malformed(both, dialect, visit, doors, session):
     services.allow_network(actor="alice", network="127.0.0.1")
 
     for name, value in product(REQUIRED[dialect], [None, "", " ", ",", ", ,"]):

@@ -82,7 +82,7 @@ def test_a_public_domain_needs_no_credential(auth):
     assert auth().verdict == (200, "host-public")
 
 
-def test_a_public_domain_names_the_visitor_who_sent_a_good_token(auth, token):
+def test_a_public_domain_still_identifies_a_visitor_with_a_valid_token(auth, token):
     domain(access="public")
 
     assert auth(service_authorization=token).headers["Remote-User"] == "Bob"
@@ -217,7 +217,7 @@ def test_a_country_is_found_for_an_address_of_version_six(new_gate, settings, tm
 HEALTH = ("/health", "/health/live", "/health/ready")
 
 
-def test_the_data_plane_says_what_its_waf_runs_on_and_is_ready(new_plane, monkeypatch):
+def test_the_data_plane_reports_its_waf_engine_and_is_ready(new_plane, monkeypatch):
     monkeypatch.setattr(pattern_cache, "AVAILABLE", False)
     seed_waf_rules(actor="seed")
     answer = new_plane("data")(Question("/wall/health", ()))
@@ -229,7 +229,7 @@ def test_the_data_plane_says_what_its_waf_runs_on_and_is_ready(new_plane, monkey
     )
 
 
-def test_the_data_plane_tells_a_stranger_its_status_alone(new_plane):
+def test_the_data_plane_shows_strangers_only_its_status(new_plane):
     ask = new_plane("data")
     stranger, bearer = ("X-Forwarded-For", "203.0.113.9"), ("Authorization", "Bearer x")
 

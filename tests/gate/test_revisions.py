@@ -90,7 +90,7 @@ def test_the_first_writers_of_all_do_not_collide():
     assert revisions.current().revision == 4
 
 
-def test_of_two_who_register_the_same_name_one_is_refused():
+def test_of_two_concurrent_registrations_of_one_name_one_is_refused():
     def write(number):
         try:
             services.register_domain(actor="alice", name="office.example", access="authenticated")

@@ -73,7 +73,7 @@ def test_a_harmless_body_is_let_through(ask):
 
 
 @pytest.mark.parametrize("dialect", SHOWN)
-def test_what_was_not_looked_at_is_for_the_rule_and_the_mode_to_decide(ask):
+def test_rule_and_mode_decide_about_uninspected_bodies(ask):
     bodies = [
         (b"x" * (MAX_BODY + 1), FORM),
         (b"x" * 100, ("Content-Encoding", "br")),

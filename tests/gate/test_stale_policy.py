@@ -123,7 +123,9 @@ def test_a_control_plane_that_starts_without_the_database_believes_what_the_agen
 
 
 @pytest.mark.parametrize(("mode", "also"), [("strict", TOO_OLD), ("static", 0)])
-def test_the_data_plane_stays_ready_and_says_for_how_long(wall, new_plane, question, pass_seconds, mode, also):
+def test_the_data_plane_stays_ready_and_reports_the_age_of_its_policy(
+    wall, new_plane, question, pass_seconds, mode, also
+):
     system_settings.change(actor="alice", stale_policy=mode)
     data = new_plane("data")
     data(question)
