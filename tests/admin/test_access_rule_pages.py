@@ -114,7 +114,7 @@ def test_a_rule_is_moved_with_the_buttons_of_its_row(pages, rules):
 
 
 @pytest.mark.parametrize("position", ["", "-1", "x", "99999"])
-def test_no_position_moves_nothing(pages, rules, position):
+def test_an_invalid_position_moves_nothing(pages, rules, position):
     assert move(pages, rules[0], position).status_code == 404
     assert pages.get(f"{LIST}{rules[0].pk}/move/").status_code == 404
     assert order() == "abc"

@@ -54,7 +54,7 @@ def test_a_user_is_created_with_an_invitation(pages):
     assert User.objects.filter(username="kim").exists()
 
 
-def test_a_disabled_user_and_nobody(pages, bob):
+def test_a_link_for_a_disabled_or_missing_user_is_refused(pages, bob):
     User.objects.filter(pk=bob.pk).update(is_active=False)
 
     refused = pages.submit(f"/accounts/user/{bob.pk}/link/", purpose="invitation")

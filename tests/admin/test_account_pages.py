@@ -97,7 +97,7 @@ def test_changing_the_own_password_keeps_the_session(pages, alice):
     assert pages.get("/").status_code == 200
 
 
-def test_there_is_no_page_that_sets_a_password_past_the_service(pages, alice):
+def test_the_django_password_page_redirects_to_the_user_page(pages, alice):
     assert pages.get("/password_change/").url == f"{ADMIN}/accounts/user/{alice.pk}/change/"
 
 
@@ -123,7 +123,7 @@ def test_a_user_that_cannot_be_is_refused_on_the_page(pages, written, words):
 
 
 @pytest.mark.parametrize("unticked", ["is_admin", "is_active"])
-def test_the_last_admin_stays_one(pages, alice, unticked):
+def test_the_last_admin_cannot_be_demoted_or_disabled_on_the_page(pages, alice, unticked):
     before = revisions.current()
 
     response = pages.submit(f"/accounts/user/{alice.pk}/change/", **{unticked: None})

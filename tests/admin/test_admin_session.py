@@ -180,7 +180,7 @@ def test_another_users_page_asks_for_the_own_password_to_set_theirs(alice, bob):
 
 
 @pytest.mark.parametrize("known", ["nothing", "wrong", "password", "code"])
-def test_the_own_second_factor_is_given_up_with_a_code(alice, known):
+def test_removing_the_own_second_factor_requires_a_code(alice, known):
     app = an_app(alice)
     pages = an_old_session(alice, amr=("pwd", "otp"))
     sent = {

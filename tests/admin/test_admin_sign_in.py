@@ -89,7 +89,7 @@ def test_a_right_code_makes_no_wrong_password_good(stranger, app):
 @pytest.mark.parametrize(
     ("username", "password"), [("Bob", PASSWORD), ("Bob", "wrong"), ("nobody", PASSWORD), ("alice", "wrong")]
 )
-def test_nobody_else_gets_in(stranger, bob, username, password):
+def test_non_admins_and_wrong_passwords_do_not_sign_in(stranger, bob, username, password):
     assert sign_in(stranger, username, password).status_code == 200
     assert not is_in(stranger)
 
@@ -148,7 +148,7 @@ def test_a_session_of_one_factor_is_shut_out_when_the_second_is_switched_on(page
     assert pages.client.get("/wall/users").status_code == 200
 
 
-def test_a_setup_that_waits_shuts_nobody_out(pages, alice):
+def test_a_pending_setup_ends_no_session(pages, alice):
     totp.begin_setup(alice, at=timezone.now())
 
     assert is_in(pages)
@@ -210,7 +210,7 @@ def test_a_form_without_its_csrf_token_is_refused(alice):
     assert COOKIE not in response.cookies
 
 
-def test_djangos_own_sign_in_signs_nobody_in(alice):
+def test_djangos_own_authentication_always_fails(alice):
     assert authenticate(username="alice", password=PASSWORD) is None
     assert not Client().login(username="alice", password=PASSWORD)
     assert AccountsBackend().authenticate(None, username="alice", password=PASSWORD) is None

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 ADD = "/licensing/apptoken/add/"
 
 
-def test_one_is_made_shown_once_and_revoked(pages, decide, bob, office):
+def test_a_token_is_made_shown_once_and_revoked(pages, decide, bob, office):
     before = revisions.current()
     values = {"user": bob.pk, "name": "calendar", "authorized_domains": [office.pk], "path_prefixes": '["/dav"]'}
 
@@ -56,7 +56,7 @@ def test_one_is_made_shown_once_and_revoked(pages, decide, bob, office):
     ],
     ids=["no scope", "no slash", "dot segments", "no list", "no text", "no JSON", "no name", "two ends"],
 )
-def test_one_that_makes_no_sense_is_refused_in_words(pages, bob, office, wrong):
+def test_an_invalid_token_is_refused_with_an_error(pages, bob, office, wrong):
     before = revisions.current()
     values = {"user": bob.pk, "name": "calendar", "all_domains": "on", "path_prefixes": "[]"}
 

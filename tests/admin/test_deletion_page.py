@@ -33,7 +33,7 @@ def test_kinds_of_rows_have_their_plural(pages, bob):
         assert words in page
 
 
-def test_rows_without_a_name_are_counted_and_relations_left_out(pages, bob):
+def test_the_deletion_page_counts_unnamed_rows_and_omits_relations(pages, bob):
     office = services.register_domain(actor="x", name=OFFICE, access="public")
     change_user(bob, actor="x", authorized_domains=[office])
     rule = create_access_rule(actor="x", name="staff", access="denied", users=[bob], domains=[office])

@@ -132,7 +132,7 @@ def test_new_password_revokes_git_tokens_where_the_box_is_ticked(pages, bob, fie
     assert services.User.objects.get(pk=bob.pk).session_version == 2
 
 
-def test_box_alone_revokes_nothing(pages, bob):
+def test_without_a_new_password_the_box_revokes_nothing(pages, bob):
     a_git_token(bob)
 
     pages.submit(f"/accounts/user/{bob.pk}/change/", remark="tall", revoke_git_tokens="on")

@@ -103,7 +103,7 @@ def test_saving_an_unchanged_row_makes_no_revision(pages):
     assert revisions.current() == before
 
 
-def test_the_form_of_a_row_that_is_gone_leads_back(pages):
+def test_the_form_of_a_deleted_row_redirects(pages):
     entry = services.block_network(actor="test", network="198.51.100.0/24")
     path = f"/policies/blocklistentry/{entry.pk}/change/"
     services.unblock_network(entry, actor="alice")

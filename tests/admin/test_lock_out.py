@@ -45,7 +45,7 @@ def test_blocking_oneself_is_refused_in_the_form(behind_proxy):
     assert BlocklistEntry.objects.get().network == ME
 
 
-def test_changing_what_protects_is_refused_in_the_form(behind_proxy, protecting):
+def test_changing_a_protecting_entry_is_refused_in_the_form(behind_proxy, protecting):
     page = f"/policies/allowlistentry/{protecting.pk}/change/"
 
     assert WORDS in behind_proxy.words(behind_proxy.submit(page, network="203.0.113.7"))
@@ -53,7 +53,7 @@ def test_changing_what_protects_is_refused_in_the_form(behind_proxy, protecting)
     assert AllowlistEntry.objects.get().network == "203.0.113.7"
 
 
-def test_deleting_what_protects_is_refused_unless_the_box_is_ticked(behind_proxy, protecting):
+def test_deleting_a_protecting_entry_needs_the_force_box(behind_proxy, protecting):
     page = f"/policies/allowlistentry/{protecting.pk}/delete/"
     assert 'name="force"' not in behind_proxy.get(page).content.decode()
 
@@ -68,14 +68,14 @@ def test_deleting_what_protects_is_refused_unless_the_box_is_ticked(behind_proxy
     assert not AllowlistEntry.objects.exists()
 
 
-def test_deleting_chosen_rows_that_protect_is_refused(behind_proxy, protecting):
+def test_deleting_selected_protecting_entries_is_refused(behind_proxy, protecting):
     response = behind_proxy.delete_chosen("/policies/allowlistentry/", protecting)
 
     assert WORDS in behind_proxy.words(response)
     assert AllowlistEntry.objects.exists()
 
 
-def test_domains_take_force_too(behind_proxy, protecting):
+def test_changing_a_domain_of_a_protecting_entry_needs_force(behind_proxy, protecting):
     domain = services.register_domain(actor="", name="testserver", access="public", seed=True)
     AllowlistEntry.objects.update(domain=domain)
     page = f"/policies/authorizeddomain/{domain.pk}/change/"

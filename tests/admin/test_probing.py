@@ -16,14 +16,14 @@ HIDDEN = [
 
 
 @pytest.mark.parametrize("path", HIDDEN)
-def test_no_list_is_filtered_by_what_is_never_shown(pages, bob, path):
+def test_filters_by_hidden_fields_are_refused(pages, bob, path):
     a_license()
     a_git_token(bob)
 
     assert pages.get(path).status_code == 400
 
 
-def test_a_list_is_filtered_by_what_it_shows(pages, bob):
+def test_filters_by_shown_fields_are_accepted(pages, bob):
     assert pages.get("/accounts/user/?is_admin__exact=1").status_code == 200
 
 

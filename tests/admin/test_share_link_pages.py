@@ -22,7 +22,7 @@ def values(office, **others):
     return {"name": "Anna", "domain": office.pk, "path_prefix": "/wedding", **moment, **others}
 
 
-def test_one_is_made_shown_once_used_and_revoked(pages, auth, office, settings):
+def test_a_link_is_made_shown_once_used_and_revoked(pages, auth, office, settings):
     made = pages.submit(ADD, **values(office)).content.decode()
 
     link = ShareLink.objects.get()
@@ -51,6 +51,6 @@ def test_one_is_made_shown_once_used_and_revoked(pages, auth, office, settings):
 @pytest.mark.parametrize(
     "wrong", [{"name": ""}, {"path_prefix": "wedding"}, {"max_uses": 0}, {"expires_at_0": "2020-01-01"}]
 )
-def test_one_that_makes_no_sense_is_refused(pages, office, wrong):
+def test_an_invalid_link_is_refused(pages, office, wrong):
     assert pages.submit(ADD, **values(office, **wrong)).status_code == 200
     assert not ShareLink.objects.exists()

@@ -28,7 +28,7 @@ def test_an_admin_sees_renames_and_removes_an_app(pages, bob):
     assert SecurityEvent.objects.get(kind="two-factor.disabled").detail["device"] == "phone"
 
 
-def test_nobody_adds_one_here_and_one_that_waits_is_not_shown(pages, bob):
+def test_the_page_adds_no_app_and_hides_pending_ones(pages, bob):
     totp.begin_setup(bob, at=timezone.now())
 
     assert pages.get(f"{PAGES}add/").status_code == 403

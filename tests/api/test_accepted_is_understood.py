@@ -164,7 +164,7 @@ def test_every_accepted_body_compiles_into_a_policy_that_decides(admin, office, 
     ("canonical", "texts"),
     [(canonical_network, NETWORKS), (canonical_domain, HOSTS), (canonical_country, st.text("abNZ dDeE", max_size=4))],
 )
-def test_a_canonical_text_is_its_own_canonical_text(canonical, texts):
+def test_canonicalization_is_idempotent(canonical, texts):
     @given(texts)
     @settings(HYPOTHESIS, max_examples=examples(200))
     def every(text):
@@ -178,7 +178,7 @@ def test_a_canonical_text_is_its_own_canonical_text(canonical, texts):
 @given(PATHS)
 @settings(HYPOTHESIS, max_examples=100)
 @example("/wiki%20new")
-def test_a_rule_holds_below_every_prefix_that_is_accepted(prefix):
+def test_a_rule_matches_below_every_accepted_path_prefix(prefix):
     with contextlib.suppress(ValidationError):
         validate_path_prefix(prefix)
         rule = a_rule("attack", path_prefix=prefix, score=10)

@@ -120,7 +120,7 @@ def test_a_window_is_rounded_to_whole_minutes_in_the_answer(admin, log):
     assert (shown["total"], shown["interval"], len(shown["timeline"])) == (1, 60, 1)
 
 
-def test_lists_have_at_most_ten_and_say_how_wrong_they_may_be(admin, log, monkeypatch):
+def test_top_lists_have_at_most_ten_items_and_state_their_error(admin, log, monkeypatch):
     monkeypatch.setattr(rollups, "KEYS", dict.fromkeys(KEYS, 12))
     for batch in range(4):
         log(*(ago(100 * batch + n, 1, client_ip=f"203.0.113.{n}", path=f"/{n % 11}") for n in range(20)))

@@ -77,7 +77,7 @@ def test_the_count_is_null_above_the_counting_budget(admin, log, monkeypatch):
     assert listed(admin, count="true", rule_id=7)["count"] is None
 
 
-def test_a_row_that_comes_while_pages_are_read_moves_none(admin, log):
+def test_a_row_added_between_two_pages_shifts_no_row(admin, log):
     log(*(a_record(n, at=NOW + n) for n in range(4)))
     page = listed(admin, page_size=2)
 

@@ -86,7 +86,7 @@ def test_values_are_stored_once_in_their_canonical_spelling(admin, bob):
     assert [body[name] for name in values] == [["GET"], ["192.0.2.7"], ["DE"], [1], ["Bob"]]
 
 
-def test_all_that_is_wrong_is_said_at_once(admin):
+def test_every_invalid_field_is_reported_at_once(admin):
     wrong = {
         "name": "",
         "access": "open",
@@ -143,14 +143,14 @@ def test_every_unknown_user_is_named_by_its_place(admin, bob):
     ]
 
 
-def test_a_path_is_whole_in_a_change_too(admin, rules):
+def test_a_path_must_be_complete_in_a_change_too(admin, rules):
     [id_] = rules("a")
 
     for path, field in (({"value": "/a"}, "paths.0.match"), ({"match": "exact"}, "paths.0.value")):
         assert fields_refused(admin.put(f"/access-rules/{id_}", {"paths": [path]})) == {field}
 
 
-def test_a_change_is_judged_with_what_stays(admin, bob, rules):
+def test_a_change_is_validated_together_with_unchanged_fields(admin, bob, rules):
     [asks] = rules("asks", users=["bob"])
     [opens] = rules("opens", access="public", **{"from": "09:00"})
 
@@ -222,7 +222,7 @@ def test_a_rule_that_can_never_match_is_accepted_with_a_warning(admin, rules):
     assert "wide" in again["warnings"][0]  # which the moved rule now takes everything of
 
 
-def test_an_autonomous_system_is_warned_of_unless_the_database_has_some(admin, monkeypatch):
+def test_asns_are_warned_of_if_the_geo_database_has_none(admin, monkeypatch):
     rule = {"access": "denied", "asns": [64500]}
     without = admin.post("/access-rules", {**rule, "name": "a", "enabled": True}).json()
     monkeypatch.setattr("policies.geo._lookup", [lambda: SimpleNamespace(asn_of=lambda _address: 13335)])
@@ -232,7 +232,7 @@ def test_an_autonomous_system_is_warned_of_unless_the_database_has_some(admin, m
     assert "warnings" not in known
 
 
-def test_conditions_on_what_is_not_known_are_warned_of(admin):
+def test_rules_on_unknown_countries_or_every_host_are_warned_of(admin):
     countries = admin.post("/access-rules", {"name": "a", "access": "denied", "countries": ["DE"]}).json()
     everything = admin.post("/access-rules", {"name": "b", "access": "public", "position": 1}).json()
 
@@ -240,7 +240,7 @@ def test_conditions_on_what_is_not_known_are_warned_of(admin):
     assert any("every host" in each for each in everything["warnings"])
 
 
-def test_a_rule_names_more_groups_than_a_user_is_in(admin):
+def test_a_rule_may_name_more_groups_than_a_user_may_have(admin):
     names = [f"group-{number}" for number in range(MAX_GROUPS_OF_A_USER + 1)]
     Group.objects.bulk_create([Group(name=name) for name in names])
 

@@ -98,7 +98,7 @@ def test_every_profile_can_be_applied(admin, name):
     ]
 
 
-def test_applied_twice_is_refused_with_what_is_there(admin):
+def test_applying_a_profile_twice_is_refused_with_the_existing_rules(admin):
     first = admin.post(PATH, {"domain": "git.example"}).json()["rules"]
     AccessRule.objects.filter(pk=first[1]["id"]).delete()
     before = revisions.current().revision
@@ -152,7 +152,7 @@ def test_an_unknown_profile_is_not_there(admin, path):
     assert admin.post(f"{path}/apply", {"domain": "git.example"}).status_code == 404
 
 
-def test_more_rules_than_there_may_be_are_refused_as_a_whole(admin, monkeypatch):
+def test_a_profile_above_the_rule_limit_is_refused_as_a_whole(admin, monkeypatch):
     monkeypatch.setattr("policies.access_rules.services.MAX_RULES", 10)
 
     answer = admin.post(PATH, {"domain": "git.example"})

@@ -107,7 +107,7 @@ def ban():
         (OWN, ban, False),
     ],
 )
-def test_a_plan_is_stale_if_what_it_holds_was_changed_but_not_by_a_ban(admin, office, document, change, is_stale):
+def test_only_changes_of_its_own_contents_make_a_plan_stale(admin, office, document, change, is_stale):
     number, plan = revisions.current().revision, planned(admin, document)
     change()
     before = revisions.current()
@@ -176,7 +176,7 @@ def test_a_lock_out_is_refused_unless_forced_and_then_reverted_unless_confirmed(
     assert not BlocklistEntry.objects.exists()
 
 
-def test_a_change_that_asks_for_its_confirmation_is_kept_by_it_and_else_reverted(admin, office):
+def test_a_change_with_a_deadline_is_reverted_unless_confirmed(admin, office):
     ends = []
     for is_confirmed in (True, False):
         document = CLOSED if is_confirmed else CLOSED.replace("denied", "public")
@@ -260,7 +260,7 @@ def test_a_token_that_expires_between_plan_and_apply_is_401(alice, office):
     assert AuthorizedDomain.objects.get(name=OFFICE).access == "authenticated"
 
 
-def test_a_plan_whose_user_is_gone_is_refused_whole(admin, office, bob):
+def test_a_plan_that_names_a_deleted_user_is_refused_as_a_whole(admin, office, bob):
     rule = "access_rules:\n- name: shut\n  access: denied\n  users: [" + bob.username + "]\n"
     digest = planned(admin, CLOSED + rule)["digest"]
     bob.delete()

@@ -67,7 +67,7 @@ def test_a_draft_may_change_or_delete_a_row(admin, record):
     assert (change.status_code, delete.status_code) == (201, 201)
 
 
-def test_the_window_is_the_last_day_unless_it_is_said(admin):
+def test_the_window_defaults_to_the_last_24_hours(admin):
     start, end = "2026-01-01T00:00:00Z", "2026-01-02T12:00:00Z"
 
     usual, said = (
@@ -144,7 +144,7 @@ def test_force_in_a_draft_does_not_force_its_saving(admin, record):
         saving.save(run, saving.ENFORCE, actor="bob", caller=Caller(parse_address(CLIENT), None), force=False)
 
 
-def test_no_more_wait_than_are_kept(admin):
+def test_the_number_of_backtests_is_limited(admin):
     codes = [admin.post(PATH, BLOCK).status_code for _ in range(runs.KEPT)]
     refused = admin.post(PATH, BLOCK)
 

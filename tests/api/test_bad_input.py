@@ -159,7 +159,7 @@ def test_a_free_text_is_kept_as_it_was_sent(admin, kind, verb, name, every):
 
 
 @pytest.mark.parametrize("path", ["/users", "/licenses"])
-def test_too_many_domains_are_refused_without_a_look_at_them(admin, django_assert_max_num_queries, path):
+def test_too_many_domains_are_refused_without_a_query_each(admin, django_assert_max_num_queries, path):
     kind = next(kind for kind in KINDS if kind.path == path)
 
     with django_assert_max_num_queries(5):

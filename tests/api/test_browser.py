@@ -72,7 +72,7 @@ def test_a_logout_with_a_cookie_from_another_site_is_refused(bob):
     ("origin", "status"),
     [("https://wall.example", 201), ("http://wall.example", 403), ("http://testserver", 403), ("https://evil", 403)],
 )
-def test_with_a_public_url_that_origin_alone_is_ours(alice, settings, origin, status):
+def test_with_a_public_url_only_that_origin_may_write(alice, settings, origin, status):
     settings.GATEWALL_PUBLIC_URL = "https://wall.example"
 
     assert Api(cookie=a_token(alice), Origin=origin).post("/ip-black-list", NEW).status_code == status

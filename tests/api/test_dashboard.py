@@ -60,7 +60,7 @@ def allowed(number, hours, **parts):
     return ago(number, hours, outcome="allow", status=200, reason="session-valid", **parts)
 
 
-def test_it_has_the_fields_of_the_contract_and_no_other(admin):
+def test_the_dashboard_has_exactly_the_documented_fields(admin):
     shown = admin.get(PATH).json()
 
     assert set(shown) == PLAIN | set(FIELDS)
@@ -89,7 +89,7 @@ def test_the_answers_of_24_hours_are_counted(noon, admin, log):
     assert len(shown["timeline"]) == 25
 
 
-def test_without_answers_nothing_is_made_up(noon, admin):
+def test_an_empty_log_gives_zeros_and_nulls(noon, admin):
     shown = admin.get(PATH).json()
 
     assert shown["requests"]["total"] == shown["block_rate"] == shown["requests"]["rate_per_second"] == 0
@@ -116,7 +116,7 @@ def test_rows_and_live_sessions_are_counted(admin, alice):
     }
 
 
-def test_policy_is_that_of_this_host_and_all_hosts_are_named(noon, admin):
+def test_the_dashboard_shows_the_current_revision_and_every_host(noon, admin):
     Node.objects.create(name=node_name(), seen_at=noon, revision=4, published_at=noon)
     Node.objects.create(name="other", seen_at=noon, revision=3, published_at=None)
     revision = admin.post("/geo-block-rules", {"country_code": "NZ"})
@@ -144,14 +144,14 @@ def test_a_host_that_is_silent_lags(noon, admin):
     assert admin.get(PATH).json()["log"]["lag_seconds"] == 300.5
 
 
-def test_while_a_host_has_not_said_how_far_its_log_is_nobody_knows(noon, admin):
+def test_the_log_lag_is_null_until_every_host_reports_it(noon, admin):
     Node.objects.create(name="a", seen_at=noon, revision=1, log_lag_seconds=0.5)
     Node.objects.create(name="b", seen_at=noon, revision=1)
 
     assert admin.get(PATH).json()["log"]["lag_seconds"] is None
 
 
-def test_the_start_is_that_of_the_server_and_not_of_a_worker(noon, admin, monkeypatch):
+def test_the_start_time_is_that_of_the_server_and_not_of_a_worker(noon, admin, monkeypatch):
     monkeypatch.setenv(uptime.VARIABLE, str((noon - timedelta(hours=2)).timestamp()))
 
     shown = admin.get(PATH).json()
@@ -175,7 +175,7 @@ def test_a_parameter_is_refused(admin):
     assert admin.get(PATH, {"interval": "60"}).status_code == 400
 
 
-def test_it_costs_as_many_queries_however_much_there_is(noon, admin, log, django_assert_num_queries):
+def test_the_number_of_queries_does_not_grow_with_the_rows(noon, admin, log, django_assert_num_queries):
     with django_assert_num_queries(14):
         admin.get(PATH)
     log(*(ago(n, n / 20, client_ip=f"203.0.113.{n % 200}") for n in range(400)))

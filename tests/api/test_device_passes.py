@@ -104,7 +104,7 @@ def test_it_ends_with_the_right_of_its_user_and_is_deleted_with_them(own, path, 
     assert not DevicePass.objects.exists()
 
 
-def test_it_goes_with_its_domain(own, path):
+def test_deleting_the_domain_records_its_passes_in_the_revision(own, path):
     own.post(path, body())
 
     services.remove_domain(AuthorizedDomain.objects.get(), actor="alice", force=True)

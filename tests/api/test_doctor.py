@@ -50,14 +50,14 @@ def test_a_mute_proxy_is_reported(admin, office, sent):
         ({"url": "http://elsewhere.example/", "upstream": "127.0.0.1:8000"}, "target-refused"),
     ],
 )
-def test_nothing_is_sent_where_it_must_not_go(admin, office, sent, body, code):
+def test_a_forbidden_target_is_refused_and_gets_no_request(admin, office, sent, body, code):
     response = admin.post("/system/doctor", body)
 
     assert (response.status_code, response.json()["code"]) == (400, code)
     assert sent == []
 
 
-def test_one_at_a_time(admin, office, sent, settings):
+def test_only_one_examination_runs_at_a_time(admin, office, sent, settings):
     with examination._alone(examination.run_folder(settings.GATEWALL_HOME)):
         response = admin.post("/system/doctor", {"url": "http://office.example/"})
 

@@ -73,7 +73,7 @@ def test_a_deletion_under_another_tag_deletes_nothing(admin, kind):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("condition", ["*", " * ", "{tag}", '"a", {tag}', ',{tag} , "b"', 'W/"a",{tag}', '"a"\n{tag}'])
-def test_a_condition_that_names_the_tag_holds(admin, condition):
+def test_a_matching_if_match_permits_the_change(admin, condition):
     kind = KINDS[1]
     path, tag = there(admin, kind)
 
@@ -92,14 +92,14 @@ def test_a_condition_that_is_no_list_of_tags_is_refused_and_not_ignored(admin):
 
 
 @pytest.mark.django_db
-def test_a_stale_write_is_stale_whatever_it_holds(admin):
+def test_a_stale_etag_is_reported_before_an_invalid_body(admin):
     path, _ = there(admin, KINDS[1])
 
     assert admin.put(path, {"colour": "red"}, headers={"If-Match": '"other"'}).json()["code"] == "stale"
 
 
 @pytest.mark.django_db
-def test_a_write_may_ask_that_nothing_is_there(admin):
+def test_if_none_match_refuses_writes_of_existing_objects(admin):
     path, tag = there(admin, KINDS[1])
 
     for condition in ("*", tag):
@@ -127,7 +127,7 @@ def test_a_different_etag_gets_the_object(admin, condition):
 
 
 @pytest.mark.django_db
-def test_a_sign_in_is_a_new_representation_but_nobodys_change(admin):
+def test_a_sign_in_changes_the_representation_but_makes_no_write_stale(admin):
     """The tag of a user: a strong one, yet a sign-in between reading and writing must not refuse the write."""
     bob = a_user("Bob")
     read = admin.get(f"/users/{bob.pk}")

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize(("ended", "status"), [(True, 200), (False, 409)])
-def test_blocklist(admin, ended, status):
+def test_an_expired_blocklist_entry_gives_way_to_a_change(admin, ended, status):
     other = services.block_network(actor="x", network="203.0.113.7", expires_at=timezone.now() if ended else None)
     entry = services.block_network(actor="x", network="203.0.113.8")
 
@@ -30,7 +30,7 @@ def test_an_expired_entry_of_another_source_stays(admin):
 
 @pytest.mark.parametrize(("ended", "status"), [(True, 200), (False, 409)])
 @pytest.mark.parametrize("domain", [None, "office.example"])
-def test_allowlist(admin, office, domain, ended, status):
+def test_an_expired_allowlist_entry_gives_way_to_a_change(admin, office, domain, ended, status):
     end = timezone.now() if ended else None
     other = services.allow_network(actor="x", network="203.0.113.7", domain=office if domain else None, expires_at=end)
     entry = services.allow_network(actor="x", network="203.0.113.8")

@@ -50,7 +50,7 @@ def test_an_explanation_names_the_source_of_the_scope(explained, groups, values,
     assert explained("session", a_token(user)) == ("session-valid", {**NOBODY, **scope})
 
 
-def test_neither_scope_nor_group(explained, groups):
+def test_a_user_without_the_domain_in_any_scope_is_refused(explained, groups):
     user = a_user("dora", all_domains=False, groups=[groups["guests"]])
 
     assert explained("session", a_token(user)) == ("host-not-in-scope", NOBODY)

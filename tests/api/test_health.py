@@ -94,13 +94,13 @@ def test_without_a_database_nobody_is_known_to_be_an_admin(wall, alice):
     assert (response.status_code, response.json()) == (503, {"status": "unavailable"})
 
 
-def test_a_geo_database_is_said_to_be_there(anonymous, settings, tmp_path):
+def test_the_health_checks_report_the_geo_database(anonymous, settings, tmp_path):
     settings.GATEWALL_GEOIP_DATABASE = write_mmdb(tmp_path / "geo.mmdb", {"2001:db8::/32": {"country": "NZ"}})
 
     assert anonymous.get("/health").json()["checks"]["geo"] == "ok"
 
 
-def test_a_broken_token_does_not_make_it_ill(wall):
+def test_an_invalid_token_does_not_change_the_health(wall):
     assert wall.Api("no.good.token").get("/health").status_code == 200
 
 

@@ -31,7 +31,7 @@ def test_pages_behind_a_proxy_with_tls_have_https_links(admin, log):
         assert link.startswith(f"https://{OFFICE}/wall/")
 
 
-def test_so_have_the_pages_of_a_browser(alice):
+def test_browsable_pages_behind_a_proxy_with_tls_have_https_links(alice):
     browser = Client(headers={**BEHIND_TLS, "Accept": "text/html"})
     enter_admin_site(browser, alice)
 

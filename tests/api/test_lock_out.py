@@ -56,7 +56,7 @@ def test_an_entry_that_has_expired_shuts_nobody_out(me):
     assert me.post("/ip-black-list", entry).status_code == 201
 
 
-def test_force_for_a_large_network_lets_it_in_whole(me):
+def test_force_overrides_the_size_limit_and_the_guard_together(me):
     assert me.post("/ip-black-list", {"ip": "198.0.0.0/7"}).json()["code"] == "network-too-large"
     assert me.post("/ip-black-list", {"ip": "198.0.0.0/7", "force": True}).status_code == 201
 
@@ -108,7 +108,7 @@ def test_limiting_the_entry_to_another_domain(me, office):
     assert_refused(me.put(f"/ip-white-list/{entry.pk}", {"domain": other.name}))
 
 
-def test_domains_that_take_the_protection_away(me, office):
+def test_domain_changes_that_remove_the_callers_protection_are_refused(me, office):
     wide = services.register_domain(actor="", name="*.example", access="public", seed=True)
     services.remove_domain(office, actor="x")
     a_protected_caller(domain=wide)
@@ -136,7 +136,7 @@ def test_an_entry_that_a_more_specific_one_overrides_shuts_nobody_out(me):
     assert_refused(me.post("/ip-black-list", {"ip": ME}))
 
 
-def test_a_person_at_the_machine_is_not_asked(alice):
+def test_a_caller_on_this_machine_may_block_one_loopback_address(alice):
     assert past_the_proxy(alice).post("/ip-black-list", {"ip": "127.0.0.1"}).status_code == 201
 
 
@@ -178,7 +178,7 @@ def test_the_guard_reads_few_rows_of_a_long_list(me, django_assert_max_num_queri
 
 
 @pytest.mark.parametrize("network", ["127.0.0.0/8", "::1", "::/32"])
-def test_all_of_loopback_is_asked_about_even_from_this_machine(alice, network):
+def test_blocking_all_of_loopback_needs_force_even_from_this_machine(alice, network):
     here = past_the_proxy(alice)
 
     refused = here.post("/ip-black-list", {"ip": network})
@@ -188,11 +188,11 @@ def test_all_of_loopback_is_asked_about_even_from_this_machine(alice, network):
 
 
 @pytest.mark.parametrize("network", ["127.0.0.1", "127.0.0.0/9", "::2"])
-def test_a_part_of_loopback_is_not_asked_about_from_this_machine(alice, network):
+def test_blocking_a_part_of_loopback_needs_no_force_from_this_machine(alice, network):
     assert past_the_proxy(alice).post("/ip-black-list", {"ip": network}).status_code == 201
 
 
-def test_an_entry_that_is_changed_to_all_of_loopback_is_asked_about(alice):
+def test_changing_an_entry_to_all_of_loopback_needs_force(alice):
     entry = services.block_network(actor="x", network="127.0.0.1")
     here = past_the_proxy(alice)
 

@@ -40,7 +40,7 @@ def test_a_method_that_is_not_there_names_those_that_are(admin, alice):
 
 @pytest.mark.parametrize("path", PAGES)
 @pytest.mark.parametrize("verb", ["PUT", "DELETE", "PATCH"])
-def test_the_pages_for_visitors_say_it_too(path, verb):
+def test_pages_for_visitors_list_the_allowed_methods_too(path, verb):
     response = Client(enforce_csrf_checks=True).generic(verb, f"/wall{path}")
 
     assert (response.status_code, response.headers["Allow"].replace(", OPTIONS", "")) == (405, PAGES[path])

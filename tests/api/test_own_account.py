@@ -127,7 +127,7 @@ def test_a_session_of_ten_minutes_is_asked_for_the_password(stale, bob, body, co
     assert not TotpDevice.objects.exists()
 
 
-def test_with_the_password_an_old_session_may(stale, bob):
+def test_an_old_session_with_the_password_may_set_up_a_second_factor(stale, bob):
     assert CALLS["setup"](stale, bob, {"password": PASSWORD}).status_code == 200
 
 
@@ -191,7 +191,7 @@ def test_a_setup_that_waits_is_not_on(fresh, bob, call):
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_an_admin_is_asked_for_the_own_password_where_the_second_factor_is_anothers(clock, alice, bob, call):
+def test_an_admin_proves_the_own_password_for_the_factor_of_another(clock, alice, bob, call):
     prepared(call, bob)
     admin = Api(a_token(alice, at=MOMENT - timedelta(hours=2)))
 
@@ -208,7 +208,7 @@ def test_an_admin_is_asked_for_their_own(clock, alice, call):
     assert code_of(CALLS[call](admin, alice, {})) == (403, asked)
 
 
-def test_leading_zeros_in_the_path_make_nobody_another(clock, alice):
+def test_leading_zeros_in_the_id_do_not_bypass_the_own_account_check(clock, alice):
     admin = Api(a_token(alice, at=MOMENT - timedelta(hours=2)))
     path = f"/users/0{alice.pk}"
 

@@ -34,7 +34,7 @@ def test_another_form_than_these_is_refused(admin):
 
 
 @pytest.mark.parametrize("accept", ["application/yaml", "application/json"])
-def test_its_tag_changes_with_the_policy_and_the_form(admin, office, accept):
+def test_the_etag_changes_with_the_policy_and_the_format(admin, office, accept):
     first = admin.get("/policy/document", HTTP_ACCEPT=accept)
     tag = first.headers["ETag"]
     same = admin.get("/policy/document", HTTP_ACCEPT=accept, HTTP_IF_NONE_MATCH=tag)
@@ -50,7 +50,7 @@ def test_its_tag_changes_with_the_policy_and_the_form(admin, office, accept):
     )
 
 
-def test_as_of_a_revision_it_is_what_it_was_then(admin, office):
+def test_the_document_of_an_earlier_revision_is_unchanged(admin, office):
     number, then = revisions.current().revision, export().canonical()
     services.change_domain(office, actor="x", access="denied")
     services.block_network(actor="x", network="203.0.113.9")
@@ -61,7 +61,7 @@ def test_as_of_a_revision_it_is_what_it_was_then(admin, office):
     assert admin.get("/policy/document").content == now.content
 
 
-def test_expectations_are_those_of_then(admin, office):
+def test_the_document_of_a_revision_has_its_expectations(admin, office):
 
     expect = {"name": "closed", "request": {"client": "203.0.113.1", "host": "a.example"}, "effect": "deny"}
     apply(read(json.dumps({"version": 1, "expect": [expect]}).encode()), actor="x")

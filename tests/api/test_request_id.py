@@ -27,7 +27,7 @@ def test_an_invalid_request_id_is_replaced(given):
 
 
 @pytest.mark.parametrize("peer", ["203.0.113.9", "::2", "garbage"])
-def test_the_id_of_anybody_else_is_not(peer):
+def test_the_request_id_of_an_untrusted_peer_is_replaced(peer):
     assert answered("mine", REMOTE_ADDR=peer) != "mine"
 
 
@@ -37,14 +37,14 @@ def test_without_trusted_proxies_no_request_id_is_accepted(settings):
     assert answered("mine", REMOTE_ADDR="") != "mine"
 
 
-def test_every_request_has_an_id_of_its_own(anonymous):
+def test_every_request_has_a_unique_id(anonymous):
     assert len({anonymous.get("/health/live").headers["X-Request-Id"] for _ in range(20)}) == 20
 
 
 @pytest.mark.parametrize(
     ("verb", "path", "status"), [("GET", "/nothing", 404), ("GET", "/users", 401), ("PATCH", "/", 405)]
 )
-def test_errors_have_it_too(verb, path, status):
+def test_errors_have_a_request_id_too(verb, path, status):
     response = Api(**{"X-Request-Id": "mine"}).send(verb, path)
 
     assert (response.status_code, response.headers["X-Request-Id"]) == (status, "mine")

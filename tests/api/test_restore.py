@@ -70,7 +70,7 @@ def test_users_and_licenses_are_not_restored(admin, bob):
     assert (User.objects.get(pk=bob.pk).is_active, License.objects.count(), now()) == (False, 1, before)
 
 
-def test_a_domain_that_comes_back_is_in_nobodys_scope(admin, office, charlie):
+def test_a_restored_domain_is_in_no_scope(admin, office, charlie):
     a_license(all_domains=False, authorized_domains=[office])
     number = now()
     services.remove_domain(office, actor="alice")
@@ -82,7 +82,7 @@ def test_a_domain_that_comes_back_is_in_nobodys_scope(admin, office, charlie):
     assert not License.objects.get().authorized_domains.exists()
 
 
-def test_a_domain_that_gets_a_wider_name_back_leaves_the_scopes(admin, office, charlie):
+def test_a_domain_restored_to_a_wider_name_leaves_the_scopes(admin, office, charlie):
     services.change_domain(office, actor="alice", name="*.example")
     number = now()
     services.change_domain(office, actor="alice", name="office.example")
@@ -94,7 +94,7 @@ def test_a_domain_that_gets_a_wider_name_back_leaves_the_scopes(admin, office, c
     assert {change["resource"] for change in shown["changes"]} == {"authorized-domains", "users"}
 
 
-def test_a_scope_keeps_a_name_that_another_row_gets_back(admin, office, charlie):
+def test_a_scope_follows_its_domain_name_to_the_restored_row(admin, office, charlie):
     number = now()
     services.remove_domain(office, actor="alice")
     again = services.register_domain(actor="alice", name="office.example", access="public")
@@ -194,7 +194,7 @@ def test_a_built_in_rule_makes_room_for_the_rule_of_a_person(admin):
     assert WafRule.objects.get(builtin_key="xss-script-tag").name == "xss-script-tag-builtin"
 
 
-def test_names_that_were_exchanged_come_back(admin):
+def test_swapped_domain_names_are_restored(admin):
     one, two = (services.register_domain(actor="alice", name=f"{name}.example", access="public") for name in "ab")
     before, number = the_rows(), now()
     for domain, name in ((one, "c.example"), (two, "a.example"), (one, "b.example")):
@@ -224,7 +224,7 @@ def test_revisions_recorded_incompletely_cannot_be_restored(admin, resource, sou
 
 
 @pytest.mark.parametrize("lost", [{"changes": None, "counts": None}, None], ids=["not recorded", "missing"])
-def test_a_revision_that_is_not_known_cannot_be_crossed(admin, lost):
+def test_a_restore_across_a_missing_revision_is_refused(admin, lost):
     number = now()
     services.block_country(actor="alice", country_code="NZ")
     services.block_country(actor="alice", country_code="AU")
@@ -237,7 +237,7 @@ def test_a_revision_that_is_not_known_cannot_be_crossed(admin, lost):
     assert str(number + 1) in response.json()["detail"]
 
 
-def test_a_row_that_is_not_valid_any_more_is_not_brought_back(admin):
+def test_a_row_that_became_invalid_is_not_restored(admin):
     rule = services.create_waf_rule(actor="alice", name="mine", pattern="x")
     number = now()
     services.delete_waf_rule(rule, actor="alice")

@@ -61,7 +61,7 @@ def test_a_deleted_group_comes_back_without_members(restore, bob, family):
     assert not bob.groups.exists()
 
 
-def test_a_group_that_goes_leaves_its_members_and_they_lose_its_scope(restore, auth, bob):
+def test_a_group_removed_by_a_restore_takes_its_scope_from_its_members(restore, auth, bob):
     number = now()
     staff = create_group(actor="", name="staff", all_domains=True)
     change_user(bob, actor="", all_domains=False, groups=[staff])
@@ -84,7 +84,7 @@ def test_a_domain_comes_back_into_the_scope_of_a_group(restore, office, family):
     assert scope_of(family) == ("family", False, ["office.example"])
 
 
-def test_a_domain_that_goes_leaves_the_scope(restore, family):
+def test_a_domain_removed_by_a_restore_leaves_the_scope_of_a_group(restore, family):
     number = now()
     new = services.register_domain(actor="", name="new.example", access="authenticated")
     change_group(family, actor="", authorized_domains=[new])
@@ -95,7 +95,7 @@ def test_a_domain_that_goes_leaves_the_scope(restore, family):
     assert not AuthorizedDomain.objects.filter(name="new.example").exists()
 
 
-def test_names_that_were_exchanged_are_exchanged_again(restore, family):
+def test_swapped_group_names_are_restored(restore, family):
     other = create_group(actor="", name="other")
     number = now()
     for group, name in ((family, "between"), (other, "family"), (family, "other")):
@@ -106,7 +106,7 @@ def test_names_that_were_exchanged_are_exchanged_again(restore, family):
     assert (scope_of(family)[0], scope_of(other)[0]) == ("family", "other")
 
 
-def test_a_rule_that_names_a_group_that_goes_is_disabled_and_never_wider(alice):
+def test_a_rule_is_disabled_when_a_restore_removes_its_group(alice):
     before = now()
     group = create_group(actor="", name="family")
     made = now()

@@ -24,13 +24,13 @@ def histories(number):
 
 
 @histories(3)
-def test_every_revision_can_be_brought_back_and_forward_again(db, seed, seeded):
+def test_every_revision_can_be_restored_and_redone(db, seed, seeded):
     there_and_back(Step(seed), seeded=seeded)
 
 
 @pytest.mark.full
 @histories(40)
-def test_the_same_of_many_histories(db, seed, seeded):
+def test_every_revision_of_many_histories_can_be_restored_and_redone(db, seed, seeded):
     there_and_back(Step(seed), seeded=seeded)
 
 

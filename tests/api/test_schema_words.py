@@ -70,7 +70,7 @@ def test_examples_are_valid(document):
             assert errors == [], f"{name}.{field}: {example}"
 
 
-def test_no_row_is_left_of_a_field_that_is_gone(document):
+def test_every_field_description_is_used(document):
     used = {id(words_of(name, field)) for name, field, _ in fields(document)}
 
     assert [key for key, words in FIELDS.items() if id(words) not in used] == []

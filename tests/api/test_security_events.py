@@ -68,7 +68,7 @@ def test_failures_of_a_minute_and_account_are_one_row_and_another_minute_has_its
     assert told() == [("login.failed", 3, "Bob", HOME), ("login.failed", 1, "Bob", HOME)]
 
 
-def test_names_of_no_account_are_one_row_that_has_none_of_them():
+def test_failures_of_unknown_names_are_one_row_without_the_names():
     for number in range(3):
         sign_in(f"secret-{number}", "wrong")
 
@@ -186,7 +186,7 @@ def test_a_change_without_effect_records_no_event(admin):
     assert told() == []
 
 
-def test_a_long_diff_is_with_the_revision_alone(admin):
+def test_a_long_diff_is_in_the_revision_only(admin):
     admin.put("/system/settings", {"guard_message": "x" * 500})
     for number in range(21):
         admin.post("/authorized-domains", {"name": f"{number}.example", "force": True})

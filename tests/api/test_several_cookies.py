@@ -54,7 +54,7 @@ def test_a_cookie_in_quotes_is_read_as_at_the_gate(alice):
     assert sending(f'"{a_token(alice)}"').get("/users").status_code == 200
 
 
-def test_bad_cookies_alone_are_nobody(alice):
+def test_invalid_cookies_do_not_authenticate(alice):
     assert sending(STALE, STALE).get("/users").status_code == 401
     assert sending(STALE).get("/session").status_code == 401
 
@@ -88,7 +88,7 @@ def test_a_write_of_the_admin_site_needs_its_csrf_token_with_a_guard_cookie_too(
     assert at_the_admin_site(a_token(bob, audiences=["gate"])).post("/ip-black-list", NEW).status_code == 403
 
 
-def test_a_write_of_another_site_is_refused_where_the_good_cookie_is_the_second(alice):
+def test_a_cross_site_write_with_a_valid_second_cookie_is_refused(alice):
     api = Api(Cookie=f"service.token={STALE}; service.token={a_token(alice)}", **{"Sec-Fetch-Site": "cross-site"})
 
     assert api.post("/ip-black-list", NEW).json()["code"] == "cross-site"

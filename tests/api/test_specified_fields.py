@@ -129,7 +129,7 @@ def least(path):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", FIELDS)
-def test_the_least_that_is_sent_gets_the_defaults_of_every_field(admin, path):
+def test_a_minimal_body_gets_the_default_of_every_field(admin, path):
     made = admin.post(path, least(path))
 
     assert made.status_code == 201
@@ -154,7 +154,7 @@ def test_each_required_field_is_asked_for_by_name(anonymous, admin, path):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(("path", "name"), CHOICES)
-def test_the_choices_of_a_field_are_those_and_no_other(admin, path, name):
+def test_a_choice_field_accepts_exactly_the_documented_values(admin, path, name):
     made = admin.post(path, least(path)).json()
     answers = {
         each: admin.put(f"{path}/{made['id']}", {name: each}).status_code
@@ -166,7 +166,7 @@ def test_the_choices_of_a_field_are_those_and_no_other(admin, path, name):
 
 
 @pytest.mark.django_db
-def test_a_rule_looks_at_these_targets_and_no_other(admin):
+def test_a_waf_rule_accepts_exactly_the_documented_targets(admin):
     rule = least("/waf-rules")
 
     assert admin.post("/waf-rules", {**rule, "targets": TARGETS.split()}).status_code == 201
@@ -219,7 +219,7 @@ def test_a_deletion_is_answered_once(admin, path):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", sorted(set(FIELDS) - {"/ip-black-list"}))
-def test_the_same_again_is_a_duplicate(admin, path):
+def test_creating_a_row_twice_is_a_duplicate(admin, path):
     admin.post(path, least(path))
 
     again = admin.post(path, least(path))

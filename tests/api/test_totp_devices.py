@@ -141,7 +141,7 @@ def test_a_code_is_accepted_once_for_each_app_also_while_another_is_used(first, 
     assert [sign_in(app.code()).status_code for app in (first, second, first, second)] == [200, 200, 401, 401]
 
 
-def test_an_earlier_code_of_one_app_is_not_accepted_after_a_later_one(first, second, clock):
+def test_an_app_accepts_no_code_older_than_its_last_one(first, second, clock):
     clock.shift(timedelta(minutes=2))
 
     assert sign_in(second.code()).status_code == 200
@@ -184,7 +184,7 @@ def test_nobody_reaches_the_app_of_another_or_one_that_waits(second, fresh, bob,
     assert bob.totp_devices.count() == 3
 
 
-def test_a_secret_of_another_user_does_not_open_in_a_row(second, bob, alice, clock):
+def test_a_sealed_secret_does_not_open_in_the_row_of_another_user(second, bob, alice, clock):
     app = an_app(alice)
     TotpDevice.objects.filter(user=bob).update(sealed_secret=alice.totp_devices.get().sealed_secret)
 

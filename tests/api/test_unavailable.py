@@ -48,7 +48,7 @@ def test_an_outage_of_the_database_is_no_bug_of_ours(wall, alice, kind, error):
 
 @pytest.mark.parametrize("path", ["/login", "/admin-login", "/logout"])
 @pytest.mark.parametrize("error", OUTAGES, ids=repr)
-def test_nobody_is_refused_a_sign_in_for_an_outage(wall, alice, path, error):
+def test_a_sign_in_during_an_outage_gets_503(wall, alice, path, error):
     token = wall.a_token(alice)
 
     with failing(error):

@@ -205,7 +205,7 @@ def test_the_exclusions_of_a_rule_are_bounded_together(admin):
     assert admin.post("/waf-rules", {"name": "env", "pattern": "env", "exclusions": exclusions[:8]}).status_code == 201
 
 
-def test_there_are_only_so_many_rules(admin, builtin, monkeypatch):
+def test_the_number_of_custom_rules_is_limited(admin, builtin, monkeypatch):
     monkeypatch.setattr(services, "MAX_CUSTOM_RULES", 2)
     ids = [admin.post("/waf-rules", {"name": name, "pattern": name}).json()["id"] for name in ("one", "two")]
 
@@ -217,7 +217,7 @@ def test_there_are_only_so_many_rules(admin, builtin, monkeypatch):
     assert admin.post("/waf-rules", {"name": "three", "pattern": "three"}).status_code == 201
 
 
-def test_a_restore_brings_no_more_rules_back_than_there_may_be(admin, monkeypatch):
+def test_a_restore_above_the_rule_limit_is_refused(admin, monkeypatch):
     first = admin.post("/waf-rules", {"name": "one", "pattern": "one"}).json()["id"]
     number = revisions.current().revision
     admin.delete(f"/waf-rules/{first}")

@@ -55,7 +55,7 @@ def test_a_builtin_rule_is_named_with_part_form_and_text(tried, builtin):
 
 
 @pytest.mark.parametrize("uri", [UNION, "/?q=%3Cscript%3Ealert(1)", "/a/../../etc/passwd", "/?x=a", "/.env"])
-def test_the_answer_is_that_of_auth(tried, auth, builtin, uri):
+def test_a_trial_gives_the_same_answer_as_the_gate(tried, auth, builtin, uri):
     rule(targets=["args"], pattern="^a$", score=4, category="xss")
 
     verdict = auth(x_forwarded_uri=uri, x_forwarded_host="localhost").verdict
@@ -160,7 +160,7 @@ def test_bytes_that_are_no_text_are_written_out(tried):
     assert places(tried("/?q=%C3%A4"))[0]["text"] == "\\xc3"
 
 
-def test_scores_add_up_by_category_and_monitor_stays_apart(tried):
+def test_scores_are_summed_by_category_separately_for_monitor(tried):
     rule("one", "att", score=2, category="xss")
     rule("two", "tack", score=2, category="xss")
     rule("three", "attack", score=4, category="sqli")
@@ -203,14 +203,14 @@ def test_in_other_modes_rules_are_named_and_nothing_is_blocked(tried, mode):
     ],
     ids=["argument", "path", "domain"],
 )
-def test_exclusions_hold(tried, office, exclusion, spared, met):
+def test_exclusions_apply(tried, office, exclusion, spared, met):
     rule(targets=["args"], exclusions=[exclusion])
 
     assert tried(**spared)["rules"] == []
     assert [each["name"] for each in tried(**met)["rules"]] == ["mine"]
 
 
-def test_an_excluded_argument_is_no_place(tried):
+def test_an_excluded_argument_is_not_reported(tried):
     rule(targets=["args"], exclusions=[{"argument": "q"}])
 
     assert [place["name"] for place in places(tried("/?q=attack&r=attack"))] == ["r"]
@@ -248,7 +248,7 @@ def test_nothing_is_recorded_counted_or_changed(tried, admin, builtin, settings)
     assert {each["hits"] for each in admin.get("/waf-rules", {"all": "true"}).json()["results"]} == {0}
 
 
-def test_of_very_many_rules_the_first_hundred_show_places(tried, monkeypatch):
+def test_only_the_first_hundred_matching_rules_show_places(tried, monkeypatch):
     WafRule.objects.bulk_create(WafRule(name=f"r{n}", pattern="attack", targets=["uri"]) for n in range(105))
     rule("last", "attack")
 

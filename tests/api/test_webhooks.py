@@ -114,7 +114,7 @@ def test_a_name_is_there_once(admin, hook):
     assert (answer.status_code, answer.json()["code"]) == (409, "duplicate")
 
 
-def test_there_are_no_more_than_there_are_threads_for(admin, monkeypatch):
+def test_the_number_of_webhooks_is_limited(admin, monkeypatch):
     monkeypatch.setattr(services, "MAX_WEBHOOKS", 1)
     answers = [admin.post("/webhooks", {"name": f"hook {number}", "url": URL}) for number in range(2)]
 
@@ -151,13 +151,13 @@ def test_there_are_no_more_than_there_are_threads_for(admin, monkeypatch):
         5,
     ],
 )
-def test_a_url_that_must_not_be_is_refused(admin, hook, url):
+def test_a_forbidden_url_is_refused(admin, hook, url):
     assert fields_refused(admin.post("/webhooks", {"name": "other", "url": url})) == {"url"}
     assert fields_refused(admin.put(f"/webhooks/{hook['id']}", {"url": url})) == {"url"}
 
 
 @pytest.mark.parametrize("url", ["http://10.0.0.7:8080/hook", "https://127.0.0.1/", "http://pager.internal/hook"])
-def test_a_private_url_may_be_allowed_and_not_left_so(admin, url):
+def test_a_private_url_needs_allow_private_for_as_long_as_it_is_set(admin, url):
     hook = admin.post("/webhooks", {"name": "inside", "url": url, "allow_private": True})
 
     assert hook.status_code == 201

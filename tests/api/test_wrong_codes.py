@@ -23,7 +23,7 @@ JUDGED_IN_A_DAY = 35
 """docs/security.md"""
 
 
-def test_five_wrong_codes_are_free_and_then_each_doubles_the_delay_wherever_they_come_from(app, clock):
+def test_after_five_wrong_codes_each_one_doubles_the_delay_for_all_networks(app, clock):
     delays = []
     for index, code in enumerate(app.wrong_codes(13)):
         where = f"198.51.{index}.7"
@@ -36,7 +36,7 @@ def test_five_wrong_codes_are_free_and_then_each_doubles_the_delay_wherever_they
     assert delays == [30, 60, 120, 240, 480, 960, 1920, 3600]
 
 
-def test_of_240_codes_from_one_56_six_are_checked(app):
+def test_six_of_240_codes_from_one_56_network_are_checked(app):
     """By default only the first forty are sent: the others get the answer of the last."""
     answers, mine, sent = [], challenge(), 240 if FULL else 40
     for index, code in enumerate(app.wrong_codes(sent)):
@@ -47,7 +47,7 @@ def test_of_240_codes_from_one_56_six_are_checked(app):
     assert answers == ["invalid-code"] * 6 + ["too-many-attempts"] * (sent - 6)
 
 
-def test_of_the_codes_of_a_day_as_many_are_checked_as_is_documented(app, alice):
+def test_at_most_the_documented_number_of_codes_a_day_is_checked(app, alice):
     at, checked = MOMENT, 0
     while at < MOMENT + timedelta(days=1):
         try:
@@ -60,7 +60,7 @@ def test_of_the_codes_of_a_day_as_many_are_checked_as_is_documented(app, alice):
     assert 20 < checked <= JUDGED_IN_A_DAY
 
 
-def test_of_all_codes_of_a_month_a_hundred_are_checked(app, alice):
+def test_at_most_a_hundred_codes_a_month_are_checked(app, alice):
     checked = 0
     for hour in range(31 * 24):
         try:

@@ -58,7 +58,7 @@ def test_choosing_a_domain_applies_and_removes_a_profile_in_one_revision_each(pa
     assert not row_of(pages.get(OFFICE), "paperless-ngx")["is_applied"]
 
 
-def test_settings_of_the_app_that_must_hold_are_said_when_it_is_applied(pages, office):
+def test_applying_a_profile_shows_the_required_settings_of_the_application(pages, office):
     (profile, *_) = (each for each in profiles().values() if any(rule.needs for rule in each.rules))
 
     press(pages, "apply", profile.name)
@@ -67,7 +67,7 @@ def test_settings_of_the_app_that_must_hold_are_said_when_it_is_applied(pages, o
     assert all(f"must be set up so: {rule.needs}" in words for rule in profile.rules if rule.needs)
 
 
-def test_rule_that_can_never_match_is_said(pages, office):
+def test_applying_a_profile_warns_of_a_rule_that_can_never_match(pages, office):
     create_access_rule(actor="", name="closed", access="denied", domains=[office])
 
     press(pages, "apply", "jellyfin")
@@ -75,7 +75,7 @@ def test_rule_that_can_never_match_is_said(pages, office):
     assert "the rule can never match" in text_of(pages.get(OFFICE))
 
 
-def test_applying_twice_and_removing_what_is_not_there_is_refused_and_said(pages, office):
+def test_applying_twice_and_removing_an_unapplied_profile_are_refused(pages, office):
     press(pages, "apply", "jellyfin")
     twice = press(pages, "apply", "jellyfin")
     gone = press(pages, "remove", "nextcloud")

@@ -114,7 +114,7 @@ def test_empty_fields_stay_unchanged(pages, record):
     ]
 
 
-def test_a_change_that_would_lock_me_out_takes_the_box(pages, record):
+def test_a_change_that_would_lock_out_the_caller_needs_the_force_box(pages, record):
     address = {"REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": "203.0.113.9", "HTTP_X_FORWARDED_HOST": "x"}
     ask(pages, ip="203.0.113.9")
     run = finish()

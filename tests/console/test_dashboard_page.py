@@ -123,7 +123,7 @@ def test_clients_lead_to_their_rows(pages, log):
 
 
 @pytest.mark.parametrize(("name", "total"), [("1h", 0), ("24h", 1), ("7d", 2), ("30d", 3)])
-def test_a_window_holds_what_is_in_it_and_knows_the_one_before(pages, log, name, total):
+def test_a_window_counts_its_answers_and_those_of_the_previous_window(pages, log, name, total):
     log(ago(1, 1.5), ago(2, 24 * 5), ago(3, 24 * 20), ago(4, 24 * 45))
 
     page = pages.get(f"{PAGE}?window={name}")
@@ -188,7 +188,7 @@ def test_the_size_of_the_log_and_what_went_for_it_are_shown(pages, noon):
     ]
 
 
-def test_signs_of_health(pages, noon):
+def test_indicators_show_stale_policies_lag_and_gaps(pages, noon):
     Node.objects.create(name="gate-1", seen_at=noon, revision=0, log_lag_seconds=0.5, log_spooled_bytes=10)
     good = pages.get(PAGE).context["indicators"]
     Node.objects.update(revision=99, workers=[{"pid": 7, "revision": 98, "rejected": "no memory"}], log_lag_seconds=90)

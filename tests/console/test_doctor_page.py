@@ -38,7 +38,7 @@ def test_the_request_itself_is_explained(pages):
     assert "is not a trusted proxy: all" not in text
 
 
-def test_a_peer_that_is_not_trusted_gets_the_red_line(pages):
+def test_the_page_warns_of_an_untrusted_peer_with_forwarding_headers(pages):
     _, text = page_of(pages, REMOTE_ADDR="192.0.2.1", HTTP_X_FORWARDED_FOR="203.0.113.9")
 
     assert "The peer 192.0.2.1 sends forwarding headers, but is not a trusted proxy" in text
@@ -86,7 +86,7 @@ def test_the_sample_is_shown_with_our_addresses(pages, settings, kind):
     "url",
     ["http://elsewhere.example/", "file:///etc/passwd", "http://a:b@office.example/", "http://169.254.169.254/", "x"],
 )
-def test_a_site_that_is_not_ours_is_refused(pages, office, monkeypatch, url):
+def test_an_unregistered_site_is_refused(pages, office, monkeypatch, url):
     monkeypatch.setattr(examination.sending, "send", lambda *_: pytest.fail("something was sent"))
 
     response = send(pages, url=url)

@@ -50,7 +50,7 @@ def test_an_exclusion_that_became_wider_is_not_written(pages, visits, office):
     assert len(offered(pages, decision_id)) == 1
 
 
-def test_at_a_host_that_is_refused_anyhow_nobody_is_allowed_everywhere(pages, visits):
+def test_no_entry_for_every_host_is_offered_if_the_host_is_refused_anyway(pages, visits):
     services.block_network(actor="", network="198.51.100.0/24")
     decision_id = visits()
     assert "at every host, because this one is not registered" in receipt(pages, decision_id)
@@ -103,7 +103,7 @@ def test_where_the_user_agent_matched_the_exclusion_is_for_that_header(pages, vi
 
 
 @pytest.mark.parametrize("is_registered", [True, False])
-def test_at_a_host_whose_name_was_masked_nobody_is_allowed_everywhere(pages, visits, is_registered):
+def test_no_entry_for_every_host_is_offered_for_a_masked_host(pages, visits, is_registered):
     """A label like a token is masked in the log: the domain is known by its wildcard, an unknown host by nothing."""
     if is_registered:
         services.register_domain(actor="", name="*.site.example", access="authenticated", seed=True)
@@ -123,7 +123,7 @@ def added_to(rule):
     return {name: value for name, value in exclusion.items() if name != "expires_at"}
 
 
-def test_all_at_once_is_offered_if_that_is_all(pages, visits, office):
+def test_one_offer_for_all_rules_requires_that_all_were_recorded(pages, visits, office):
     for number in range(11):
         a_rule(name=f"attack {number}")
     decision_id = visits(x_forwarded_uri="/a?q=attack")

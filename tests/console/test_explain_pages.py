@@ -76,7 +76,7 @@ def test_an_unknown_parameter_is_refused(pages, visits, query):
     assert pages.get(f"/explain/{visits()}/{query}").status_code == 400
 
 
-def test_every_step_is_there_in_words(pages, visits):
+def test_the_page_describes_every_step(pages, visits):
     entry = services.block_network(actor="", network="203.0.113.0/24")
     decision_id = visits(x_forwarded_for="203.0.113.9")
     page = pages.get(f"/explain/{decision_id}/").content.decode()
@@ -119,7 +119,7 @@ def test_where_a_rule_matched_is_shown_and_leads_to_the_rule(pages, visits):
     assert "args text , as sent: attack" in receipt(pages, decision_id)
 
 
-def test_the_exception_from_a_rule_is_this_domain_path_and_argument_for_a_time(pages, visits, auth, office, charlie):
+def test_an_exclusion_covers_this_domain_path_and_argument_for_a_time(pages, visits, auth, office, charlie):
     rule = a_rule(exclusions=[{"path_prefix": "/old", "expires_at": "2020-01-01T00:00:00Z"}, {"argument": "b"}])
     uri = "/editor/a%20page?text=an+attack&other=1"
     decision_id = visits(x_forwarded_uri=uri)
@@ -158,7 +158,7 @@ def test_an_exception_for_every_path_holds_only_at_the_host_of_the_request(pages
     assert f"domain {OFFICE} , every path" in receipt(pages, visits(x_forwarded_uri="/"))
 
 
-def test_a_rule_that_looks_at_headers_too_is_excepted_once(pages, visits, office):
+def test_a_rule_that_also_inspects_headers_is_excluded_once(pages, visits, office):
     rule = a_rule(targets=["args", "headers"])
     decision_id = visits(x_forwarded_uri="/a?q=attack")
 
@@ -196,7 +196,7 @@ def test_several_rules_are_excepted_at_once(pages, visits, auth, office, charlie
     assert auth(x_forwarded_uri="/b?q=attack", service_authorization=token).reason == "waf-rule"
 
 
-def test_a_blocked_client_gets_an_entry_for_their_address_at_this_domain_that_still_looks(pages, visits, auth, office):
+def test_a_blocked_client_gets_an_inspected_allowlist_entry_for_this_domain(pages, visits, auth, office):
     services.block_network(actor="", network="198.51.100.0/24")
     a_rule()
     decision_id = visits()
@@ -224,7 +224,7 @@ def test_an_address_that_is_blocked_itself_is_taken_off(pages, visits, auth, off
     assert auth().reason == "credential-missing"
 
 
-def test_an_automatic_ban_of_the_very_address_is_beaten_by_an_entry(pages, visits, auth, office):
+def test_an_allowlist_entry_overrides_an_automatic_ban_of_the_same_address(pages, visits, auth, office):
     services.block_network(actor="", network=CLIENT, source="auto-ban")
     decision_id = visits()
 
@@ -233,7 +233,7 @@ def test_an_automatic_ban_of_the_very_address_is_beaten_by_an_entry(pages, visit
     assert auth().reason == "client-allowed"
 
 
-def test_an_unknown_host_is_registered_alone(pages, visits, auth):
+def test_an_unregistered_host_can_be_registered(pages, visits, auth):
     services.register_domain(actor="x", name="office.example", access="authenticated")
     decision_id = visits(x_forwarded_host="new.example")
     assert "The host is registered, and requires a sign-in: new.example" in receipt(pages, decision_id)
@@ -244,7 +244,7 @@ def test_an_unknown_host_is_registered_alone(pages, visits, auth):
     assert auth(x_forwarded_host="new.example").reason == "credential-missing"
 
 
-def test_a_user_out_of_scope_leads_to_their_domains(pages, visits, charlie):
+def test_a_user_out_of_scope_is_linked_to_their_scope(pages, visits, charlie):
     services.register_domain(actor="", name="vault.example", access="authenticated", seed=True)
     decision_id = visits(x_forwarded_host="vault.example", service_authorization=a_token(charlie))
     page = pages.get(f"/explain/{decision_id}/").content.decode()

@@ -47,7 +47,7 @@ def test_the_narrowest_is_for_this_path_and_lets_it_through_and_no_other(pages, 
     assert pages.submit(f"/explain/{decision_id}/", offer=wide, lifetime="week").status_code == 409  # it passes today
 
 
-def test_one_for_the_whole_domain_is_offered_too(pages, visits, auth, outside):
+def test_a_grant_for_the_whole_domain_is_offered_too(pages, visits, auth, outside):
     decision_id = refused(visits, outside)
 
     assert pages.submit(f"/explain/{decision_id}/", offer=offered(pages, decision_id)[1], lifetime="hour").status_code
@@ -55,7 +55,7 @@ def test_one_for_the_whole_domain_is_offered_too(pages, visits, auth, outside):
 
 
 @pytest.mark.parametrize("uri", ["/", "/a%2fb", "/token/eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"])
-def test_a_path_that_no_prefix_names_has_the_whole_domain_alone_or_its_folder(pages, visits, outside, uri):
+def test_a_path_that_no_prefix_can_match_is_not_offered(pages, visits, outside, uri):
     words = receipt(pages, refused(visits, outside, uri))
 
     assert "eyJ" not in words.partition("Let this through")[2]
@@ -82,14 +82,14 @@ def test_no_grant_is_offered_that_would_be_overruled(pages, visits, outside, off
 
 
 @pytest.mark.parametrize(("conditions", "number"), [({"credential_kinds": ["session"]}, 1), ({}, 0)])
-def test_it_is_against_rules_about_users_and_no_others(pages, visits, bob, office, conditions, number):
+def test_grants_are_offered_only_against_rules_about_users(pages, visits, bob, office, conditions, number):
     create_access_rule(actor="alice", name="closed", access="denied", **conditions)
     decision_id = visits(x_forwarded_host=OFFICE, service_authorization=a_token(bob))
 
     assert len(offered(pages, decision_id)) == number
 
 
-def test_programs_get_none(pages, visits, office):
+def test_licenses_get_no_grant_offer(pages, visits, office):
     decision_id = visits(x_forwarded_host=OFFICE, service_license=a_license(all_domains=False))
 
     assert offered(pages, decision_id) == []

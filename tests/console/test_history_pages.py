@@ -226,7 +226,7 @@ def test_only_admins_see_and_answer_a_pending_confirmation(behind_proxy, waiting
     assert confirmation.pending().exists()
 
 
-def test_it_can_be_kept(behind_proxy, waiting):
+def test_a_pending_change_can_be_kept(behind_proxy, waiting):
     response = answer(behind_proxy, waiting, "keep")
 
     assert "The change is kept." in text_of(response)
@@ -237,7 +237,7 @@ def test_it_can_be_kept(behind_proxy, waiting):
     assert BlocklistEntry.objects.exists()
 
 
-def test_it_can_be_reverted_at_once(behind_proxy, waiting):
+def test_a_pending_change_can_be_reverted_at_once(behind_proxy, waiting):
     services.allow_network(actor="bob", network="203.0.113.7")
 
     response = answer(behind_proxy, waiting, "revert")
@@ -249,7 +249,7 @@ def test_it_can_be_reverted_at_once(behind_proxy, waiting):
 
 
 @pytest.mark.parametrize("word", ["", "yes"])
-def test_any_other_word_does_nothing(behind_proxy, waiting, word):
+def test_an_invalid_answer_keeps_the_change_pending(behind_proxy, waiting, word):
     assert "Keep it, or revert it." in text_of(answer(behind_proxy, waiting, word))
     assert confirmation.pending().exists()
 

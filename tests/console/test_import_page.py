@@ -63,7 +63,7 @@ def test_a_network_that_is_allowed_at_two_domains_is_one_network(pages):
     assert "1 network that the list has too stays allowed. 203.0.113.9" in text_of(dry_run(pages))
 
 
-def test_then_exactly_that_is_imported(pages):
+def test_the_import_applies_the_previewed_changes(pages):
     response = as_shown(pages, dry_run(pages, days="7"))
 
     assert response.status_code == 302
@@ -100,7 +100,7 @@ def test_the_next_version_of_a_list_is_compared(pages):
     assert "nothing was changed" in pages.words(same)
 
 
-def test_another_list_than_the_one_shown_is_not_imported(pages):
+def test_a_list_that_differs_from_the_preview_is_refused(pages):
     response = as_shown(pages, dry_run(pages), text="198.18.0.0/24")
 
     assert response.status_code == 409
@@ -111,7 +111,7 @@ def test_another_list_than_the_one_shown_is_not_imported(pages):
 @pytest.mark.parametrize(
     "changed", [{"name": "other"}, {"force": "on"}, {"days": "3"}, {"kind": "plain"}, {"shown": "x"}]
 )
-def test_nor_under_other_rules(pages, changed):
+def test_options_that_differ_from_the_preview_are_refused(pages, changed):
     assert as_shown(pages, dry_run(pages), **changed).status_code == 409
     assert not BlocklistEntry.objects.exists()
 
@@ -128,7 +128,7 @@ def test_an_import_whose_result_has_changed_is_shown_again(pages):
     assert as_shown(pages, response).status_code == 302
 
 
-def test_a_doubtful_list_is_kept_and_taken_by_the_box(pages):
+def test_a_suspicious_list_is_kept_in_the_form_and_needs_the_force_box(pages):
     assert 'name="force"' not in pages.get("/import/").content.decode()
     refused = dry_run(pages, text="8.0.0.0/7\n").content.decode()
     assert 'name="force"' in refused
@@ -160,7 +160,7 @@ def test_an_invalid_import_is_refused(pages, values, words):
     assert not BlocklistEntry.objects.exists()
 
 
-def test_lines_that_are_none_are_shown_and_bounded(pages):
+def test_invalid_lines_are_shown_up_to_a_limit(pages):
     lines = [f"203.0.{number // 256}.{number % 256}" for number in range(2000)]
     words = text_of(dry_run(pages, text="\n".join([*lines, *["<b>bad</b>"] * 15])))
 

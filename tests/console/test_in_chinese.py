@@ -200,7 +200,7 @@ def test_why_a_change_was_not_reverted_is_said_in_chinese(chinese, rows):
     assert row.problem not in page
 
 
-def test_programs_get_english(admin, office, monkeypatch):
+def test_the_api_answers_in_english(admin, office, monkeypatch):
     monkeypatch.setattr(examination.sending, "send", lambda *_: Reply(failure="no answer in time"))
     header = {"HTTP_ACCEPT_LANGUAGE": CHINESE}
 
@@ -212,7 +212,7 @@ def test_programs_get_english(admin, office, monkeypatch):
     assert refused.json()["detail"] == "a.example is not a registered domain; register it first"
 
 
-def test_the_admin_site_around_them_follows(chinese):
+def test_the_admin_site_is_in_the_same_language(chinese):
     page = chinese.get("/").content.decode()
 
     assert '<html lang="zh-hans"' in page

@@ -68,19 +68,19 @@ def test_the_page_shows_invalid_parameters(pages, log, query):
     assert all(words in html for several in page.context["log_query"].errors.values() for words in several)
 
 
-def test_it_is_said_next_to_the_field(pages):
+def test_an_invalid_filter_is_marked_at_its_field(pages):
     html = pages.get(f"{PAGE}?client_ip=nonsense").content.decode()
 
     assert re.search(r'value="nonsense"[^>]*aria-invalid="true" aria-describedby="e-client_ip"', html)
     assert 'id="e-client_ip"' in html
 
 
-def test_every_filter_of_the_api_has_a_name_and_can_be_chosen(pages):
+def test_every_filter_of_the_api_has_a_label_and_can_be_chosen(pages):
     assert set(FILTERS) <= set(LABELS)
     assert [name for name, _ in pages.get(PAGE).context["fields"]] == list(FILTERS)
 
 
-def test_each_value_leads_to_itself_alone_and_to_all_others(pages, log):
+def test_each_value_links_to_a_filter_and_to_an_exclusion(pages, log):
     a_few(log)
     page = shown(pages, start_time="2026-03-15T00:00:00Z")
     row = page.context["rows"][1]
@@ -97,14 +97,14 @@ def test_each_value_leads_to_itself_alone_and_to_all_others(pages, log):
     assert numbers(pages.get(f"{PAGE}?{row.rules[0].exclude}")) == [3]
 
 
-def test_to_ask_for_a_value_ends_its_exclusion(pages, log):
+def test_filtering_by_a_value_removes_its_exclusion(pages, log):
     a_few(log)
     row = shown(pages, exclude_host="git.example").context["rows"][0]
 
     assert query_of(f"?{row.cells['host'].only}") == {"host": "office.example"}
 
 
-def test_a_chip_takes_its_filter_away_alone(pages, log):
+def test_a_chip_removes_only_its_own_filter(pages, log):
     a_few(log)
     chips = shown(pages, outcome="deny", exclude_method="POST", page_size="25").context["chips"]
 

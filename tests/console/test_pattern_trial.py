@@ -64,7 +64,7 @@ def test_examples_of_any_shape_are_answered_and_escaped(tried):
         assert "<script>alert" not in page.content.decode()
 
 
-def test_the_form_offers_it(pages):
+def test_the_form_offers_the_pattern_trial(pages):
     form = pages.get("/policies/wafrule/add/")
     html = form.content.decode()
 

@@ -108,7 +108,7 @@ def test_a_plan_that_locks_out_its_author_must_be_forced(behind_proxy, office):
         {"undo_people": "1", "undo_minutes": "1441"},
     ],
 )
-def test_conditions_that_are_none_apply_nothing(pages, office, values):
+def test_invalid_conditions_apply_nothing(pages, office, values):
     path = planned(pages, CLOSED)
     finish()
     before = revisions.current()

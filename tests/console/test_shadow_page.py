@@ -75,7 +75,7 @@ def test_differing_requests_are_grouped_by_subject_host_and_client(differing, pa
     }
 
 
-def test_examples_lead_to_receipts_that_show_it(office, visits, pages):
+def test_examples_link_to_receipts_with_the_shadow_verdict(office, visits, pages):
     set_shadow(document=CLOSED, percent=50, actor="alice")
     decision_id = visits()
     AccessLog.objects.update(shadow=DENY)

@@ -127,7 +127,7 @@ def test_the_page_of_a_row_has_breadcrumbs(pages):
     assert re.findall(r">([^<>\n]+)<", crumbs) == ["Home", "Protection", "Blocklist entries", "203.0.113.0/24"]
 
 
-def test_the_overview_is_named_once(pages):
+def test_the_breadcrumbs_name_the_dashboard_once(pages):
     for path in ("/", "/dashboard/"):
         html = pages.get(path).content.decode()
         crumbs = re.search(r'<ol class="breadcrumbs">.*?</ol>', html, re.DOTALL)[0]

@@ -181,7 +181,7 @@ def test_an_exclusion_of_the_report_is_for_the_part_that_matched_alone(visits, a
     assert auth(x_forwarded_uri="/wiki?q=attack").verdict == REFUSED
 
 
-def test_so_long_a_time_is_refused(admin, office):
+def test_a_monitoring_time_above_the_limit_is_refused(admin, office):
     until = (timezone.now() + timedelta(days=91)).isoformat()
 
     refused = admin.put(f"/authorized-domains/{office.pk}", {"waf_monitor_until": until})

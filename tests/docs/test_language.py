@@ -78,7 +78,7 @@ def test_no_riddle_is_left_in_pages_and_program():
         ("A very large network.", "no intensifier"),
     ],
 )
-def test_each_rule_finds_what_it_is_for_and_lets_a_question_be(text, rule):
+def test_each_rule_finds_its_words_and_ignores_questions(text, rule):
     words = (WORDS | EDITED)[rule]
 
     assert words.search(text)

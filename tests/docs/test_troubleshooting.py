@@ -137,7 +137,7 @@ def test_the_line_for_a_403_shows_the_id(gate, tmp_path):
 
 
 @pytest.mark.parametrize(("path", "said"), [("/gate/auth", "404"), ("/wall/auth", "502")])
-def test_own_lines_make_nginx_answer_500(gate, tmp_path, path, said):
+def test_unusable_auth_requests_make_nginx_answer_500(gate, tmp_path, path, said):
     """A wrong prefix, and a data plane that is down."""
     asked = gate.auth if said == "404" else free_port()
     folder = tmp_path / "own"
@@ -165,7 +165,7 @@ def test_untrusted_proxy_makes_every_visitor_one_address(gate):
     wait_until(lambda: gate.admin.get("/security-events?kind=proxy.untrusted")["results"], what="the event")
 
 
-def test_own_rule_refuses_the_site_and_not_our_pages(gate, tmp_path):
+def test_a_block_of_the_own_address_refuses_the_site_but_not_the_console(gate, tmp_path):
     entry = gate.admin.post("/ip-black-list", ip="127.0.0.1", force=True)["id"]
     with nginx(tmp_path, gate=gate.control, auth=f"127.0.0.1:{gate.auth}", site=gate.site.port) as port:
         asked = {"Host": "app.example.com", **BROWSER}
