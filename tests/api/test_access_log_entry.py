@@ -68,7 +68,7 @@ def test_rules_stand_at_their_step(admin, visits):
     assert step["rules"] == [{"id": rule.pk, "name": "watch", "action": "monitor", "place": noted, "places": [place]}]
 
 
-def test_of_a_match_that_the_log_does_not_show_only_part_and_name_were_noted(admin, visits):
+def test_a_match_in_an_unlogged_part_shows_only_its_part_and_name(admin, visits):
     rule = a_rule_row("watch", "attack", "cookies", action="monitor")
     decision_id = visits(x_forwarded_uri="/?q=attack", cookie="a=attack")
 
@@ -85,7 +85,7 @@ def test_a_place_shows_no_secret_that_the_log_has_masked(admin, visits):
     assert "hunter" not in str(entry(admin, decision_id, again="true"))
 
 
-def test_decided_again_the_rules_say_where_they_match(admin, visits):
+def test_deciding_again_shows_where_rules_match(admin, visits):
     a_rule_row("watch", "attack", "args", action="monitor")
 
     again = entry(admin, visits(x_forwarded_uri="/?q=attack"), again="true")["again"]
@@ -104,7 +104,7 @@ def test_an_allowed_client_was_allowed_at_the_step_of_its_entry(admin, visits, i
     assert [each["step"] for each in shown["again"]["trace"] if each["decided"]] == [step]
 
 
-def test_where_the_gate_could_not_decide_no_step_was_reached(admin, log):
+def test_an_entry_of_an_error_has_no_reached_step(admin, log):
     log(a_record(1, reason="cannot-decide", outcome="error", status=503, decided_by=None, rules=[]))
 
     shown = entry(admin, "019cebab-8748-7000-8000-000000000001", again="true")
@@ -136,7 +136,7 @@ def test_decided_again_after_a_change_the_answer_is_that_of_today(admin, visits,
     assert (again["same"], again["assumed"]) == (False, [])
 
 
-def test_a_subject_that_cannot_sign_in_any_more_is_proven_no_more(admin, visits, bob):
+def test_deciding_again_refuses_the_credential_of_a_disabled_user(admin, visits, bob):
     decision_id = visits(service_authorization=a_token(bob))
     assert entry(admin, decision_id, again="true")["again"]["assumed"] == ["credential"]
 
@@ -157,7 +157,7 @@ def test_deciding_again_names_the_missing_attribute(admin, visits, bob):
     assert {step["step"]: step["undecidable"] for step in again["trace"]}["subject-is-valid"] == "credential"
 
 
-def test_a_builtin_rule_that_has_not_changed_matches_what_it_matched(admin, visits):
+def test_deciding_again_assumes_that_unchanged_builtin_rules_match_the_same(admin, visits):
     decision_id = visits(x_forwarded_uri="/?q=1", cookie="a=b")
     a_rule_row("new", "nothing", "path")
 
@@ -180,7 +180,7 @@ def test_a_request_rate_limit_makes_a_recorded_request_undecidable(admin, visits
     assert entry(admin, decision_id, again="true")["again"]["undecidable"] == "request-rate"
 
 
-def test_to_decide_again_leaves_nothing_behind(admin, visits, settings):
+def test_deciding_again_writes_no_record(admin, visits, settings):
     decision_id = visits()
     before = AccessLog.objects.count()
 
@@ -226,7 +226,7 @@ def test_an_answer_has_a_tag(admin, log):
     assert admin.get(path, headers={"If-None-Match": tag}).status_code == 304
 
 
-def test_the_history_of_too_many_changes_is_not_read(admin, visits, monkeypatch):
+def test_a_change_history_above_the_limit_is_not_read(admin, visits, monkeypatch):
     from gatewall.whatif import change_histories  # noqa: PLC0415
 
     decision_id = visits(cookie="a=b")

@@ -79,7 +79,7 @@ def test_no_cell_of_a_csv_is_a_formula_wherever_a_spreadsheet_parts_cells(admin,
     assert not [cell for row in rows for cell in row if cell.lstrip(" ").startswith(("=", "@", "+", "-"))]
 
 
-def test_an_export_is_read_as_it_is_sent(admin, log, monkeypatch):
+def test_an_export_is_streamed_page_by_page(admin, log, monkeypatch):
     monkeypatch.setattr(keyset, "EXPORT_PAGE", 2)
     log(*(a_record(n, at=NOW + n) for n in range(7)))
 
@@ -142,7 +142,7 @@ def test_the_format_parameter_overrides_the_accept_header(admin, accept):
     assert admin.get("/access-logs", {"format": "xml"}, headers={"Accept": "text/csv"}).status_code in {400, 406}
 
 
-def test_nothing_between_gunicorn_and_the_view_gathers_an_export():
+def test_no_middleware_buffers_an_export():
     gathers = ("gzip", "ConditionalGet", "UpdateCache", "FetchFromCache")
 
     assert not [name for name in django_settings.MIDDLEWARE if any(part.lower() in name.lower() for part in gathers)]

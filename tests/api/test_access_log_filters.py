@@ -88,7 +88,7 @@ BREAKING = ("%", "_", "\\", "a%'--", "\U0001f600", "*" * 2048, "{0}", "%s", "[a-
 
 @pytest.mark.parametrize("every", [by_form(full=1, default=3)])
 @pytest.mark.parametrize(("place", "name"), list(enumerate(sorted(FILTERS))))
-def test_no_text_breaks_a_filter(admin, log, place, name, every):
+def test_hostile_filter_values_cause_no_server_error(admin, log, place, name, every):
     """By default a third of the texts for each filter, from one filter to the next other ones."""
     log(a_record(1))
 
@@ -106,7 +106,7 @@ def test_rows_are_found_by_each_authentication_method(admin, log, method):
     assert numbers(listed(admin, amr=method)) == [1]
 
 
-def test_every_filter_with_an_exclusion_parts_the_rows_in_two(admin, log):
+def test_a_filter_and_its_exclusion_partition_the_rows(admin, log):
     nothing = dict.fromkeys(("country_code", "host", "decided_by", "credential", "subject"))
     other = {
         "client_ip": "2001:db8::1",

@@ -85,7 +85,7 @@ def test_a_refusal_has_an_answer_and_opens_nothing(admin, asked, entered):
     assert code_of(admin.post(f"/access-requests/{asked.pk}/refuse", {})) == (409, "already-decided")
 
 
-def test_one_that_waited_too_long_has_expired_and_is_found_as_that(admin, asked):
+def test_an_unanswered_request_expires_and_is_listed_as_expired(admin, asked):
     RequestForAccess.objects.update(asked_at=timezone.now() - WAITS)
 
     assert admin.get("/access-requests", {"state": "pending"}).json()["count"] == 0

@@ -71,7 +71,7 @@ def test_a_restore_brings_conditions_and_order_back(admin, bob, office, rules):
     assert [rule.pk for rule in found.values()] == ids
 
 
-def test_a_change_taken_back_leaves_later_rules_in_order(admin, rules):
+def test_reverting_a_change_keeps_the_order_of_later_rules(admin, rules):
     ids = rules(*"abc")
     before = revisions.current().revision
     admin.delete(f"/access-rules/{ids[0]}")
@@ -83,7 +83,7 @@ def test_a_change_taken_back_leaves_later_rules_in_order(admin, rules):
     assert the_order().replace("d", "") == "abc"
 
 
-def test_a_domain_taken_back_disables_a_later_rule_for_it(admin, rules):
+def test_reverting_a_domain_disables_a_later_rule_for_it(admin, rules):
     before = revisions.current().revision
     admin.post("/authorized-domains", {"name": "new.example"})
     last = revisions.current().revision
@@ -95,7 +95,7 @@ def test_a_domain_taken_back_disables_a_later_rule_for_it(admin, rules):
     assert "access-rules" in PolicyRevision.objects.latest("number").resources
 
 
-def test_services_reread_what_is_named(bob, office):
+def test_services_reread_the_users_of_a_rule(bob, office):
     rule = services.create_access_rule(actor="x", name="a", access="denied", domains=[office])
     bob.delete()
 

@@ -195,7 +195,7 @@ def test_there_are_no_more_rules_than_a_revision_can_record(admin, rules, monkey
     assert the_order() == "cab"
 
 
-def test_a_name_is_there_once(admin, rules):
+def test_names_are_unique(admin, rules):
     rules("a")
 
     assert code_of(admin.post("/access-rules", {"name": "a", "access": "denied"})) == (409, "duplicate")

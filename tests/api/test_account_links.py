@@ -105,7 +105,7 @@ def test_an_old_session_proves_itself_first(clock, alice, bob):
     assert old.post(path, {"password": PASSWORD}).status_code == 201
 
 
-def test_an_api_token_opens_no_account_that_may_do_more_than_it(alice, bob):
+def test_an_api_token_creates_no_link_for_an_admin(alice, bob):
     client = with_api_token(an_api_token(alice, "users:write"))
 
     for path in ("invitation", "password-reset"):
@@ -114,5 +114,5 @@ def test_an_api_token_opens_no_account_that_may_do_more_than_it(alice, bob):
         assert client.post(f"/users/{bob.pk}/{path}", {}).status_code == 201
 
 
-def test_nobody_is_there(admin):
+def test_a_link_for_a_missing_user_is_not_found(admin):
     assert admin.post("/users/999999/invitation", {}).status_code == 404

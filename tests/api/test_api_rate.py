@@ -40,14 +40,14 @@ def test_all_that_a_user_calls_counts_together_by_whatever_credential(alice):
     assert other.get("/session").status_code == 429
 
 
-def test_users_are_counted_apart(alice, bob):
+def test_users_are_counted_separately(alice, bob):
     statuses(Api(a_token(alice)), LIMIT + 1)
 
     assert Api(a_token(bob)).get("/session").status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/users", "/login", "/system/settings", "/schema", "/docs"])
-def test_nobody_is_counted_by_their_network(alice, path):
+def test_unauthenticated_calls_are_counted_by_network(alice, path):
     verb = "POST" if path == "/login" else "GET"
     assert 429 not in statuses(Api(), LIMIT, path, verb)
 
@@ -66,7 +66,7 @@ def test_forbidden_requests_count_towards_the_limit(bob):
     assert statuses(Api(a_token(bob)), LIMIT + 1, "/users") == [403] * LIMIT + [429]
 
 
-def test_strangers_of_other_networks_are_counted_apart(alice):
+def test_unauthenticated_calls_of_different_networks_are_counted_separately(alice):
     def of(address):
         return Api(**{"X-Forwarded-For": address})
 
@@ -79,7 +79,7 @@ def test_strangers_of_other_networks_are_counted_apart(alice):
     assert of("2001:db8:0:1::1").get("/users").status_code == 401
 
 
-def test_the_word_of_an_untrusted_peer_about_its_address_does_not_count(alice, settings):
+def test_the_forwarding_headers_of_an_untrusted_peer_are_ignored(alice, settings):
     settings.GATEWALL_TRUSTED_PROXIES = type(settings.GATEWALL_TRUSTED_PROXIES).parse(["10.0.0.1"])
     for number in range(LIMIT):
         Api(**{"X-Forwarded-For": f"198.51.100.{number}"}).get("/users")

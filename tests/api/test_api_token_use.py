@@ -85,7 +85,7 @@ def test_a_password_change_revokes_api_tokens_if_asked(admin, alice, revoke, lef
     assert works(token) is bool(left)
 
 
-def test_a_token_is_for_its_networks_alone(alice):
+def test_a_token_works_only_from_its_networks(alice):
     token = an_api_token(alice, networks=["198.51.100.0/24", "2001:db8::/32"])
 
     places = {"198.51.100.7": True, "2001:db8::7": True, "::ffff:198.51.100.7": True, "203.0.113.7": False}

@@ -28,7 +28,7 @@ def basic(name, token):
     return "Basic " + base64.b64encode(f"{name}:{token}".encode()).decode()
 
 
-def test_it_is_shown_once_and_only_its_digest_stays(admin, tokens_of_bob):
+def test_a_token_is_shown_once_and_stored_as_a_digest(admin, tokens_of_bob):
     made = admin.post(tokens_of_bob, DAV)
     body = made.json()
 
@@ -58,7 +58,7 @@ def test_an_invalid_scope_is_refused(admin, tokens_of_bob, sent):
     assert not AppToken.objects.exists()
 
 
-def test_a_user_makes_their_own_and_nobody_elses(user, bob, alice, tokens_of_bob):
+def test_a_user_creates_only_their_own_tokens(user, bob, alice, tokens_of_bob):
     assert user.post(tokens_of_bob, DAV).status_code == 201
     assert user.post(f"/users/{alice.pk}/app-tokens", DAV).status_code == 403
 
@@ -71,7 +71,7 @@ def test_a_user_has_at_most_fifty(admin, bob, tokens_of_bob):
     assert code(admin.post(tokens_of_bob, DAV)) == (409, "too-many-app-tokens")
 
 
-def test_it_opens_its_scope_until_it_is_deleted(admin, auth, tokens_of_bob):
+def test_a_token_opens_its_scope_until_it_is_deleted(admin, auth, tokens_of_bob):
     made = admin.post(tokens_of_bob, DAV).json()
     sent = {"x_forwarded_for": "198.51.100.7", "x_forwarded_host": OFFICE, "authorization": f"Bearer {made['token']}"}
 
@@ -98,7 +98,7 @@ def test_an_access_rule_names_a_header_for_it(admin, auth, tokens_of_bob):
 @pytest.mark.parametrize(
     "name", ["authorization", "Cookie", "X-Forwarded-For", "remote-user", "a b", "service-license"]
 )
-def test_a_header_with_another_use_is_refused(admin, name):
+def test_a_reserved_header_name_is_refused(admin, name):
     sent = {"name": "media", "access": "authenticated", "app_token_header": name}
 
     assert admin.post("/access-rules", sent).status_code == 400
@@ -121,7 +121,7 @@ def test_explain_takes_a_token_and_its_id(admin, tokens_of_bob):
         assert (body["decision"]["reason"], body["scope"]["token"]) == ("app-token-valid", True)
 
 
-def test_a_deleted_domain_leaves_the_scope_and_widens_nothing(admin, tokens_of_bob):
+def test_a_deleted_domain_leaves_the_scope_without_widening_it(admin, tokens_of_bob):
     made = admin.post(tokens_of_bob, DAV).json()
     (domain,) = admin.get("/authorized-domains").json()["results"]
     admin.delete(f"/authorized-domains/{domain['id']}")
@@ -130,7 +130,7 @@ def test_a_deleted_domain_leaves_the_scope_and_widens_nothing(admin, tokens_of_b
     assert (shown["authorized_domains"], shown["all_domains"]) == ([], False)
 
 
-def test_a_new_password_deletes_them_where_somebody_asks_for_it(admin, bob, tokens_of_bob):
+def test_a_new_password_deletes_tokens_only_on_request(admin, bob, tokens_of_bob):
     admin.post(tokens_of_bob, DAV)
     sent = {"new_password": "another battery staple"}
 

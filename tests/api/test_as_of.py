@@ -59,7 +59,7 @@ def test_a_request_is_explained_as_of_a_revision(explain, office):
     assert revisions.current() == head
 
 
-def test_an_automatic_ban_of_then_counts_until_it_ended(clock, explain):
+def test_an_expired_automatic_ban_still_counts_in_its_time(clock, explain):
     end = timezone.now() + timedelta(minutes=10)
     services.block_network(actor=AUTO_BAN, network=CLIENT, source=AUTO_BAN, expires_at=end)
     banned = now()
@@ -128,7 +128,7 @@ def test_unrecorded_changes_are_listed_as_unknown_or_refused(explain):
     assert str(now()) in problem["detail"]
 
 
-def test_more_revisions_than_the_bound_are_not_undone(explain, monkeypatch):
+def test_a_revision_beyond_the_undo_limit_is_refused(explain, monkeypatch):
     services.block_network(actor="", network="203.0.113.7")
     first = now()
     for number in range(3):

@@ -38,7 +38,7 @@ def test_an_auditor_looks_after_the_own_account(auditor, route):
     assert status(Api(a_token(auditor)), route, auditor.pk) not in {401, 403, 405}
 
 
-def test_the_own_account_does_not_include_the_own_rights(auditor):
+def test_an_auditor_cannot_change_the_own_rights(auditor):
     client = Api(a_token(auditor))
 
     assert client.put(f"/users/{auditor.pk}", {"is_admin": True}).status_code == 403

@@ -194,7 +194,7 @@ def test_the_blast_radius_names_people_and_how_far_back_it_looked(admin, record,
         ({"domain": "x"}, "domain"),
     ],
 )
-def test_a_radius_of_nothing_is_refused(admin, parameters, field):
+def test_an_empty_or_invalid_blast_radius_is_refused(admin, parameters, field):
     refused = admin.get("/policy/blast-radius", parameters)
 
     assert refused.status_code == 400

@@ -85,7 +85,7 @@ def test_a_proposal_that_makes_no_sense_is_refused(admin, body, fields):
     assert not Backtest.objects.exists()
 
 
-def test_a_change_that_conflicts_is_named_by_its_place(admin):
+def test_a_conflicting_change_is_named_by_its_index(admin):
     refused = admin.post(PATH, {"changes": [BLOCK, BLOCK]})
 
     assert (refused.status_code, refused.json()["code"]) == (409, "duplicate")

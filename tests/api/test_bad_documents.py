@@ -35,7 +35,7 @@ def nothing_changes(admin, office):
     ("document", "words"),
     [*(pytest.param(*each, id=name) for name, each in BAD.items())],
 )
-def test_a_bad_document_is_refused_where_it_is_wrong(admin, nothing_changes, document, words):
+def test_an_invalid_document_is_refused_with_line_and_column(admin, nothing_changes, document, words):
     for answer in everywhere(admin, document):
         problem = answer.json()
         assert (answer.status_code, problem["code"]) == (400, "document-refused")

@@ -30,7 +30,7 @@ def page(browser, path):
 
 
 @pytest.mark.parametrize("path", ["/users", "/system/settings", "/waf-rules", "/users/0", "/docs"])
-def test_a_page_needs_nothing_that_the_policy_forbids(browser, path):
+def test_pages_comply_with_their_content_security_policy(browser, path):
     response, text = page(browser, path)
 
     policy = response.headers["Content-Security-Policy"]
@@ -95,7 +95,7 @@ def test_a_problem_is_shown_as_a_page(browser, path, status, code):
     assert code in text
 
 
-def test_a_stranger_is_shown_a_page_and_no_row(alice):
+def test_an_anonymous_visitor_gets_a_page_without_rows(alice):
     response = Client(headers=HTML).get("/wall/users")
 
     assert response.status_code == 401
@@ -156,7 +156,7 @@ def test_the_forms_of_settings_and_of_calls_begin_with_their_fields(browser):
     assert begin_of_form(explain) == {"client_ip": "", "host": "", "method": "", "uri": ""}
 
 
-def test_every_page_leads_to_all_others_and_a_stranger_to_the_sign_in(browser):
+def test_pages_link_to_all_resources_or_to_the_sign_in(browser):
     _, text = page(browser, "/users")
     stranger = Client(headers=HTML).get("/wall/users?page=2").content.decode()
 

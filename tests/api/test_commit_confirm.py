@@ -42,14 +42,14 @@ def test_a_forced_change_returns_its_confirmation_deadline(me):
 
 
 @pytest.mark.parametrize("ip", ["198.51.100.8", ME])
-def test_only_a_change_that_shuts_out_waits(me, admin, ip):
+def test_only_a_change_that_locks_out_its_author_needs_confirmation(me, admin, ip):
     """Another's address, or the own one from the machine itself, which nothing shuts out."""
     caller = admin if ip == ME else me
     assert "confirm_by" not in caller.post("/ip-black-list", {"ip": ip, "force": True}).json()
     assert not confirmation.pending().exists()
 
 
-def test_one_that_was_shut_out_before_has_nothing_to_confirm(me):
+def test_an_author_who_was_already_locked_out_confirms_nothing(me):
     services.block_network(actor="x", network="198.51.100.0/24")
 
     assert "confirm_by" not in me.post("/ip-black-list", {"ip": ME, "force": True}).json()
@@ -62,7 +62,7 @@ def test_later_changes_return_no_confirmation_deadline(me):
     assert "confirm_by" not in me.post("/waf-rules", {"name": "x", "pattern": "attack"}).json()
 
 
-def test_without_a_word_it_is_taken_back_by_the_system(me):
+def test_an_unconfirmed_change_is_reverted_by_the_system(me):
     before = the_rows()
     number = me.post("/ip-black-list", {"ip": ME, "force": True}) and now()
 
@@ -113,7 +113,7 @@ def test_reverting_keeps_later_changes(me):
     assert WafRule.objects.filter(name="x").exists()
 
 
-def test_several_are_taken_back_one_by_one(me):
+def test_several_unconfirmed_changes_are_reverted_one_by_one(me):
     domain = services.register_domain(actor="", name="office.example", access="authenticated", seed=True)
     services.block_network(actor="x", network="198.51.100.0/24")
     allowed = services.allow_network(actor="x", network=ME, domain=domain, inspect=True)
@@ -129,7 +129,7 @@ def test_several_are_taken_back_one_by_one(me):
     assert the_rows() == before
 
 
-def test_a_domain_that_was_removed_comes_back_with_what_held_for_it_alone(me):
+def test_reverting_a_domain_deletion_restores_its_own_rows(me):
     domain = services.register_domain(actor="", name="office.example", access="public", seed=True)
     services.block_network(actor="x", network="198.51.100.0/24")
     services.allow_network(actor="x", network=ME, domain=domain)
@@ -175,7 +175,7 @@ def test_a_failed_revert_records_the_problem_and_is_retried(me):
     assert AllowlistEntry.objects.get().domain_id == domain.pk
 
 
-def test_a_restore_that_shuts_out_is_taken_back_too(me):
+def test_an_unconfirmed_restore_is_reverted_too(me):
     me.post("/ip-black-list", {"ip": ME, "force": True})
     number = now()
     services.unblock_network(BlocklistEntry.objects.get(), actor="x")
@@ -188,7 +188,7 @@ def test_a_restore_that_shuts_out_is_taken_back_too(me):
     assert not BlocklistEntry.objects.exists()
 
 
-def test_an_automatic_ban_turned_upon_oneself_is_turned_back(me):
+def test_an_edited_automatic_ban_is_reverted_to_its_network(me):
     ban = services.block_network(actor="x", network="203.0.113.7", source="auto-ban")
     assert "confirm_by" in me.put(f"/ip-black-list/{ban.pk}", {"ip": ME, "force": True}).json()
 
@@ -197,7 +197,7 @@ def test_an_automatic_ban_turned_upon_oneself_is_turned_back(me):
     assert BlocklistEntry.objects.get().network == "203.0.113.7"
 
 
-def test_a_second_change_that_shuts_out_waits_as_well(me):
+def test_a_second_change_that_locks_out_needs_confirmation_too(me):
     """Or it would shut out for good once the first is taken back."""
     me.post("/ip-black-list", {"ip": ME, "force": True})
 
@@ -209,7 +209,7 @@ def test_a_second_change_that_shuts_out_waits_as_well(me):
     assert not BlocklistEntry.objects.exists()
 
 
-def test_a_harmless_change_needs_no_word_while_another_waits(me):
+def test_a_harmless_change_needs_no_confirmation_while_another_is_pending(me):
     me.post("/ip-black-list", {"ip": ME, "force": True})
     rows = the_rows()
 
@@ -244,7 +244,7 @@ def test_reverting_keeps_a_row_that_a_restore_brought_back(me):
     assert AllowlistEntry.objects.get().inspect
 
 
-def test_settings_that_somebody_set_since_stay(me):
+def test_reverting_keeps_settings_that_were_changed_later(me):
     system_settings.change(actor="x", waf_threshold=7)
     services.block_network(actor="x", network=ME)
     number = now()

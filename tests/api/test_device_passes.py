@@ -94,7 +94,7 @@ def test_on_the_account_page_a_program_that_was_refused_is_let_in_and_taken_back
     assert visitor.send("/account/devices/take-back", id=str(row.pk)).status_code == 404
 
 
-def test_it_ends_with_the_right_of_its_user_and_is_deleted_with_them(own, path, program, bob):
+def test_a_pass_ends_with_the_access_of_its_user_and_is_deleted_with_them(own, path, program, bob):
     own.post(path, body())
     accounts.change_user(bob, actor="alice", all_domains=False)
     assert program() == (401, "credential-missing")
@@ -192,7 +192,7 @@ def test_where_the_log_shows_other_people_behind_the_address_it_is_refused(own, 
         assert f"other people used {HOME} in the last 7 days" in answer.json()["detail"]
 
 
-def test_nobody_makes_one_for_somebody_else(admin, path, office):
+def test_no_user_creates_a_pass_for_another(admin, path, office):
     assert code(admin.post(path, body())) == (403, "not-allowed")
 
 

@@ -45,11 +45,11 @@ def test_deleting_another_domain_gives_no_warning(admin, own):
     assert checked() == set()
 
 
-def test_domains_of_the_installation_contradict_nothing(office):
+def test_domains_of_the_installation_give_no_warning(office):
     assert (selectors.domains_warning(), checked()) == ("", set())
 
 
-def test_mode_any_with_domains_of_ones_own_is_a_warning(own):
+def test_mode_any_with_registered_domains_is_a_warning(own):
     system_settings.change(actor="alice", authorized_domains_mode="any")
 
     assert selectors.domains_warning() == selectors.OTHERS_PASS

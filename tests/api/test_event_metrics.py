@@ -81,7 +81,7 @@ def test_an_event_is_recorded_even_if_counting_fails(monkeypatch, caplog, django
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has a lock for each row")
-def test_on_sqlite_an_event_waits_for_the_disk_once():
+def test_on_sqlite_an_event_and_its_count_are_one_transaction():
     with CaptureQueriesContext(connection) as queries:
         record_event(Event(EventKind.USER_CHANGED))
 

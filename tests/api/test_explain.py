@@ -65,7 +65,7 @@ def told(explanation):
     return decision["status"], decision["reason"], decision.get("retry_after", 0)
 
 
-def test_every_reason_has_its_scene():
+def test_every_reason_has_a_request_case():
     assert set(SCENES) == set(Reason)
 
 
@@ -195,7 +195,7 @@ def test_the_second_factor_may_be_assumed(explain, bob):
     assert reasons == ["second-factor-required", "session-valid"]
 
 
-def test_nobody_is_signed_in_by_it(explain, bob):
+def test_explaining_opens_no_session(explain, bob):
     explain(credential={"kind": "user", "id": bob.pk})
 
     assert not bob.sessions.exists()

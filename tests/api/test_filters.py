@@ -199,13 +199,13 @@ MEANINGLESS = [
 
 
 @ALL_KINDS
-def test_a_query_of_no_or_two_meanings_is_refused(admin, kind):
+def test_meaningless_or_ambiguous_queries_are_refused(admin, kind):
     for query, name in MEANINGLESS:
         assert fields_refused(admin.send("GET", f"{kind.path}?{query}")) == {name}, query
 
 
 @pytest.mark.parametrize("path", ["/session", "/health", "/system/settings", "/schema"])
-def test_the_same_holds_where_there_is_no_list(admin, path):
+def test_invalid_queries_are_refused_outside_lists_too(admin, path):
     assert fields_refused(admin.send("GET", f"{path}?a=%FF")) == {"a"}
     assert fields_refused(admin.send("GET", f"{path}?a=1&a=2")) == {"a"}
 
@@ -250,7 +250,7 @@ OVERLAPS = {
 
 
 @pytest.mark.parametrize("path", ["/ip-black-list", "/ip-white-list"])
-def test_entries_are_found_by_what_they_have_in_common_with_a_network(admin, path):
+def test_entries_are_filtered_by_overlap_with_a_network(admin, path):
     for entry in ENTRIES + ENTRIES6:
         force = {"force": True} if path == "/ip-black-list" else {}
         assert admin.post(path, {"ip": entry, **force}).status_code == 201

@@ -37,7 +37,7 @@ def warnings(admin, name="office.example"):
     return admin.post("/authorized-domains", {"name": name}).json().get("warnings")
 
 
-def test_hosts_that_belong_to_no_domain_are_named_the_most_frequent_first(admin, asked):
+def test_the_most_frequent_unregistered_hosts_are_named_first(admin, asked):
     asked({"a.example": 1, "b.example": 3, "office.example": 9, "[2001:db8::1]": 2, None: 5})
 
     assert warnings(admin) == [MODE, f"{SENTENCE}b.example, [2001:db8::1], a.example"]
@@ -49,13 +49,13 @@ def test_a_wildcard_covers_the_hosts_below_it(admin, asked):
     assert warnings(admin, "*.office.example") == [MODE, f"{SENTENCE}office.example"]
 
 
-def test_domains_of_the_installation_cover_too(admin, asked, office):
+def test_hosts_of_installation_domains_are_not_named(admin, asked, office):
     asked({"office.example": 4, "localhost": 2})
 
     assert warnings(admin, "localhost") == [MODE]
 
 
-def test_the_hosts_of_the_guard_page_are_no_site_that_is_refused(admin, asked, settings):
+def test_hosts_of_the_guard_page_are_not_named(admin, asked, settings):
     settings.GATEWALL_PUBLIC_URL, settings.GATEWALL_OTHER_PUBLIC_URLS = "https://wall.example", ("https://b.example",)
     asked({"wall.example": 9, "b.example": 9})
 

@@ -51,7 +51,7 @@ def secrets_before_and_after(call):
 
 
 @MAKERS
-def test_a_session_of_ten_minutes_makes_nothing_that_outlives_it(stale, alice, make):
+def test_a_stale_session_creates_no_credential(stale, alice, make):
     webhooks.create_webhook(actor="cast", **{**HOOK, "name": "other"})
     answer, before, after = secrets_before_and_after(lambda: make(stale, alice))
 
@@ -60,7 +60,7 @@ def test_a_session_of_ten_minutes_makes_nothing_that_outlives_it(stale, alice, m
 
 
 @MAKERS
-def test_a_wrong_password_makes_nothing_and_is_counted(stale, alice, make):
+def test_a_wrong_password_creates_no_credential_and_is_counted(stale, alice, make):
     statuses = [make(stale, alice, password="wrong").status_code for _ in range(11)]
 
     assert statuses == [403] * 10 + [429]
@@ -68,12 +68,12 @@ def test_a_wrong_password_makes_nothing_and_is_counted(stale, alice, make):
 
 
 @MAKERS
-def test_with_the_password_it_is_made(stale, alice, make):
+def test_a_stale_session_creates_a_credential_with_the_password(stale, alice, make):
     assert make(stale, alice, password=PASSWORD).status_code in {200, 201}
 
 
 @MAKERS
-def test_with_a_code_it_is_made(stale, alice, make):
+def test_a_stale_session_creates_a_credential_with_a_code(stale, alice, make):
     app = an_app(alice)
     assert code_of(make(stale, alice, code=app.wrong)) == (403, "reauthentication-failed")
 
@@ -81,7 +81,7 @@ def test_with_a_code_it_is_made(stale, alice, make):
 
 
 @MAKERS
-def test_a_session_of_less_is_not_asked(alice, make):
+def test_a_fresh_session_creates_a_credential_without_proof(alice, make):
     fresh = Api(a_token(alice, at=timezone.now() - OLD + timedelta(seconds=1)))
 
     assert make(fresh, alice).status_code in {200, 201}
@@ -93,7 +93,7 @@ def test_a_session_of_less_is_not_asked(alice, make):
     [(OLD, {403}), (OLD - timedelta(seconds=1), {200, 201}), (-timedelta(seconds=30), {200, 201}), (-OLD, {403})],
     ids=["old", "fresh", "begun-by-a-clock-30s-fast", "begun-by-a-clock-that-was-put-back"],
 )
-def test_the_session_of_the_admin_site_is_asked_when_it_is_as_old(alice, make, age, status):
+def test_a_stale_admin_site_session_must_prove_itself_too(alice, make, age, status):
     client = Client()
     enter_admin_site(client, alice, at=timezone.now() - age)
 
@@ -141,7 +141,7 @@ def test_other_changes_ask_a_stale_session_for_nothing(stale, bob, change):
     assert stale.put(f"/users/{bob.pk}", change).status_code == 200
 
 
-def test_an_admin_is_asked_for_the_own_password_where_the_token_is_anothers(stale, bob):
+def test_an_admin_proves_the_own_password_for_the_token_of_another(stale, bob):
     assert own_git_token(stale, bob).status_code == 403
 
     assert own_git_token(stale, bob, password=PASSWORD).status_code == 201

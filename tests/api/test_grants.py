@@ -62,7 +62,7 @@ def code(response):
     return response.status_code, response.json()["code"]
 
 
-def test_it_opens_a_path_at_once_and_its_deletion_closes_it(admin, narrow):
+def test_a_grant_opens_its_path_at_once_until_it_is_deleted(admin, narrow):
     assert narrow("/photos/7") == (403, "host-not-in-scope")
 
     made = admin.post("/grants", body(path_prefix="/photos", reason="the wedding"))
@@ -76,7 +76,7 @@ def test_it_opens_a_path_at_once_and_its_deletion_closes_it(admin, narrow):
     assert narrow("/photos/7") == (403, "host-not-in-scope")
 
 
-def test_a_change_of_it_counts_at_once(admin, narrow):
+def test_a_change_of_a_grant_takes_effect_at_once(admin, narrow):
     grant = admin.post("/grants", body(path_prefix="/photos")).json()["id"]
 
     changed = admin.put(f"/grants/{grant}", {"path_prefix": None, "methods": ["get"]})
@@ -109,7 +109,7 @@ def test_an_invalid_grant_is_refused(admin, bob, office, sent, field):
 
 
 @pytest.mark.parametrize("sent", [{"group": "family"}, {"user": None}, {"user": None, "group": None}])
-def test_it_is_for_either_a_user_or_a_group(admin, bob, office, family, sent):
+def test_a_grant_is_for_either_a_user_or_a_group(admin, bob, office, family, sent):
     refused = admin.post("/grants", body(**sent))
 
     assert refused.status_code == 400
@@ -117,7 +117,7 @@ def test_it_is_for_either_a_user_or_a_group(admin, bob, office, family, sent):
     assert not Grant.objects.exists()
 
 
-def test_that_of_a_group_lets_its_members_in_until_they_leave(admin, bob, charlie, narrow, family, a_session_of):
+def test_a_group_grant_lets_its_members_in_until_they_leave(admin, bob, charlie, narrow, family, a_session_of):
     accounts.change_user(charlie, actor="alice", all_domains=False, authorized_domains=[])
     made = admin.post("/grants", OF_FAMILY)
 
@@ -130,7 +130,7 @@ def test_that_of_a_group_lets_its_members_in_until_they_leave(admin, bob, charli
     assert narrow() == (403, "host-not-in-scope")
 
 
-def test_its_holder_can_be_changed_to_a_group_and_back(admin, bob, office, family):
+def test_the_holder_of_a_grant_can_be_changed_to_a_group_and_back(admin, bob, office, family):
     grant = admin.post("/grants", body()).json()["id"]
 
     both = admin.put(f"/grants/{grant}", {"group": "family"})
@@ -143,7 +143,7 @@ def test_its_holder_can_be_changed_to_a_group_and_back(admin, bob, office, famil
     assert (back["user"], back["group"]) == ("Bob", None)
 
 
-def test_it_goes_with_its_group_and_a_restore_brings_both_back(admin, office, family):
+def test_a_restore_brings_back_a_deleted_group_with_its_grant(admin, office, family):
     admin.post("/grants", OF_FAMILY)
     number = PolicyRevision.objects.latest("number").number
     assert admin.delete(f"/groups/{family.pk}").status_code == 204
@@ -160,7 +160,7 @@ def test_it_goes_with_its_group_and_a_restore_brings_both_back(admin, office, fa
     assert GrantTable(policy_source.grants()) == before
 
 
-def test_that_of_a_deleted_group_does_not_come_back_alone(admin, office, family):
+def test_the_grant_of_a_deleted_group_is_not_restored_alone(admin, office, family):
     grant = admin.post("/grants", OF_FAMILY).json()["id"]
     admin.delete(f"/grants/{grant}")
     number = PolicyRevision.objects.latest("number").number
@@ -171,7 +171,7 @@ def test_that_of_a_deleted_group_does_not_come_back_alone(admin, office, family)
 
 
 @pytest.mark.parametrize("gone", ["groups", "authorized-domains"])
-def test_it_goes_with_a_group_or_domain_whose_creation_is_undone(gone):
+def test_undoing_the_creation_of_group_or_domain_deletes_its_grant(gone):
     domain = services.register_domain(actor="alice", name=OFFICE, access="authenticated")
     domain_made = PolicyRevision.objects.get(resources__contains="authorized-domains").number
     group = create_group(actor="alice", name="family")
@@ -228,7 +228,7 @@ def test_deleting_user_or_domain_deletes_the_grant_in_the_same_revision(admin, b
     assert not Grant.objects.exists()
 
 
-def test_a_restore_brings_it_back_but_not_that_of_a_deleted_user(admin, charlie, narrow):
+def test_a_restore_brings_a_grant_back_unless_its_user_was_deleted(admin, charlie, narrow):
     admin.post("/grants", body())
     admin.post("/grants", body(user="charlie"))
     number = PolicyRevision.objects.latest("number").number
@@ -249,14 +249,14 @@ def test_a_user_that_was_deleted_meanwhile_is_refused(admin, bob, office):
         grants.create_grant(actor="alice", user=bob, domain=office, expires_at=timezone.now() + timedelta(hours=1))
 
 
-def test_filters_find_that_of_a_group(admin, office, family):
+def test_filters_find_a_group_grant(admin, office, family):
     admin.post("/grants", OF_FAMILY)
 
     assert [admin.get("/grants", {name: "family"}).json()["count"] for name in ("group", "search")] == [1, 1]
     assert admin.get("/grants", {"user": "family"}).json()["count"] == 0
 
 
-def test_plans_and_backtests_take_one(admin, bob, office):
+def test_a_backtest_accepts_a_grant(admin, bob, office):
     window = {"start_time": in_hours(-1), "end_time": in_hours(0)}
     proposal = {"resource": "grants", "change": "create", "values": body(), **window}
 
@@ -277,7 +277,7 @@ def test_plans_and_backtests_take_one(admin, bob, office):
         ({"decision_id": "019cebab-8748-7000-8000-000000000000"}, 0),
     ],
 )
-def test_filters_find_it(admin, bob, office, query, number):
+def test_filters_find_a_grant(admin, bob, office, query, number):
     admin.post("/grants", body(path_prefix="/photos", reason="the wedding"))
 
     assert admin.get("/grants", query).json()["count"] == number

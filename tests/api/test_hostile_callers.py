@@ -21,13 +21,13 @@ pytestmark = pytest.mark.django_db
     "origin", ["http://[", "https://a]b", "http://\u2100", "http://", "null", "http://x@testserver"]
 )
 @pytest.mark.parametrize("path", ["/login", "/admin-login", "/login/2fa"])
-def test_an_origin_that_is_no_url_is_another_site(alice, path, origin):
+def test_an_invalid_origin_header_is_cross_site(alice, path, origin):
     response = Api(Origin=origin).post(path, {"username": "alice", "password": PASSWORD})
 
     assert (response.status_code, response.json()["code"]) == (403, "cross-site")
 
 
-def test_calls_with_a_token_of_the_guard_page_take_nothing_from_the_api(alice, admin, monkeypatch):
+def test_calls_with_a_guard_page_token_do_not_use_up_the_api_rate(alice, admin, monkeypatch):
     system_settings.change(actor="alice", api_requests_per_minute=60)
     monkeypatch.setattr(rate, "_remembered", (0.0, 0))
     leaked = Api(a_token(alice, audiences=["gate"]))
@@ -38,7 +38,7 @@ def test_calls_with_a_token_of_the_guard_page_take_nothing_from_the_api(alice, a
     assert admin.get("/users").status_code == 200
 
 
-def test_tokens_of_users_do_not_stand_between_the_policy_and_its_past(alice, bob, monkeypatch, admin):
+def test_token_revisions_do_not_count_towards_the_undo_limit(alice, bob, monkeypatch, admin):
     policies.block_network(actor="alice", network="203.0.113.7")
     number = revisions.current().revision
     policies.block_network(actor="alice", network="203.0.113.8")

@@ -23,7 +23,7 @@ def corp(admin):
     return f"/identity-providers/{answer.json()['id']}"
 
 
-def test_the_defaults_give_nobody_anything(admin):
+def test_the_defaults_give_no_access(admin):
     shown = admin.post("/identity-providers", BODY).json()
 
     assert {name: value for name, value in shown.items() if name not in {"id", "created_at", "created_by"}} == {
@@ -94,14 +94,14 @@ def test_the_client_secret_is_written_only(admin, corp):
         ("domains", ["unknown.example"]),
     ],
 )
-def test_a_field_that_is_wrong(admin, field, value):
+def test_an_invalid_field_is_refused_by_name(admin, field, value):
     refused = fields_refused(admin.post("/identity-providers", {**BODY, field: value}))
 
     assert {name.partition(".")[0] for name in refused} == {field}
 
 
 @pytest.mark.parametrize("issuer", ["http://127.0.0.1:8080", "http://localhost:8080/realms/x", "https://10.1.2.3"])
-def test_a_private_issuer_is_allowed_by_saying_so(admin, issuer):
+def test_a_private_issuer_needs_allow_private(admin, issuer):
     assert admin.post("/identity-providers", {**BODY, "issuer": issuer, "allow_private": True}).status_code == 201
     answer = admin.post(
         "/identity-providers", {**BODY, "slug": "b", "issuer": "http://10.1.2.3", "allow_private": True}
@@ -109,7 +109,7 @@ def test_a_private_issuer_is_allowed_by_saying_so(admin, issuer):
     assert fields_refused(answer) == {"issuer"}  # in clear text from this machine alone
 
 
-def test_a_group_map_that_makes_administrators_is_said_twice(admin, corp):
+def test_a_group_map_that_gives_admin_rights_needs_a_second_field(admin, corp):
     answer = admin.put(corp, {"group_map": {"boss": ["admins"]}})
     assert answer.status_code == 400
     assert [(error["field"], error["code"]) for error in answer.json()["errors"]] == [("group_map", "gives-admin")]
@@ -129,7 +129,7 @@ def test_the_group_map_follows_a_group_that_is_renamed_or_deleted(admin, corp):
     assert admin.get(corp).json()["group_map"] == {"employees": []}
 
 
-def test_a_slug_is_there_once(admin, corp):
+def test_slugs_are_unique(admin, corp):
     assert admin.post("/identity-providers", BODY).json()["code"] == "duplicate"
 
 

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
         {"format": "xml"},
     ],
 )
-def test_a_subscription_that_makes_no_sense_is_refused(admin, body):
+def test_an_invalid_subscription_is_refused(admin, body):
     answer = admin.post("/list-subscriptions", {"name": "drop", "url": "https://lists.example/a", **body})
 
     assert answer.status_code == 400
@@ -37,7 +37,7 @@ def test_a_subscription_that_makes_no_sense_is_refused(admin, body):
     assert not ListSubscription.objects.exists()
 
 
-def test_a_name_stays(admin):
+def test_the_name_cannot_be_changed(admin):
     made = admin.post("/list-subscriptions", {"name": "drop", "url": "https://lists.example/a"}).json()
 
     answer = admin.put(f"/list-subscriptions/{made['id']}", {"name": "other"})

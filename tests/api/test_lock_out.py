@@ -46,7 +46,7 @@ def test_blocking_oneself_is_refused(me, network):
 
 
 @pytest.mark.parametrize("network", ["198.51.100.8", "203.0.113.0/24", "2001:db8::/32"])
-def test_blocking_others_is_not(me, network):
+def test_blocking_others_is_accepted(me, network):
     assert me.post("/ip-black-list", {"ip": network}).status_code == 201
 
 

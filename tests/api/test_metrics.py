@@ -56,7 +56,7 @@ def test_a_counter_never_falls_when_old_rows_are_deleted(scrape, tmp_path):
     assert scrape()["gatewall_decisions_total", "allow", "session-valid"] == 2
 
 
-def test_the_histogram_is_that_of_the_latencies(scrape, tmp_path):
+def test_the_histogram_counts_latencies(scrape, tmp_path):
     for number, latency in enumerate((90, 100, 101, 2_500, 2_600, 20_000_000)):
         shipped(tmp_path, a_record(number, latency_us=latency))
 
@@ -69,7 +69,7 @@ def test_the_histogram_is_that_of_the_latencies(scrape, tmp_path):
     assert 20.005291 <= found[f"{name}_sum",] <= 22.1
 
 
-def test_every_reason_has_the_outcome_that_the_engine_gives_it(scrape):
+def test_the_decision_counter_has_the_engines_effect_for_every_reason(scrape):
     given = set(re.findall(r"Effect\.(\w+), Reason\.(\w+)", Path(steps.__file__).read_text()))
 
     counted = {frozenset(labels) for name, *labels in scrape() if name == "gatewall_decisions_total"}
@@ -128,7 +128,7 @@ def test_workers_are_labeled_by_host_and_slot(scrape):
     assert not [key for key in found if "4711" in key]
 
 
-def test_a_lag_that_nobody_knows_is_left_out(scrape):
+def test_an_unknown_log_lag_is_left_out(scrape):
     Node.objects.create(name="gate-1", seen_at=timezone.now(), revision=4, problem="the database cannot be used")
 
     found = scrape()
@@ -181,7 +181,7 @@ def test_no_label_reveals_clients_users_or_paths(anonymous, admin, bob, tmp_path
         assert word not in text.replace('kind="dropped"', "")
 
 
-def test_a_scrape_costs_the_same_however_much_there_is(anonymous, django_assert_num_queries, tmp_path):
+def test_the_number_of_queries_of_a_scrape_does_not_grow(anonymous, django_assert_num_queries, tmp_path):
     with django_assert_num_queries(10):
         anonymous.get("/metrics")
     shipped(tmp_path, *(a_record(n) for n in range(30)))
@@ -220,7 +220,7 @@ def test_a_stranger_with_the_token_is_let_in(settings, scheme):
 
 
 @pytest.mark.parametrize("sent", ["Bearer ", "Bearer None", "Bearer"])
-def test_without_a_token_of_ours_none_is_good(settings, sent):
+def test_without_a_configured_token_no_token_is_accepted(settings, sent):
     settings.GATEWALL_METRICS_TOKEN = None
 
     assert scraped({**OUTSIDE, "Authorization": sent}).status_code == 401
@@ -239,7 +239,7 @@ def test_nobody_is_trusted_where_the_list_is_empty(settings):
     assert scraped().status_code == 401
 
 
-def test_an_admin_is_no_trusted_network(admin, settings):
+def test_an_admin_session_gives_no_access_to_metrics(admin, settings):
     settings.GATEWALL_TRUSTED_PROXIES = TrustedProxies.parse([])
 
     assert admin.get("/metrics").status_code == 401

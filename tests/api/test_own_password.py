@@ -19,7 +19,7 @@ def may_sign_in(username, password):
     return Api().post("/login", {"username": username, "password": password}).status_code == 200
 
 
-def test_the_own_password_needs_the_old_one_however_fresh_the_session(fresh, bob):
+def test_a_fresh_session_needs_the_old_password_for_a_new_one_too(fresh, bob):
     path = of(bob, "password")
 
     assert code_of(fresh.put(path, {"new_password": NEW})) == (403, "reauthentication-required")
@@ -32,7 +32,7 @@ def test_the_own_password_needs_the_old_one_however_fresh_the_session(fresh, bob
 
 @pytest.mark.parametrize("age", [OLD - OLD, OLD])
 @pytest.mark.parametrize("has_condition", [False, True])
-def test_an_admin_cannot_change_the_own_password_without_the_old_one_as_that_of_others(alice, age, has_condition):
+def test_the_user_route_does_not_change_the_own_password_unproven(alice, age, has_condition):
     client, path = Api(a_token(alice, at=timezone.now() - age)), f"/users/{alice.pk}"
     condition = {"If-Match": client.get(path).headers["ETag"]} if has_condition else {}
 
@@ -60,7 +60,7 @@ def test_a_new_password_ends_all_sessions_and_opens_one_like_the_callers(bob, au
     assert (may_sign_in("Bob", PASSWORD), may_sign_in("Bob", NEW)) == (False, True)
 
 
-def test_the_guard_session_of_an_admin_gets_no_way_into_the_api_by_a_new_password(alice):
+def test_a_new_password_in_a_guard_session_gives_no_api_token(alice):
     client = Api(a_token(alice, audiences=["gate"]))
 
     token = client.put(of(alice, "password"), {"current_password": PASSWORD, "new_password": NEW}).json()["token"]
@@ -75,7 +75,7 @@ def test_guesses_of_the_own_password_are_slowed_down(fresh, bob):
 
 
 @pytest.mark.parametrize("new", ["short", "x" * 129, "password", "", None, 12345678], ids=str)
-def test_a_password_that_none_may_be_is_refused(fresh, bob, new):
+def test_an_invalid_new_password_is_refused(fresh, bob, new):
     response = fresh.put(of(bob, "password"), {"current_password": PASSWORD, "new_password": new})
 
     assert response.status_code == 400
@@ -83,7 +83,7 @@ def test_a_password_that_none_may_be_is_refused(fresh, bob, new):
     assert may_sign_in("Bob", PASSWORD)
 
 
-def test_an_admin_sets_the_password_of_another_and_gets_no_token_of_his(admin, bob, auth):
+def test_setting_the_password_of_another_returns_no_token(admin, bob, auth):
     old = a_token(bob)
 
     response = admin.put(of(bob, "password"), {"new_password": NEW})
@@ -96,7 +96,7 @@ def test_an_admin_sets_the_password_of_another_and_gets_no_token_of_his(admin, b
     assert may_sign_in("Bob", NEW)
 
 
-def test_the_session_of_the_admin_site_is_asked_and_goes_on(alice):
+def test_an_admin_site_session_proves_the_old_password_and_stays_open(alice):
     client = Client()
     enter_admin_site(client, alice, at=timezone.now() - OLD)
     path = f"/wall{of(alice, 'password')}"
@@ -110,7 +110,7 @@ def test_the_session_of_the_admin_site_is_asked_and_goes_on(alice):
     assert client.get("/wall/admin/").status_code == 200
 
 
-def test_a_hash_is_made_before_others_must_wait_for_the_change(bob, monkeypatch):
+def test_passwords_are_hashed_outside_the_transaction(bob, monkeypatch):
     inside = []
     real = services.make_password
     depth = len(connection.savepoint_ids)
@@ -127,7 +127,7 @@ def test_a_hash_is_made_before_others_must_wait_for_the_change(bob, monkeypatch)
     assert passwords.verify("dora", NEW) == User.objects.get(username="dora")
 
 
-def test_under_the_admin_site_the_fresh_token_has_the_factors_that_were_shown_there(alice):
+def test_the_new_token_has_the_amr_of_the_admin_site_session(alice):
     an_app(alice)
     client = Client()
     enter_admin_site(client, alice, amr=("pwd", "otp"))

@@ -75,7 +75,7 @@ def test_the_challenge_of_somebody_else_is_not_answered(alice, bob, key):
     assert refusals() == ["passkey-unknown"]
 
 
-def test_only_admins_come_in_by_their_door(alice, bob, key):
+def test_only_admins_use_the_admin_sign_in_with_a_passkey(alice, bob, key):
     assert code_of(sign_in(key, "/admin-login")) == (403, "admin-required")
 
     authenticator = Authenticator(ORIGIN)

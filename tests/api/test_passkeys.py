@@ -66,7 +66,7 @@ def test_recovery_codes_stay_while_the_app_is_there(bob, key):
     assert RecoveryCode.objects.filter(user=bob).count() == 10
 
 
-def test_the_last_way_in_stays(bob, key):
+def test_the_last_way_to_sign_in_cannot_be_removed(bob, key):
     bob.set_unusable_password()
     bob.save()
     path = f"/users/{bob.pk}/passkeys/{Passkey.objects.get().pk}"
@@ -107,7 +107,7 @@ def test_an_authenticator_is_registered_once(alice, bob, key):
     assert refusals() == ["passkey-registered"]
 
 
-def test_nobody_registers_for_somebody_else(admin, bob, key):
+def test_no_admin_registers_a_passkey_for_another_user(admin, bob, key):
     begun = admin.post(f"/users/{bob.pk}/passkeys/register/begin", {})
 
     assert code_of(begun) == (403, "not-allowed")

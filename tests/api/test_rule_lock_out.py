@@ -71,7 +71,7 @@ def test_a_rule_against_oneself_is_refused(me, alice, values):
         {"access": "phishing_resistant"},
     ],
 )
-def test_a_rule_against_others_is_not(me, bob, values):
+def test_a_rule_against_others_is_accepted(me, bob, values):
     services.register_domain(actor="x", name="other.example", access="denied")
 
     assert me.post("/access-rules", {**DENY, **values}).status_code == 201

@@ -105,7 +105,7 @@ def test_every_route_is_described():
     assert len(operations()) == len(served)
 
 
-def test_every_view_of_the_api_is_counted_and_held_to_the_rules_of_all():
+def test_every_api_view_uses_the_base_view_and_is_rate_limited():
     views = {
         getattr(pattern.callback, "cls", None) or pattern.callback.view_class
         for pattern in patterns()
@@ -132,7 +132,7 @@ def test_an_undescribed_route_is_detected(monkeypatch):
     assert not is_described(silent[0], "post")
 
 
-def test_every_operation_has_a_name_of_its_own_and_one_line_of_words():
+def test_every_operation_has_a_unique_id_and_a_one_line_summary():
     ids = [each["operationId"] for _, _, each in operations()]
 
     assert len(set(ids)) == len(ids)
@@ -188,7 +188,7 @@ def test_ids_in_paths_are_integers_or_uuids():
         assert {each["schema"]["type"] for name, each in named.items() if name not in UUIDS | NAMES} <= {"integer"}
 
 
-def test_bodies_have_no_field_that_is_not_named():
+def test_request_bodies_allow_no_additional_properties():
     bodies = [
         each["requestBody"]["content"]["application/json"]["schema"]
         for _, _, each in operations()

@@ -87,7 +87,7 @@ def test_a_code_of_wrong_type_or_length_is_refused_unchecked(app, code):
     assert Challenge.objects.get().tries == 0
 
 
-def test_half_a_character_is_refused_untried(app):
+def test_a_lone_surrogate_is_refused_unchecked(app):
     body = f'{{"challenge_token": "{begin()}", "code": "\\ud800"}}'
 
     assert Api().send("POST", "/login/2fa", body.encode()).status_code == 400

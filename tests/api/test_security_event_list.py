@@ -84,7 +84,7 @@ def some_events(clock, bob):
         ({"kind": "client.banned", "client_ip": "192.0.2.1"}, []),
     ],
 )
-def test_filters_find_what_they_say(admin, bob, clock, parameters, found):
+def test_filters_find_matching_events(admin, bob, clock, parameters, found):
     rows = some_events(clock, bob)
 
     assert [row["id"] for row in listed(admin, **parameters)["results"]] == [rows[number].pk for number in found]
@@ -171,7 +171,7 @@ def test_statistics_cover_the_requested_window(admin, bob, clock):
     assert admin.get("/security-events/stats", {"interval": 7}).status_code == 400
 
 
-def test_a_reason_that_is_excluded_leaves_what_has_none(admin):
+def test_excluding_a_reason_keeps_events_without_a_reason(admin):
     record_event(Event(EventKind.LOGIN_FAILED, MOMENT, detail={"flow": "login"}))
     for number, reason in enumerate(("waf-rule", "client-blocked")):
         record_event(Event(EventKind.REQUEST_BLOCKED, MOMENT.replace(second=number), detail={"reason": reason}))

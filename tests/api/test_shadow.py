@@ -83,7 +83,7 @@ def test_a_bad_percentage_is_refused(admin, percent):
     assert answer.json()["errors"][0]["field"] == "percent"
 
 
-def test_removed_it_is_not_there(admin, office):
+def test_a_removed_shadow_policy_is_not_found(admin, office):
     put(admin)
 
     assert admin.delete("/policy/shadow").status_code == 204
@@ -102,7 +102,7 @@ def test_promoting_applies_the_document_in_one_revision_and_removes_the_shadow(a
     assert admin.get("/policy/shadow").status_code == 404
 
 
-def test_a_document_that_needs_force_is_tried_and_only_its_promotion_asks_for_it(admin):
+def test_only_the_promotion_of_a_document_needs_force(admin):
     assert put(admin, "version: 1\nblocklist:\n- ip: 10.0.0.0/7\n").status_code == 200
 
     assert admin.post("/policy/shadow/promote", {}).json()["code"] == "network-too-large"
@@ -131,7 +131,7 @@ def test_automatic_changes_do_not_block_the_promotion_of_a_shadow(admin, office,
     assert admin.post("/policy/shadow/promote", {"if_revision": before}).status_code == 200
 
 
-def test_a_change_of_what_the_shadow_does_not_hold_does_not_keep_it_from_being_promoted(admin, office):
+def test_changes_outside_its_sections_do_not_block_the_promotion(admin, office):
     put(admin)
     services.block_country(actor="bob", country_code="NZ")
 
@@ -204,7 +204,7 @@ def test_a_promotion_that_makes_no_sense_is_refused(admin, office, body, field):
     assert admin.get("/policy/shadow").status_code == 200
 
 
-def test_promoting_what_is_in_force_changes_nothing(admin, office):
+def test_promoting_the_current_policy_changes_nothing(admin, office):
     put(admin, f"version: 1\ndomains:\n- name: {OFFICE}\n")
     before = revisions.current().revision
 
@@ -212,7 +212,7 @@ def test_promoting_what_is_in_force_changes_nothing(admin, office):
     assert revisions.current().revision == before
 
 
-def test_promoting_what_locks_its_maker_out_must_be_forced_and_confirmed(alice, office):
+def test_a_promotion_that_locks_out_its_author_needs_force_and_confirmation(alice, office):
     me = Api(a_token(alice), **{"X-Forwarded-For": ME, "Host": OFFICE})
     put(me, f"version: 1\nblocklist:\n- ip: {ME}\n")
     refused = me.post("/policy/shadow/promote", {})
@@ -225,7 +225,7 @@ def test_promoting_what_locks_its_maker_out_must_be_forced_and_confirmed(alice, 
     assert forced["confirm_by"] == f"{waiting.deadline:%Y-%m-%dT%H:%M:%SZ}"
 
 
-def test_the_figures_are_those_that_hosts_report(admin, office):
+def test_figures_are_summed_over_the_reports_of_all_hosts(admin, office):
     put(admin)
     key = ShadowPolicy.objects.get().key
     figures = {

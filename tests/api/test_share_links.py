@@ -30,7 +30,7 @@ def code(response):
     return response.status_code, response.json()["code"]
 
 
-def test_it_is_shown_once_and_kept_as_a_digest(admin, office):
+def test_a_link_is_shown_once_and_stored_as_a_digest(admin, office):
     made = admin.post("/share-links", body())
     shown = admin.get(f"/share-links/{made.json()['id']}").json()
 
@@ -113,7 +113,7 @@ def admin_of(admin):
     return User.objects.get(username="alice")
 
 
-def test_a_change_and_the_deletion_count_at_once(admin, auth, office):
+def test_change_and_deletion_take_effect_at_once(admin, auth, office):
     made = admin.post("/share-links", body(path_prefix="/photos")).json()
     ask = a_guest_of(auth, ShareLink.objects.get())
     assert ask("/photos/7") == (200, "share-link-valid")
@@ -129,7 +129,7 @@ def test_a_change_and_the_deletion_count_at_once(admin, auth, office):
     assert "share-link.deleted" in SecurityEvent.objects.values_list("kind", flat=True)
 
 
-def test_no_restore_brings_a_revoked_one_back(admin, auth, office):
+def test_no_restore_brings_a_revoked_link_back(admin, auth, office):
     made = admin.post("/share-links", body()).json()["id"]
     ask = a_guest_of(auth, ShareLink.objects.get())
     number = PolicyRevision.objects.latest("number").number
@@ -150,7 +150,7 @@ def test_deleting_the_domain_deletes_the_link_in_the_same_revision(admin, office
     assert not ShareLink.objects.exists()
 
 
-def test_the_log_and_the_link_have_its_uses_and_a_backtest_what_its_end_would_refuse(admin, auth, log, visits, office):
+def test_log_and_link_show_its_uses_and_a_backtest_accepts_its_deletion(admin, auth, log, visits, office):
     made = admin.post("/share-links", body()).json()["id"]
     link = ShareLink.objects.get()
     cookie = a_guest_of(auth, link).cookie
@@ -186,7 +186,7 @@ def test_the_log_and_the_link_have_its_uses_and_a_backtest_what_its_end_would_re
         ({"search": "ann"}, 1),
     ],
 )
-def test_filters_find_it(admin, office, query, number):
+def test_filters_find_a_link(admin, office, query, number):
     admin.post("/share-links", body())
 
     assert admin.get("/share-links", query).json()["count"] == number

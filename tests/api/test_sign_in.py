@@ -127,7 +127,7 @@ def test_a_sign_in_without_name_or_password_is_refused(anonymous, path, body):
 
 
 @BOTH
-def test_a_sign_in_with_a_field_more_is_refused(anonymous, alice, path):
+def test_a_sign_in_with_an_unknown_field_is_refused(anonymous, alice, path):
     assert sign_in(anonymous, path, code="123456").status_code == 400
 
 
@@ -137,7 +137,7 @@ def test_a_sign_in_is_a_post(anonymous, path):
 
 
 @BOTH
-def test_a_form_is_no_sign_in(anonymous, alice, path):
+def test_a_form_body_is_refused_at_sign_in(anonymous, alice, path):
     form = b"username=alice&password=correct+horse+battery+staple"
 
     assert anonymous.send("POST", path, form, "application/x-www-form-urlencoded").status_code == 415

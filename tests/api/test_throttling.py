@@ -106,7 +106,7 @@ def test_the_success_of_an_attackers_own_account_clears_no_network():
 
 
 @pytest.mark.parametrize("path", ["/login", "/admin-login"])
-def test_all_doors_share_the_counts(path):
+def test_all_sign_in_routes_share_the_counts(path):
     fail(10, path=path)
 
     assert sign_in(path="/login").status_code == 429
@@ -206,7 +206,7 @@ def test_a_code_for_a_challenge_that_waits_is_not_tried(alice):
     assert finish(challenge, app.code(), at=THERE).status_code == 200
 
 
-def test_a_garbage_challenge_counts_nobody():
+def test_an_invalid_challenge_counts_no_failure():
     body = {"challenge_token": "no.good.token", "code": "123456"}
 
     assert {Api().post("/login/2fa", body).status_code for _ in range(12)} == {401}
@@ -254,7 +254,7 @@ def no_database(monkeypatch):
 
 
 @pytest.mark.parametrize("path", ["/login", "/admin-login"])
-def test_a_database_that_cannot_count_lets_nobody_in(no_database, path):
+def test_if_failures_cannot_be_counted_nobody_signs_in(no_database, path):
     client = Api()
     client._client.raise_request_exception = False
 

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock", "alice", "
         ("2001:db8:1:2::3", 1, "2001:db8:1:3::3", 429),
     ],
 )
-def test_an_owner_is_not_locked_out_of_a_network_of_his(clock, seen_at, days, at, status):
+def test_known_networks_of_a_user_bypass_the_distributed_lock(clock, seen_at, days, at, status):
     with time_machine.travel(MOMENT - timedelta(days=days), tick=False):
         assert sign_in(password=PASSWORD, at=seen_at).status_code == 200
     system_settings.change(actor="cast", login_failures_per_account=20)
@@ -35,7 +35,7 @@ def test_an_owner_is_not_locked_out_of_a_network_of_his(clock, seen_at, days, at
     assert sign_in(password=PASSWORD, at=at).status_code == status
 
 
-def test_at_home_the_limit_of_account_and_network_still_holds(clock):
+def test_in_a_known_network_the_limit_of_the_pair_still_applies(clock):
     assert sign_in(password=PASSWORD).status_code == 200
     system_settings.change(actor="cast", login_failures_per_account=10)
     for number in range(10):
@@ -46,7 +46,7 @@ def test_at_home_the_limit_of_account_and_network_still_holds(clock):
 
 
 @pytest.mark.parametrize("username", ["a\0b", "x" * 100_000, "\u0130" * 50, "a b", "%", "\ud7ff"], ids=ascii)
-def test_a_name_that_cannot_be_one_waits_like_every_other(client, username):
+def test_invalid_user_names_are_throttled_too(client, username):
     system_settings.change(actor="cast", login_failures_per_account=1)
     form = urlencode({"username": username, "password": "wrong"})
 
@@ -63,7 +63,7 @@ def test_names_that_are_one_account_are_counted_as_one(other):
     assert sign_in().status_code == 429
 
 
-def test_letters_that_fold_to_the_same_are_counted_as_one_account():
+def test_names_with_equal_case_folding_are_counted_as_one_account():
     fail(9, "kate")
 
     assert fail(2, "\u212aate") == 429  # the Kelvin sign
@@ -94,7 +94,7 @@ def test_typed_names_and_addresses_are_not_stored():
     assert HERE not in rows
 
 
-def test_the_whole_world_may_fail_at_an_account_as_often_as_is_set():
+def test_failures_from_all_networks_count_towards_the_account_limit():
     system_settings.change(actor="cast", login_failures_per_account=20)
     for number in range(20):
         fail(1, at=f"203.0.113.{number}")

@@ -28,7 +28,7 @@ def asked(verb, path, token, body=None):
 
 @pytest.mark.parametrize("error", OUTAGES, ids=repr)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_an_outage_of_the_database_is_no_bug_of_ours(wall, alice, kind, error):
+def test_a_database_outage_gets_503_without_details(wall, alice, kind, error):
     token = wall.a_token(alice)
 
     for verb, path in (

@@ -94,7 +94,7 @@ def few_values():
 
 
 @pytest.mark.usefixtures("few_values")
-def test_so_many_addresses_are_no_more_values_than_a_database_takes(admin):
+def test_ten_addresses_are_unbanned_in_one_call(admin):
     addresses = [str(IPv6Address((0x2001_0DB8 + number * 0x10001 << 96) + 1)) for number in range(10)]
     for address in addresses:
         block(address)

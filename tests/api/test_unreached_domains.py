@@ -44,7 +44,7 @@ def test_a_domain_under_the_parent_of_the_guard_page_is_no_warning(admin, name):
 
 
 @pytest.mark.parametrize("access", ["public", "denied"])
-def test_where_nobody_signs_in_there_is_nothing_to_warn_of(admin, access):
+def test_domains_without_sign_in_give_no_warning(admin, access):
     assert warnings(admin, "app.example.org", access=access) is None
     assert errors() == []
 

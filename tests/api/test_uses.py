@@ -201,7 +201,7 @@ def test_every_kind_that_is_shown_is_pruned():
     assert {name for name, *_ in COUNTED.values()} | {"git-token"} <= set(LOGGED)
 
 
-def test_a_host_that_belongs_to_nobody_hits_nothing(gate):
+def test_an_unregistered_host_counts_no_hit(gate):
     gate(x_forwarded_host=OFFICE)
 
     assert not UseCount.objects.exists()

@@ -114,7 +114,7 @@ def test_an_invalid_body_changes_nothing(admin, body, field):
 
 
 @pytest.mark.parametrize("kept", [{"action": "monitor"}, {"enabled": False}], ids=str)
-def test_one_rule_that_matches_everything_keeps_all_from_changing(admin, kept):
+def test_a_rule_that_matches_everything_refuses_the_whole_batch(admin, kept):
     services.create_waf_rule(actor="alice", name="all", pattern=".", **kept)
     services.create_waf_rule(actor="alice", name="other", pattern="x", **kept)
     wanted = {"category": "custom", "action": "block", "enabled": True}

@@ -25,7 +25,7 @@ def test_a_draft_is_tried_with_the_others_and_not_saved(tried):
     assert (revisions.current(), WafRule.objects.count()) == (before, 1)
 
 
-def test_a_draft_stands_in_the_place_of_the_rule_of_its_name(tried):
+def test_a_draft_replaces_the_saved_rule_of_the_same_name(tried):
     saved = rule(score=3)
 
     answer = tried("/attack", rule={"name": "mine", "pattern": "tack", "score": 5, "action": "monitor"})

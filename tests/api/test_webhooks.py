@@ -108,7 +108,7 @@ def test_the_deliveries_of_another_webhook_are_not_found(admin, hook):
     assert admin.get("/webhooks/999999/deliveries").status_code == 404
 
 
-def test_a_name_is_there_once(admin, hook):
+def test_names_are_unique(admin, hook):
     answer = admin.post("/webhooks", {"name": "pager", "url": URL})
 
     assert (answer.status_code, answer.json()["code"]) == (409, "duplicate")

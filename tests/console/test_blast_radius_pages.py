@@ -21,7 +21,7 @@ def test_the_blast_radius_names_signed_in_users(pages, record):
     "query",
     ["network=10.0.0.1/8", "network=x", "country=NZL", "country=Germany", "country=1", "network=::1&country=NZ"],
 )
-def test_a_radius_of_nothing_is_refused(pages, query):
+def test_an_empty_or_invalid_blast_radius_is_refused(pages, query):
     refused = pages.get(f"{RADIUS}?{query}")
 
     assert refused.status_code == 400

@@ -77,7 +77,7 @@ def test_a_request_let_in_by_monitor_mode_can_be_exempted(pages, visits, office)
     assert exclusion["argument"] == "q"
 
 
-def test_an_allowlist_entry_always_ends(pages, visits, office):
+def test_an_endless_allowlist_entry_is_refused(pages, visits, office):
     services.block_network(actor="", network="198.51.100.0/24")
     decision_id = visits()
     (key,) = offered(pages, decision_id)

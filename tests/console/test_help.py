@@ -48,11 +48,11 @@ def test_a_picture_is_served_as_what_it_is(pages):
 
 
 @pytest.mark.parametrize("path", ["none.md", "none", "none.png", "openapi.json", "../settings.py", "%2e%2e/README.md"])
-def test_nothing_else_is_there(pages, path):
+def test_unknown_help_pages_are_not_found(pages, path):
     assert pages.client.get(f"{HELP}{path}").status_code == 404
 
 
-def test_nobody_else_reads_it(client, bob):
+def test_only_admins_read_the_help(client, bob):
     for path in ("", "api.md", "screenshots/sign-in.png", "none.md"):
         assert client.get(f"{HELP}{path}").status_code == 302, path
     client.force_login(bob)

@@ -70,13 +70,13 @@ def test_others_see_what_is_shared_and_change_nothing(pages, dora):
     assert [dora.get(f"/log/views/{view.pk}/").status_code for view in (mine, ours)] == [404, 404]
 
 
-def test_names_are_ones_own(pages, dora):
+def test_names_are_unique_per_owner(pages, dora):
     assert keep(pages, "outcome=deny", name="bad").status_code == 302
     assert keep(pages, "outcome=allow", name="bad").status_code == 400
     assert keep(dora, "outcome=deny", name="bad").status_code == 302
 
 
-def test_they_are_bounded(alice):
+def test_the_number_of_saved_views_is_limited(alice):
     for number in range(saved_views.MAX_VIEWS):
         saved_views.save_view(alice, name=f"view {number}", query="outcome=deny", shared=False)
     with pytest.raises(ValidationError, match="already"):
@@ -91,7 +91,7 @@ def test_the_own_ones_are_in_front_of_any_number_of_others(alice, dora, monkeypa
     assert list(saved_views.seen_by(alice)) == [own]
 
 
-def test_they_go_with_their_owner(alice, pages):
+def test_deleting_a_user_deletes_their_saved_views(alice, pages):
     saved_views.save_view(alice, name="mine", query="", shared=True)
     alice.delete()
     assert not SavedView.objects.exists()
