@@ -1,4 +1,4 @@
-"""Policy documents that must be refused, and words of the error."""
+"""Invalid policy documents, with words of the error for each."""
 
 _BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of the API: sign-in with a clock that stands still, and records in the access log."""
+"""Fixtures of the tests of the API: sign-in with a frozen clock, and records in the access log."""
 
 from datetime import timedelta
 from importlib import import_module
@@ -12,13 +12,13 @@ from tests.support.second_factor import an_app
 
 @pytest.fixture
 def app(clock, alice):
-    """Return the authenticator app of Alice, who has a second factor from now on."""
+    """Give Alice a second factor; return her authenticator app."""
     return an_app(alice)
 
 
 @pytest.fixture
 def passkey_home(settings):
-    """Let the guard page have an address that browsers have passkeys for."""
+    """Give the guard page an address at which browsers support passkeys."""
     settings.GATEWALL_PUBLIC_URL = "https://wall.example.com"
 
 
@@ -39,13 +39,13 @@ def other(wall):
 
 @pytest.fixture
 def fresh(clock, wall, bob):
-    """Return a client that is signed in as Bob, with a code, for a second less than too long."""
+    """Return a client of Bob that signed in with a code, one second before the session is stale."""
     return wall.Api(wall.a_token(bob, amr=("pwd", "otp"), at=MOMENT - OLD + timedelta(seconds=1)))
 
 
 @pytest.fixture
 def log(tmp_path):
-    """Return a function that brings records to the database by way of a spool."""
+    """Return a function that ships records to the database through a spool."""
 
     def write(*records):
         import_module("tests.support.spool_shipping").shipped(tmp_path / "log", records)
@@ -55,7 +55,7 @@ def log(tmp_path):
 
 @pytest.fixture
 def visits(auth, settings):
-    """Return a function that asks the gate and returns the decision id; the answers are in the log then."""
+    """Return a function that asks the gate, ships its records to the log and returns the decision id."""
 
     def visit(**headers):
         answer = auth(**headers)

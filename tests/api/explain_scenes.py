@@ -1,4 +1,4 @@
-"""For each reason of a decision, the state and the request that lead to it."""
+"""The state and the request that lead to each decision reason."""
 
 from datetime import timedelta
 

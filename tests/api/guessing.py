@@ -1,4 +1,4 @@
-"""Sign-in as somebody who guesses does it, from one network or another."""
+"""Guessing of passwords and codes from several networks."""
 
 from accounts.models import FailureCount, WrongCodes
 from tests.support.proxies import PASSWORD, Api
@@ -12,7 +12,7 @@ def sign_in(username="alice", password="wrong", *, at=HERE, path="/login", **fie
 
 
 def fail(times, *who, **where):
-    """Fail as often, and return the last answer's status."""
+    """Fail to sign in this many times; return the status of the last answer."""
     statuses = [sign_in(*who, **where).status_code for _ in range(times)]
     assert set(statuses[:-1]) <= {401}, statuses
     return statuses[-1]
@@ -34,12 +34,12 @@ def counts():
 
 
 def challenge(at=HERE, path="/login"):
-    """Sign in with the right password, and return the answer, which asks for a code."""
+    """Sign in with the right password; return the response with the challenge."""
     return sign_in(password=PASSWORD, at=at, path=path)
 
 
 def guess(app, times, at=THERE):
-    """Enter wrong codes of Alice, each by a challenge of its own and without the delays; return the last answer."""
+    """Enter wrong codes of Alice, each in a new challenge and without delays; return the last answer."""
     for code in app.wrong_codes(times):
         WrongCodes.objects.update(blocked_until=None)
         FailureCount.objects.all().delete()

@@ -1,4 +1,4 @@
-"""What users do to themselves, who are asked again who they are when their session is old."""
+"""Calls of users on their own account, which require re-authentication in a stale session."""
 
 from datetime import timedelta
 

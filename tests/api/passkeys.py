@@ -1,4 +1,4 @@
-"""What the tests of passkeys share: registration, sign-in, the reasons of refusals, and ways to be refused."""
+"""Helpers of the passkey tests: registration, sign-in, the reasons of refusals, and invalid answers."""
 
 from accounts import services
 from accounts.models import Passkey
@@ -10,7 +10,7 @@ ORIGIN = "https://wall.example.com"
 
 
 def register(client, user, authenticator, name="phone", **reauthentication):
-    """Register the authenticator; the response."""
+    """Register the authenticator; return the response."""
     begun = client.post(f"/users/{user.pk}/passkeys/register/begin", reauthentication)
     if begun.status_code != 200:
         return begun

@@ -1,4 +1,4 @@
-"""Policy documents and plans, as the tests ask for them."""
+"""Policy documents and plans for the tests."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ DOMAIN = {"resource": "authorized-domains", "values": {"name": "new.example"}}
 
 
 def expect(*wanted: tuple[str, dict[str, Any], str, str]) -> str:
-    """The section of a document: name, what differs from a plain request to the office, effect and reason."""
+    """Return the section ``expect`` of a document; a request is given by its differences from a plain one."""
     entries = [
         {
             "name": name,

@@ -1,4 +1,4 @@
-"""The resources of the API as the tests see them: a path, a body that is good, and what may be changed."""
+"""The resources of the API: a path, a valid body, and the changes that a PUT may send."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

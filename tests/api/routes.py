@@ -1,4 +1,4 @@
-"""The routes of the URL conf, who may call each, and a path for each: shared by the tests of permissions."""
+"""The routes of the URL conf, with the permission and an example path of each, for the permission tests."""
 
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
@@ -33,7 +33,7 @@ PERMISSIONS = {
     **dict.fromkeys(HEALTH, PUBLIC),
     **{(name, "POST"): PUBLIC for name in DOORS},
     ("password-reset", "POST"): PUBLIC,
-    ("metrics", "GET"): PUBLIC,  # on this machine, which is trusted: tests/api/test_metrics.py
+    ("metrics", "GET"): PUBLIC,  # from this machine, whose network is trusted: tests/api/test_metrics.py
     ("session", "GET"): SIGNED_IN,
     ("logout", "POST"): SIGNED_IN,
     ("access-logs", "GET"): ADMIN,

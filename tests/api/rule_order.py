@@ -1,10 +1,10 @@
-"""The order of access rules, as the tests of the API look at it."""
+"""Read the order of access rules."""
 
 from policies.models import AccessRule
 
 
 def the_order():
-    """Return the names of all rules in their order, whose positions have no gaps."""
+    """Return the names of all rules in order; assert that their positions have no gaps."""
     rows = list(AccessRule.objects.values_list("position", "name"))
     assert [position for position, _ in rows] == list(range(1, len(rows) + 1))
     return "".join(name for _, name in rows)

@@ -10,7 +10,7 @@ FLOWS = ["login", "admin-login", "guard", "admin-site"]
 
 
 def begin(door="/login", username="alice"):
-    """Give the right password; the challenge."""
+    """Send the right password; return the challenge."""
     response = Api().post(door, {"username": username, "password": PASSWORD})
     assert response.status_code == 200
     return response.json()["challenge_token"]

@@ -1,4 +1,4 @@
-"""What the API accepts, the engine understands: random rows become a policy, and the policy decides."""
+"""The engine understands every value that the API accepts: random rows become a policy that decides."""
 
 import contextlib
 from datetime import UTC

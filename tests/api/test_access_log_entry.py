@@ -1,4 +1,4 @@
-"""``GET /access-logs/:decision_id``: how an answer came about, and what it would be today."""
+"""``GET /access-logs/:decision_id``: the trace of a recorded answer, and today's answer."""
 
 import pytest
 

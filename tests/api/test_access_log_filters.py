@@ -89,7 +89,7 @@ BREAKING = ("%", "_", "\\", "a%'--", "\U0001f600", "*" * 2048, "{0}", "%s", "[a-
 @pytest.mark.parametrize("every", [by_form(full=1, default=3)])
 @pytest.mark.parametrize(("place", "name"), list(enumerate(sorted(FILTERS))))
 def test_hostile_filter_values_cause_no_server_error(admin, log, place, name, every):
-    """By default a third of the texts for each filter, from one filter to the next other ones."""
+    """The default form tries a third of the texts for each filter, and other texts for the next filter."""
     log(a_record(1))
 
     for value in BREAKING[place % every :: every]:
@@ -159,7 +159,7 @@ def test_a_filter_and_its_exclusion_partition_the_rows(admin, log):
         "would_refuse": "true",
         "node": "node-1",
     }
-    del values["made_by_page"]  # is no column: only detectors read it
+    del values["made_by_page"]  # not a column: only detectors read it
     assert {name for name, each in FILTERS.items() if each.excludes} == {*values, "shadow"}
 
     for name, value in values.items():

@@ -1,4 +1,4 @@
-"""``GET /access-logs/stats``: what it answers, and what it refuses to be asked."""
+"""``GET /access-logs/stats``: its figures, and invalid parameters."""
 
 from datetime import UTC, datetime, timedelta
 

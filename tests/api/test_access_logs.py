@@ -1,4 +1,4 @@
-"""``GET /access-logs``: pages of what the gate answered, newest first."""
+"""``GET /access-logs``: pages of the gate's answers, newest first."""
 
 from dataclasses import asdict
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def entered(admin, bob, auth, settings):
-    """Return a function that asks the gate as Bob, who may enter no domain; gives the verdict and the decision id."""
+    """Return a function that asks the gate as Bob, who may enter no domain, and returns verdict and decision id."""
     services.register_domain(actor="alice", name=OFFICE, access="authenticated")
     accounts.change_user(bob, actor="alice", all_domains=False)
     token = a_token(bob)

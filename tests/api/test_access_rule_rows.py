@@ -1,4 +1,4 @@
-"""Access rules and the rows that they name: deletion of these, restore, and filters by them."""
+"""Access rules and the rows that they name: deletion of these rows, restore, and filters by them."""
 
 import pytest
 

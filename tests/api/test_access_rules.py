@@ -204,7 +204,7 @@ def test_names_are_unique(admin, rules):
 def test_a_stale_change_is_refused(admin, rules):
     [id_] = rules("a")
     tag = admin.get(f"/access-rules/{id_}")["ETag"]
-    rules("b", position=1)  # moves it
+    rules("b", position=1)  # changes the position of rule a, and with it the ETag
 
     assert code_of(admin.put(f"/access-rules/{id_}", {"remark": "x"}, headers={"If-Match": tag})) == (412, "stale")
 
@@ -219,7 +219,7 @@ def test_a_rule_that_can_never_match_is_accepted_with_a_warning(admin, rules):
     moved = admin.put(f"/access-rules/{body['id']}", {"position": 1}).json()
     assert "warnings" not in moved
     again = admin.put(f"/access-rules/{body['id']}", {"paths": []}).json()
-    assert "wide" in again["warnings"][0]  # which the moved rule now takes everything of
+    assert "wide" in again["warnings"][0]  # it comes after the moved rule, which matches everything
 
 
 def test_asns_are_warned_of_if_the_geo_database_has_none(admin, monkeypatch):

@@ -1,4 +1,4 @@
-"""The brake of the API: so many calls a minute for each subject."""
+"""The rate limit of the API: calls per minute for each subject."""
 
 import pytest
 
@@ -12,7 +12,7 @@ LIMIT = 5
 
 @pytest.fixture(autouse=True)
 def _few_calls(clock, monkeypatch):
-    """Let five calls a minute through, whatever the setting says; a new minute never begins between two of them."""
+    """Limit calls to five a minute, independent of the setting; the clock stands still between calls."""
     monkeypatch.setattr(rate, "_limit", lambda: LIMIT)
 
 

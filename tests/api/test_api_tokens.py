@@ -1,4 +1,4 @@
-"""API tokens: making, listing and deleting them."""
+"""API tokens: create, list and delete."""
 
 import hashlib
 from datetime import timedelta

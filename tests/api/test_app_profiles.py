@@ -1,4 +1,4 @@
-"""App profiles over the API: what there is, and what becomes of one that is applied to a domain."""
+"""App profiles over the API: list and show them, apply them to a domain and remove them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""App tokens over the API: what one is made of, who may make one, and what it opens at once on this host."""
+"""App tokens over the API: their values, who may create one, and the paths that one opens at once on this host."""
 
 import base64
 

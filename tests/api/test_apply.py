@@ -24,7 +24,7 @@ STALE = (412, "stale")
 
 @pytest.fixture
 def me(alice):
-    """Alice, who comes through the proxy to the office."""
+    """Return a client of Alice, who comes through the proxy to office.example."""
     return Api(a_token(alice), **{"X-Forwarded-For": CLIENT, "Host": OFFICE})
 
 

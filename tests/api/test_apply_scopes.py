@@ -37,7 +37,7 @@ def test_a_token_needs_the_scope_of_each_change_of_a_plan(admin, alice, office, 
 
 
 def test_a_token_needs_a_scope_for_the_settings_of_a_document(admin, alice, office):
-    """By a plan, directly, and as the shadow policy; settings that stay as they are need none."""
+    """Through a plan, directly, and as the shadow policy; unchanged settings need no scope."""
     policy = with_api_token(an_api_token(alice, "policy:write", name="policy"))
     both = with_api_token(an_api_token(alice, "policy:write", "system:write", name="both"))
     same = export({"settings"}).canonical().decode()

@@ -1,4 +1,4 @@
-"""Bad policy documents over HTTP: each is a clear error wherever a document is taken, and nothing changes."""
+"""Invalid policy documents over HTTP: every route that takes a document refuses them, and nothing changes."""
 
 import pytest
 

@@ -1,6 +1,6 @@
-"""Every field of every resource with values that it cannot have: a problem that names it, and nothing is written.
+"""Invalid values for every field of every resource: a problem names the field, and nothing is written.
 
-The table is made of the input serializers: a field that is added is tried without anybody's doing.
+The table is generated from the input serializers, so new fields are included.
 """
 
 import json
@@ -91,7 +91,7 @@ FREE_TEXTS = ("remark", "description", "contact", "guard_message")
 
 
 def bad_values(field):
-    """Return what this field must refuse."""
+    """Return values that this field must refuse."""
     values = list(next(wrong for kind, wrong in WRONG if isinstance(field, kind)))
     if field.field_name == "allowed_email_domains":  # of e-mail addresses, not of sites
         values.remove(["unregistered.example"])
@@ -115,7 +115,7 @@ def everything():
 
 
 def target(admin, kind, verb):
-    """Return where to send a body, and one that is good."""
+    """Return the path for a body, and a valid body."""
     if kind is SETTINGS:
         return kind.path, dict(kind.change)
     return (kind.path, kind.body(1)) if verb == "POST" else (f"{kind.path}/{make(admin, kind)[0]['id']}", kind.change)
@@ -124,7 +124,7 @@ def target(admin, kind, verb):
 @pytest.mark.parametrize("every", [by_form(full=1, default=6)])
 @WRITES
 def test_invalid_values_are_refused_by_field_and_write_nothing(admin, kind, verb, every):
-    """By default a sixth of the values of each field, from one field to the next other ones."""
+    """The default form tries a sixth of the values of each field, and other values for the next field."""
     path, body = target(admin, kind, verb)
     before, shown = everything(), admin.get(path).json()
 
@@ -144,7 +144,7 @@ def test_invalid_values_are_refused_by_field_and_write_nothing(admin, kind, verb
 @pytest.mark.parametrize("every", [by_form(full=1, default=5)])
 @pytest.mark.parametrize(("kind", "verb", "name"), [case for case in TRIED if case.values[2] in FREE_TEXTS])
 def test_a_free_text_is_kept_as_it_was_sent(admin, kind, verb, name, every):
-    """By default a fifth of the texts for each field, from one field to the next other ones, and the longest."""
+    """The default form tries a fifth of the texts for each field, other texts for the next field, and the longest."""
     path, body = target(admin, kind, verb)
     longest = "ü" * SERIALIZERS[kind.path]().fields[name].max_length
     first = [case.values for case in TRIED].index((kind, verb, name)) % every

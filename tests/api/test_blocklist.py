@@ -1,4 +1,4 @@
-"""The blocklist: one spelling of each network, no slip of the keyboard, no double."""
+"""The blocklist: canonical networks, the limit on large networks, and duplicates."""
 
 from datetime import timedelta
 

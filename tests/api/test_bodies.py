@@ -1,4 +1,4 @@
-"""Bodies that are not what they should be, at every resource that takes one; field by field: test_bad_input.py."""
+"""Malformed bodies at every resource that takes a body; for single fields see test_bad_input.py."""
 
 import json
 

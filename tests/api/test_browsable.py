@@ -1,4 +1,4 @@
-"""The API in a browser: under the admin site's session, our content security policy, and its CSRF token."""
+"""The browsable API: the admin site's session, the content security policy, and the CSRF token."""
 
 import html
 import json
@@ -40,7 +40,7 @@ def test_pages_comply_with_their_content_security_policy(browser, path):
     assert not re.findall(r'(?:src|href)="(?:https?:)?//', text.replace("http://testserver", ""))
 
 
-@pytest.mark.parametrize("accepted", ["en", "zh-CN"])  # the API speaks English to everybody
+@pytest.mark.parametrize("accepted", ["en", "zh-CN"])  # the API answers in English for every language
 def test_a_page_has_a_language_one_main_landmark_and_keyboard_scrolling(browser, accepted):
     text = browser.get("/wall/system/settings", headers={**HTML, "Accept-Language": accepted}).content.decode()
 
@@ -111,7 +111,7 @@ def test_a_page_escapes_what_rows_say(browser, alice):
 
 
 def begin_of_form(text):
-    """Return what the form for JSON holds before anybody has typed."""
+    """Return the initial content of the JSON form."""
     return json.loads(html.unescape(re.search(r"<textarea[^>]*>(.*?)</textarea>", text, re.DOTALL)[1]))
 
 

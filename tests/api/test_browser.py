@@ -1,4 +1,4 @@
-"""What browsers do to us: writes from other sites, and cookies."""
+"""Browsers: cross-site writes, and cookies."""
 
 import pytest
 
@@ -130,7 +130,7 @@ def test_the_configured_domain_is_for_the_first_public_url_alone(settings, sites
 
 
 def test_a_browser_with_a_wrong_clock_keeps_the_cookie(alice, settings):
-    assert cookie_of(settings)["max-age"] == pytest.approx(24 * 3600, abs=60)  # counted from when it arrives
+    assert cookie_of(settings)["max-age"] == pytest.approx(24 * 3600, abs=60)  # relative to the time of arrival
 
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:9999", "127.0.0.1", "127.8.8.8:80", "[::1]:9999"])

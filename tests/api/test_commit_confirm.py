@@ -1,4 +1,4 @@
-"""A forced change that refuses its own maker: it stays if they confirm it, and else is taken back by itself."""
+"""A forced change that locks out its author is reverted automatically unless the author confirms it."""
 
 from datetime import timedelta
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def me(alice):
-    """Alice, who comes through the proxy from ``ME`` and asks for office.example."""
+    """Return a client of Alice, who comes through the proxy from ``ME`` to office.example."""
     return Api(a_token(alice), **{"X-Forwarded-For": ME, "Host": "office.example"})
 
 
@@ -43,7 +43,7 @@ def test_a_forced_change_returns_its_confirmation_deadline(me):
 
 @pytest.mark.parametrize("ip", ["198.51.100.8", ME])
 def test_only_a_change_that_locks_out_its_author_needs_confirmation(me, admin, ip):
-    """Another's address, or the own one from the machine itself, which nothing shuts out."""
+    """The address of another client, or the own one in a call from this machine, which is never locked out."""
     caller = admin if ip == ME else me
     assert "confirm_by" not in caller.post("/ip-black-list", {"ip": ip, "force": True}).json()
     assert not confirmation.pending().exists()
@@ -120,7 +120,7 @@ def test_several_unconfirmed_changes_are_reverted_one_by_one(me):
     before = the_rows()
     response = me.delete(f"/ip-white-list/{allowed.pk}?force=true")
     assert (response.status_code, "X-Gatewall-Confirm-By" in response.headers) == (204, True)
-    back = services.allow_network(actor="x", network=ME)  # from another place: now the own address is free again
+    back = services.allow_network(actor="x", network=ME)  # made by somebody else: it lets the own address in again
     me.post("/ip-black-list", {"ip": ME, "force": True})
     services.disallow_network(back, actor="x")
 
@@ -198,7 +198,7 @@ def test_an_edited_automatic_ban_is_reverted_to_its_network(me):
 
 
 def test_a_second_change_that_locks_out_needs_confirmation_too(me):
-    """Or it would shut out for good once the first is taken back."""
+    """Otherwise it would lock out permanently once the first change is reverted."""
     me.post("/ip-black-list", {"ip": ME, "force": True})
 
     refused = me.post("/ip-black-list", {"ip": "198.51.100.0/24"})

@@ -47,7 +47,7 @@ def log(tmp_path):
 
 @pytest.fixture
 def noon(db):
-    """Stops the clock; sessions are opened after that."""
+    """Stop the clock before any session is opened; return the time."""
     with time_machine.travel(NOON, tick=False):
         yield NOON
 

@@ -1,4 +1,4 @@
-"""Device passes over the API and on the account page: whose they are, for which address, and why one is refused."""
+"""Device passes over the API and on the account page: owner, address, and the reasons of refusals."""
 
 from datetime import timedelta
 
@@ -64,7 +64,7 @@ def test_it_lets_the_program_in_at_once_and_its_deletion_keeps_it_out(own, path,
     assert program() == (200, "device-pass-valid")
     assert program(agent="Kodi/20") == (401, "credential-missing")
     assert program(client="203.0.113.8") == (401, "credential-missing")
-    assert own.post(path, body(expires_at=in_hours(1))).status_code == 201  # in place of the first
+    assert own.post(path, body(expires_at=in_hours(1))).status_code == 201  # replaces the first
     assert own.delete(f"{path}/{DevicePass.objects.get().pk}").status_code == 204
     assert program() == (401, "credential-missing")
 

@@ -1,4 +1,4 @@
-"""``POST /system/doctor``: where it goes and where it does not, and the shape of what it says."""
+"""``POST /system/doctor``: permitted targets, and the fields of the report."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from gatewall.doctor.probing.evidence import Reply
 
 @pytest.fixture
 def sent(monkeypatch):
-    """Return what is sent; the answer of the other side is 200, and nobody asked the gate."""
+    """Return the probes that are sent; each is answered with 200 by a site that never asks the gate."""
     probes = []
 
     def send(_target, probe, *_):

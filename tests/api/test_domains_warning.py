@@ -1,4 +1,4 @@
-"""Mode and registered domains that contradict each other: said by the API, the admin site and ``check --deploy``."""
+"""The API, the admin site and ``check --deploy`` warn if mode and registered domains contradict each other."""
 
 import pytest
 from django.test import Client
@@ -20,7 +20,7 @@ def own(alice):
 
 @pytest.fixture
 def site(alice):
-    """The admin site as Alice sees it."""
+    """Return a browser that is signed in to the admin site as Alice."""
     client = Client()
     enter_admin_site(client, alice)
     return client
@@ -57,7 +57,7 @@ def test_mode_any_with_registered_domains_is_a_warning(own):
 
 
 def test_the_domain_list_shows_the_warning(site, own):
-    words = selectors.NONE_REGISTERED.removeprefix("n")  # Django writes a message with a capital
+    words = selectors.NONE_REGISTERED.removeprefix("n")  # Django capitalizes messages
     assert words not in site.get("/wall/admin/policies/authorizeddomain/").content.decode()
     services.remove_domain(own, actor="alice")
 

@@ -1,4 +1,4 @@
-"""Entity tags: every answer with one object has one, and a write may be made to depend on it."""
+"""ETags: every answer with one object has one, and writes may be conditional on it."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -19,7 +19,7 @@ SETTINGS = "/system/settings"
 
 
 def there(admin, kind):
-    """Return the path of a new row and its tag."""
+    """Return the path of a new row and its ETag."""
     path = f"{kind.path}/{make(admin, kind)[0]['id']}"
     return path, admin.get(path).headers["ETag"]
 
@@ -128,7 +128,7 @@ def test_a_different_etag_gets_the_object(admin, condition):
 
 @pytest.mark.django_db
 def test_a_sign_in_changes_the_representation_but_makes_no_write_stale(admin):
-    """The tag of a user: a strong one, yet a sign-in between reading and writing must not refuse the write."""
+    """The ETag of a user is strong, but a sign-in between reading and writing must not make the write stale."""
     bob = a_user("Bob")
     read = admin.get(f"/users/{bob.pk}")
     a_token(bob)
@@ -166,7 +166,7 @@ def test_volatile_fields_have_their_own_part_of_the_etag():
 
 
 def at_once(calls):
-    """Call all of these at the same moment, each on a connection of its own; return their statuses."""
+    """Make all calls concurrently, each on its own connection; return their statuses."""
     start = Barrier(len(calls))
 
     def go(call):

@@ -1,4 +1,4 @@
-"""Metrics of what happened: security events, sign-ins and bans, counted once they are committed."""
+"""Event metrics: security events, sign-ins and bans, counted after the commit."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""``POST /policy/explain``: what the gate would answer, from the rows, and nothing left behind."""
+"""``POST /policy/explain``: the answer that the gate would give, without side effects."""
 
 import json
 import logging
@@ -23,7 +23,7 @@ SENT_AS = {"session": "service_authorization", "git-token": "service_git_token",
 
 @pytest.fixture
 def explain(admin):
-    """Return a function that explains a visit with these parts replaced; None leaves one out."""
+    """Return a function that explains a visit with these parts replaced; None omits a part."""
 
     def ask(**parts):
         body = {name: value for name, value in (VISIT | parts).items() if value is not None}
@@ -35,7 +35,7 @@ def explain(admin):
 
 
 def answered(auth, **parts):
-    """What ``/auth`` answers to the same visit: status and reason, and how long to wait."""
+    """Return the answer of ``/auth`` to the same visit: status, reason, and seconds to wait."""
     visit = VISIT | parts
     headers = {
         "x_forwarded_for": visit["client_ip"],
@@ -71,7 +71,7 @@ def test_every_reason_has_a_request_case():
 
 @pytest.mark.parametrize("reason", Reason, ids=str)
 def test_the_explanation_is_the_answer(explain, new_gate, auth, wall, bob, tmp_path, monkeypatch, reason):
-    if reason is Reason.CANNOT_DECIDE:  # a process that could ever read the rows keeps deciding by them
+    if reason is Reason.CANNOT_DECIDE:  # a gate that has read the policy once keeps deciding with it
         SCENES[reason]()
         parts, auth = {}, new_gate()
     else:
@@ -132,7 +132,7 @@ def test_an_explained_request_leaves_no_record_and_changes_nothing(explain, auth
 
     before = state()
     explain(**credential)
-    assert state() == before  # with the one record of the visit before
+    assert state() == before  # it includes the record of the earlier visit
 
 
 def test_an_explanation_names_subject_domain_client_and_rules(explain, office, bob):

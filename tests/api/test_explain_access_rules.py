@@ -1,4 +1,4 @@
-"""Explanations of access rules over the API: of made-up and of recorded requests."""
+"""Explanations of access rules over the API, for made-up and recorded requests."""
 
 import pytest
 
@@ -13,7 +13,7 @@ VISIT = {"client_ip": CLIENT, "host": OFFICE, "method": "GET", "uri": "/admin/x"
 
 @pytest.fixture(autouse=True)
 def policy(db):
-    """Register the office, closed below /admin and open below /hook."""
+    """Register office.example, denied below /admin and public below /hook."""
     services.register_domain(actor="", name=OFFICE, access="authenticated", seed=True)
     for name, access, path in (("hooks", "public", "/hook"), ("no admin", "denied", "/admin")):
         rules.create_access_rule(actor="alice", name=name, access=access, paths=[{"match": "prefix", "value": path}])

@@ -1,4 +1,4 @@
-"""What ``POST /policy/explain`` does not take: whatever is no made-up request, before any gate is asked."""
+"""Invalid input of ``POST /policy/explain``."""
 
 import pytest
 

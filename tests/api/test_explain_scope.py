@@ -1,4 +1,4 @@
-"""Why somebody may enter a host: their own scope, their groups, or that they are an admin."""
+"""The scope in an explanation: the user's own scope, their groups, or their admin right."""
 
 import pytest
 
@@ -13,7 +13,7 @@ NOBODY = {"admin": False, "own": False, "groups": [], "token": None}
 
 @pytest.fixture
 def groups(office):
-    """Three groups: two may enter the office, the third another host alone."""
+    """Return three groups: two may enter office.example, the third only another host."""
     other = register_domain(actor="", name="other.example", access="authenticated", seed=True)
     return {
         "family": create_group(actor="", name="family", authorized_domains=[office]),
@@ -24,7 +24,7 @@ def groups(office):
 
 @pytest.fixture
 def explained(admin):
-    """Return a function that explains a visit with a credential: reason and scope."""
+    """Return a function that explains a visit with a credential and returns reason and scope."""
 
     def ask(kind, token, host=OFFICE):
         visit = {"client_ip": CLIENT, "host": host, "method": "GET", "uri": "/"}

@@ -1,4 +1,4 @@
-"""Filters of lists: each finds what it names, and a malformed one is refused by its name."""
+"""Filters of lists: each finds the matching rows, and a malformed one is refused by name."""
 
 from datetime import datetime, timedelta
 

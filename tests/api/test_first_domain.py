@@ -1,4 +1,4 @@
-"""The answer to the first registered domain names the hosts that are refused from then on."""
+"""The registration of the first domain returns a warning with the hosts that are refused from then on."""
 
 from datetime import timedelta
 
@@ -18,7 +18,7 @@ HOUR = timedelta(hours=1)
 
 @pytest.fixture
 def asked(tmp_path):
-    """Has visitors ask for these hosts, so often each, so long ago."""
+    """Return a function that ships records of requests to these hosts, by number, from some time ago."""
     ids = iter(range(1, 10_000))
 
     def asked(hosts, ago=timedelta(minutes=5)):

@@ -1,4 +1,4 @@
-"""What outlives a session is made by whoever signed in lately, or says once more who they are."""
+"""Creating credentials that outlive the session requires a fresh sign-in or re-authentication."""
 
 from datetime import timedelta
 

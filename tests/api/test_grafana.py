@@ -1,4 +1,4 @@
-"""What ``deploy/grafana`` asks Prometheus for is what ``/metrics`` gives: every name, label and value of it."""
+"""Every metric name, label and value that ``deploy/grafana`` queries is exported by ``/metrics``."""
 
 import json
 import re
@@ -43,7 +43,7 @@ BY = re.compile(r"\b(?:by|on|group_left)\s*\(([^)]*)\)")
 
 @pytest.fixture
 def samples(settings, tmp_path):
-    """Every sample that there can be: its name, and by label the values that it was seen with."""
+    """Return every possible sample: by name, the labels with the values seen."""
     workers = [{"pid": 1, "revision": 1, "rejected": ""}]
     Node.objects.create(name="gate-1", seen_at=timezone.now(), revision=1, workers=workers, log_lag_seconds=0.1)
     counters.note(counters.LOG_BYTES, 1, timezone.now())

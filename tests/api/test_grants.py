@@ -1,4 +1,4 @@
-"""Grants over the API: what one opens, for how long, and what stands above it."""
+"""Grants over the API: the access that they give, their end, and what overrides them."""
 
 from datetime import timedelta
 
@@ -29,7 +29,7 @@ def office(admin):
 
 @pytest.fixture
 def family(bob):
-    """A group whose only member is Bob, and whose scope is empty."""
+    """Return a group with an empty scope whose only member is Bob."""
     group = create_group(actor="alice", name="family")
     accounts.change_user(bob, actor="alice", groups=[group])
     return group

@@ -1,4 +1,4 @@
-"""Groups: names, scopes, members, and what becomes of members when a group or a domain goes."""
+"""Groups: names, scopes, members, and the effect of deleting a group or a domain on members."""
 
 import pytest
 

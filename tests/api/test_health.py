@@ -1,4 +1,4 @@
-"""Health: what is wrong in words, and 503 only where serving is impossible. The geo database: tests/integration."""
+"""Health checks: problems in words, and 503 only if serving is impossible. Geo database: tests/integration."""
 
 import pytest
 from django.db import InterfaceError, OperationalError, connection

@@ -1,4 +1,4 @@
-"""What a reviewer found: calls that cost somebody else something, or that ended in a 500."""
+"""Regressions from a security review: calls that harmed other callers or ended in a 500."""
 
 import pytest
 from django.utils import timezone

@@ -1,4 +1,4 @@
-"""``/identity-providers``: secrets that are written only, the group map, what is refused, and for whom."""
+"""``/identity-providers``: write-only secrets, the group map, refused values, and permissions."""
 
 import json
 
@@ -106,7 +106,7 @@ def test_a_private_issuer_needs_allow_private(admin, issuer):
     answer = admin.post(
         "/identity-providers", {**BODY, "slug": "b", "issuer": "http://10.1.2.3", "allow_private": True}
     )
-    assert fields_refused(answer) == {"issuer"}  # in clear text from this machine alone
+    assert fields_refused(answer) == {"issuer"}  # plain HTTP is permitted on this machine only
 
 
 def test_a_group_map_that_gives_admin_rights_needs_a_second_field(admin, corp):

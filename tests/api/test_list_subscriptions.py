@@ -1,4 +1,4 @@
-"""What a subscription to a list may be. What becomes of it: tests/integration/test_list_fetching.py."""
+"""Values of list subscriptions. For fetching see tests/integration/test_list_fetching.py."""
 
 from datetime import timedelta
 

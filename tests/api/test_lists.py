@@ -1,4 +1,4 @@
-"""What holds for every list: envelope, pages, order, search, and no parameter that is not there."""
+"""Properties of every list: envelope, pages, order, search, and refusal of unknown parameters."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Who changes policy is told before they shut themselves out: ``would-lock-you-out``, unless by force."""
+"""The lockout guard: a change that would lock out its author is refused unless forced."""
 
 from datetime import timedelta
 
@@ -17,7 +17,7 @@ ME = "198.51.100.7"
 
 @pytest.fixture
 def me(alice):
-    """Alice, who comes through the proxy from ``ME`` and asks for office.example."""
+    """Return a client of Alice, who comes through the proxy from ``ME`` to office.example."""
     return Api(a_token(alice), **{"X-Forwarded-For": ME, "Host": "office.example"})
 
 
@@ -157,7 +157,7 @@ def test_a_caller_that_bypasses_the_proxy_is_judged_by_its_peer_address(alice):
 
 
 def test_the_guard_agrees_with_the_decision(me, auth):
-    """Each change that passed leaves the caller in; each that was refused would have shut them out."""
+    """Every accepted change leaves the caller in; every refused one would have locked them out."""
     networks = [ME, "198.51.100.0/24", "198.51.0.0/16", "198.51.100.6/31"]
     for number in range(3):
         services.allow_network(actor="x", network=networks[-1 - number])

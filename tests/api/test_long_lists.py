@@ -1,4 +1,4 @@
-"""Lists of many rows: as many statements for 1,000 as for 10, an index for what is asked, long ones counted once."""
+"""Long lists: as many statements for 1,000 rows as for 10, an index for each filter, and cached counts."""
 
 import re
 
@@ -97,7 +97,7 @@ def lists(resolver=None, prefix=""):
 
 
 def asked(name, filterset, orderings):
-    """The parameters that ask for this filter or order; moments in the order of their column."""
+    """Return the query parameters for this filter or order; time filters are ordered by their column."""
     if name.startswith("ordering="):
         return {"ordering": name.partition("=")[2]}
     column = re.sub("_(after|before)$", "", name)
@@ -109,7 +109,7 @@ def asked(name, filterset, orderings):
 
 
 def plan(admin, path, parameters, table):
-    """What SQLite does with the rows of the page that is asked for."""
+    """Return SQLite's query plan for the rows of the page."""
     with CaptureQueriesContext(connection) as queries:
         response = admin.get(path, parameters)
     assert response.status_code == 200, response.content
@@ -124,7 +124,7 @@ def plan(admin, path, parameters, table):
 
 
 def walks(found, table, *, filtered):
-    """True if rows are looked at that are not asked for, or all of them are sorted."""
+    """Return whether the plan sorts all rows or, with a filter, scans the whole table."""
     sorts = "USE TEMP B-TREE FOR ORDER BY" in found
     return sorts or (filtered and any(line.startswith(f"SCAN {table}") for line in found))
 
@@ -137,7 +137,7 @@ def test_every_list_is_known_to_be_long_or_short():
 @pytest.mark.parametrize("path", LONG)
 def test_filters_and_orderings_of_long_lists_use_an_index(admin, bob, office, path, monkeypatch):
     for paginator in (Paginator, pagination._CountedOnce):
-        monkeypatch.setattr(paginator, "count", 1000)  # a page of nothing is not asked for
+        monkeypatch.setattr(paginator, "count", 1000)  # an empty page would not be queried
     view = dict(lists())[path]
     table = view.output.Meta.model._meta.db_table
     names = [*view.filterset_class.base_filters, *(f"ordering={each}" for each in view.ordering_fields)]

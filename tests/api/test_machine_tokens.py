@@ -1,4 +1,4 @@
-"""Licenses and git tokens: the token is shown once, and only its digest stays."""
+"""Licenses and git tokens: the token is shown once, and only its digest is stored."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""Methods and media types: what is not there says so, in the same words everywhere."""
+"""Methods and media types: unsupported ones get the same error everywhere."""
 
 import pytest
 from django.test import Client
@@ -17,8 +17,8 @@ PAGES = {
     "/oidc/corp/sign-out": "GET, HEAD",
 }
 NO_JSON = {"docs", "policy-document"}
-TO_ALL = {"metrics"}  # whatever a scraper says that it takes
-NO_BODY = {"logout", "system-reload", "admin-recover-2fa"}  # the last is refused before its body is read
+TO_ALL = {"metrics"}  # for every Accept header of a scraper
+NO_BODY = {"logout", "system-reload", "admin-recover-2fa"}  # admin-recover-2fa is refused before its body is read
 LARGE = {"policy-plan-list", "policy-apply", "policy-document-compare", "policy-shadow"}
 
 

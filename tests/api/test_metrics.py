@@ -1,4 +1,4 @@
-"""``GET /metrics``: what Prometheus reads, for trusted networks and for the token; no label says who asked for what."""
+"""``GET /metrics``: metrics for Prometheus, by trusted network or token, without personal data in labels."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The own second factor, on and off, and who is asked again who they are."""
+"""The own second factor: enable, disable, and re-authentication in stale sessions."""
 
 from datetime import timedelta
 
@@ -19,7 +19,7 @@ def stale(clock, bob):
 
 
 def enrol(client, user, **body):
-    """Set the second factor up and switch it on; the app that shows its codes."""
+    """Set up and enable the second factor; return its authenticator app."""
     app = App(secret_of(client.post(of(user, "totp/setup"), body).json()["secret"]))
     app.recovery_codes = client.post(of(user, "totp/confirm"), {"code": app.code()}).json()["recovery_codes"]
     return app

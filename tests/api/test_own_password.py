@@ -1,4 +1,4 @@
-"""Passwords: changed by their owner, who knows the old one, or by an admin."""
+"""Password changes: by the owner with the old password, or by an admin."""
 
 import pytest
 from django.db import connection

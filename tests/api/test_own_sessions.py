@@ -1,4 +1,4 @@
-"""The sessions of a user: seen and ended by themselves and by admins."""
+"""The sessions of a user: listed and ended by the user and by admins."""
 
 from datetime import timedelta
 

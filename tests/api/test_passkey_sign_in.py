@@ -167,7 +167,7 @@ def test_beginning_stores_nothing_and_used_challenges_are_forgotten(bob, key):
     before = UsedPasskeyChallenge.objects.count()
     for _ in range(3):
         begin(Api())
-    assert UsedPasskeyChallenge.objects.count() == before == 1  # of the registration
+    assert UsedPasskeyChallenge.objects.count() == before == 1  # from the registration
 
     assert delete_expired(UsedPasskeyChallenge, timezone.now() + timedelta(minutes=6)) == 1
     assert not UsedPasskeyChallenge.objects.exists()

@@ -1,4 +1,4 @@
-"""Plans over HTTP: what a proposal would do is told, and nothing is done."""
+"""Plans over HTTP: a plan shows the effect of a proposal and changes nothing."""
 
 from datetime import timedelta
 
@@ -148,7 +148,7 @@ def test_a_proposal_without_expectations_is_measured_by_the_stored_ones(admin, o
 
 @pytest.fixture
 def me(alice):
-    """Alice, who comes through the proxy to the office."""
+    """Return a client of Alice, who comes through the proxy to office.example."""
     return Api(a_token(alice), **{"X-Forwarded-For": CLIENT, "Host": OFFICE})
 
 

@@ -1,4 +1,4 @@
-"""Plans of what ends access for a while: who loses it, and what goes with a domain."""
+"""Plans that remove temporary access: the subjects that lose access, and the rows deleted with a domain."""
 
 from datetime import timedelta
 
@@ -23,7 +23,7 @@ LOSERS = {"grants": "user", "share-links": "guest", "users/device-passes": "devi
 
 @pytest.fixture
 def given(alice, bob, office, visits, wall):
-    """A grant, a share link and a device pass, each used once: their ids by resource."""
+    """Create a grant, a share link and a device pass, each used once; return their ids by resource."""
     accounts.change_user(bob, actor="alice", all_domains=False)
     ends = timezone.now() + timedelta(hours=1)
     grant = create_grant(actor="alice", user=bob, domain=office, expires_at=ends)

@@ -1,4 +1,4 @@
-"""The policy document over HTTP: exported now or as of a revision, its schema, and the errors of a bad one."""
+"""The policy document over HTTP: exported now or as of a revision, its schema, and the errors of an invalid one."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What is particular to allowlist, domains and countries."""
+"""Rules specific to allowlist, domains and countries."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Nobody reaches an admin's or auditor's account with less than their own rights: API tokens and stale sessions."""
+"""API tokens and stale sessions cannot take over the account of an admin or auditor."""
 
 import json
 
@@ -47,7 +47,7 @@ CHANGES_OF_A_USER = [
 
 @pytest.fixture(params=["alice", "zoe", "eve"])
 def privileged(request, alice, other):
-    """Return the maker of the token, another admin, and an auditor, who have a second factor."""
+    """Return the creator of the token, another admin, and an auditor, each with a second factor."""
     found = {"alice": alice, "zoe": other, "eve": a_user("eve", is_auditor=True)}[request.param]
     an_app(found)
     return found

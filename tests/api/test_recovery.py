@@ -1,4 +1,4 @@
-"""Recovery of the second factor: for whoever sits at this machine and has the key, and nobody else."""
+"""Recovery of the second factor: only from this machine and with the key."""
 
 from itertools import product
 

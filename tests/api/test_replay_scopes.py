@@ -1,4 +1,4 @@
-"""What an API token reads of the access log through replays: with ``logs:read`` everything, else counts."""
+"""Access of API tokens to the log through replays: everything with ``logs:read``, otherwise only counts."""
 
 import pytest
 from django.utils import timezone
@@ -14,7 +14,7 @@ LISTS = ("people", "hosts", "anonymous", "examples")
 
 @pytest.fixture
 def callers(admin, alice):
-    """The sessions and tokens that make plans, and whether they may read the log."""
+    """Return clients that may make plans, by name: a session, and tokens with and without ``logs:read``."""
     scopes = {"policy": ["policy:read"], "both": ["policy:read", "logs:read"]}
     tokens = {name: with_api_token(an_api_token(alice, *each, name=name)) for name, each in scopes.items()}
     return {"admin": admin, **tokens}
@@ -22,7 +22,7 @@ def callers(admin, alice):
 
 @pytest.fixture
 def log(visits, office):
-    """A request of Bob, who is let in."""
+    """Record a request of Bob that is let in."""
     visits(service_authorization=a_token(a_user("bob")))
 
 

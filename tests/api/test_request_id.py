@@ -1,4 +1,4 @@
-"""``X-Request-Id``: every answer has one; a trusted proxy's is taken over."""
+"""``X-Request-Id``: every answer has one; that of a trusted proxy is kept."""
 
 import uuid
 

@@ -1,4 +1,4 @@
-"""``POST /policy/revisions/:n/restore``: the rows as they were, and nobody may enter more than before."""
+"""``POST /policy/revisions/:n/restore``: rows are restored, and no scope becomes wider."""
 
 from datetime import timedelta
 
@@ -132,7 +132,7 @@ def test_rows_are_found_by_the_domain_and_not_by_its_name(admin, office):
 
 
 def test_a_domain_that_was_renamed_among_other_changes_keeps_its_rows(admin, office):
-    """As one revision: the changes name it by its old name before the rename, and by its new name behind it."""
+    """In one revision: changes before the rename have the old name of the domain, later ones the new name."""
     old = services.allow_network(actor="", network="192.0.2.1", domain=office)
     base = revisions.current().revision
     with revisions.as_one_revision("bulk"):

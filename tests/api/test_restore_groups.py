@@ -1,4 +1,4 @@
-"""A restore brings groups back with their scopes, and never their members."""
+"""A restore brings groups back with their scopes, but without their members."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every revision of made-up histories can be brought back, and forward again."""
+"""Every revision of random histories can be restored, and the restore can be undone."""
 
 import pytest
 from django.db import transaction
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 
 def histories(number):
-    """Hand a test so many made-up histories, the same ones each time."""
+    """Return a decorator that runs a test with this number of random histories, the same in each run."""
     bounds = settings(
         database=None, deadline=None, derandomize=True, max_examples=number, suppress_health_check=list(HealthCheck)
     )

@@ -1,4 +1,4 @@
-"""``GET /policy/revisions``: who changed what when. Nothing that opens anything is told."""
+"""``GET /policy/revisions``: actor, time and changes, without secrets."""
 
 import json
 
@@ -23,7 +23,7 @@ RECORDED = [model for model in apps.get_models() if hasattr(model, "recorded")]
 
 
 def last(admin):
-    """The last revision, in full."""
+    """Return the last revision with its changes."""
     number = admin.get("/policy/revisions").json()["results"][0]["number"]
     return admin.get(f"/policy/revisions/{number}").json()
 
@@ -72,7 +72,7 @@ def test_creating_is_recorded_with_every_field(admin, kind):
 
 
 def first_domain(admin):
-    """The first registration also turns the mode, in a revision after its own."""
+    """Return the change of the first registration; the next revision switches the mode."""
     number = last(admin)["number"] - 1
     return admin.get(f"/policy/revisions/{number}").json()["changes"][0]
 

@@ -1,4 +1,4 @@
-"""What holds for the rows of every resource: create, show, change, delete."""
+"""Properties of the rows of every resource: create, show, change, delete."""
 
 import pytest
 

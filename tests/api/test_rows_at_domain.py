@@ -1,4 +1,4 @@
-"""Newest rows at a domain: found at bounded cost, and told where older ones may be missing."""
+"""The newest rows of a domain: bounded cost, and the time before which rows may be missing."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def newest(name, most):
 
 @pytest.fixture
 def rows(log):
-    """A row of one host, and newer ones of another."""
+    """Record one row of a host, and newer rows of another host."""
     others = [a_record(number, at=NOW - number, host="busy.example", path=f"/{number}") for number in range(10)]
     log(*others, a_record(10, at=NOW - 10, host="tv.home.example", path="/tv"))
 

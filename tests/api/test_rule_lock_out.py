@@ -1,4 +1,4 @@
-"""A rule that would refuse its own maker at a registered host: ``would-lock-you-out``, unless by force."""
+"""The lockout guard for access rules: a rule that would refuse its author at a registered host must be forced."""
 
 from dataclasses import replace
 from ipaddress import ip_address
@@ -25,7 +25,7 @@ DENY = {"name": "mine", "access": "denied"}
 
 @pytest.fixture
 def me(alice, office):
-    """Alice, an admin, who comes through the proxy from ``ME``; her site is office.example."""
+    """Return a client of Alice, an admin, who comes through the proxy from ``ME``; her site is office.example."""
     return Api(a_token(alice), **{"X-Forwarded-For": ME, "Host": "gate.example"})
 
 
@@ -78,7 +78,7 @@ def test_a_rule_against_others_is_accepted(me, bob, values):
 
 
 def test_a_session_is_judged_by_its_own_factors(alice, office):
-    """Who has a second factor meets the first rule; who has none is asked for it, and not refused, there."""
+    """The first rule admits a session with a second factor, and challenges one without instead of refusing it."""
     create_access_rule(actor="x", name="first", access="two_factor")
 
     for amr, is_refused in ((("pwd",), False), (("pwd", "otp"), True)):

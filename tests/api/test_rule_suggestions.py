@@ -1,4 +1,4 @@
-"""Suggested access rules: read from the log, applied as they are, and the program gets through."""
+"""Suggested access rules: derived from the log; once applied, they let the program in."""
 
 import pytest
 
@@ -17,7 +17,7 @@ PATHS = ["/System/Info", "/Items/0c1f5e1f0b7c4a9f8f0d7f6f5e4d3c2b", "/Sessions",
 
 @pytest.fixture
 def refused(log, office):
-    """The requests of an app and of a curious program that were refused, and others that do not count."""
+    """Record refused requests of an app and of a scanner, and other requests that must not count."""
     at = NOW - 60
 
     def rows(paths, first, **parts):

@@ -1,4 +1,4 @@
-"""The OpenAPI document: valid, complete, committed, and true of what is really answered."""
+"""The OpenAPI document: valid, complete, committed, and consistent with real answers."""
 
 import json
 from collections import Counter
@@ -44,7 +44,7 @@ def resolved(part):
 
 
 def conforms(value, schema):
-    """Hold a value against a schema of the document."""
+    """Validate a value against a schema of the document."""
     jsonschema.validate(
         value,
         {**schema, "components": document()["components"]},
@@ -54,7 +54,7 @@ def conforms(value, schema):
 
 
 def answer_conforms(response, path, verb):
-    """Hold an answer against what the document says of its operation: status, headers, body."""
+    """Validate an answer against its operation in the document: status, headers, body."""
     answer = resolved(document()["paths"][path][verb]["responses"][str(response.status_code)])
     assert {name for name in answer.get("headers", ()) if name not in response.headers} == set()
     for media_type, content in answer.get("content", {}).items():
@@ -91,7 +91,7 @@ def test_the_committed_document_is_the_one_that_is_served():
 
 
 def test_every_route_is_described():
-    """A method that is not there needs ``gatewall.api.operations.operation``."""
+    """Every method must be decorated with ``gatewall.api.operations.operation``."""
     served = {(pattern.name, verb) for pattern in patterns() if pattern.name not in PAGES for verb in verbs(pattern)}
     silent = {
         (pattern.name, verb)

@@ -1,4 +1,4 @@
-"""The OpenAPI document in words: every operation and every field is described, and examples are valid."""
+"""The texts of the OpenAPI document: every operation and field has a description, and examples are valid."""
 
 import json
 

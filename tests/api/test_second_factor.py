@@ -1,4 +1,4 @@
-"""Signing in with two factors over JSON: the challenge, the code, and what each of them is good for."""
+"""Signing in with two factors over JSON: challenges, codes, and their limits."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Nothing that opens anything is in any answer to a GET, or in any error."""
+"""No answer to a GET and no error contains a secret."""
 
 import pytest
 
@@ -13,7 +13,7 @@ READABLE = sorted({name for name, verb in ROUTES if verb == "GET"})
 
 @pytest.fixture
 def secrets(alice, settings):
-    """Make one of everything, and return all that must not be seen."""
+    """Create one row of each kind; return all secrets."""
     texts = [a_git_token(alice), a_license(), a_token(alice), PASSWORD, settings.SECRET_KEY]
     texts += [User.objects.get().password, GitToken.objects.get().digest, License.objects.get().digest]
     texts += [an_api_token(alice), ApiToken.objects.get().digest]

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def _nothing_yet(request, clock):
-    """The users of the cast are there, and their making is forgotten."""
+    """Create the users of the test, then delete the events of their creation."""
     for name in ("alice", "bob", "admin"):
         if name in request.fixturenames:
             request.getfixturevalue(name)

@@ -1,4 +1,4 @@
-"""``GET /security-events``: what happened that somebody may want to be told."""
+"""``GET /security-events``: the events that each operation records."""
 
 import json
 
@@ -20,7 +20,7 @@ HOME = "203.0.113.9"
 
 @pytest.fixture(autouse=True)
 def _nothing_yet(request, clock):
-    """The users of the cast are there, and their making is forgotten."""
+    """Create the users of the test, then delete the events of their creation."""
     for name in ("alice", "bob", "admin"):
         if name in request.fixturenames:
             request.getfixturevalue(name)
@@ -28,7 +28,7 @@ def _nothing_yet(request, clock):
 
 
 def told(*kinds):
-    """The events of these kinds, or all of them, oldest first: kind, count, user, client."""
+    """Return kind, count, user and client of the events of these kinds, or of all, oldest first."""
     rows = SecurityEvent.objects.order_by("id")
     rows = rows.filter(kind__in=kinds) if kinds else rows
     return [(row.kind, row.count, row.user_name, row.client_ip) for row in rows]

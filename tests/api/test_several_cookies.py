@@ -1,4 +1,4 @@
-"""Browsers send one cookie per domain and path: a stale one, or the guard page's, must not hide the good one."""
+"""Browsers send one cookie per domain and path: a stale or guard-page cookie must not hide a valid one."""
 
 import pytest
 from rest_framework.test import APIClient

@@ -115,7 +115,7 @@ def test_promoting_a_policy_that_moved_on_is_refused(admin, office):
     services.register_domain(actor="bob", name="other.example", access="public")
 
     assert admin.post("/policy/shadow/promote", {"if_revision": before}).status_code == 412
-    assert admin.post("/policy/shadow/promote", {}).json()["code"] == "stale"  # changed since it was set
+    assert admin.post("/policy/shadow/promote", {}).json()["code"] == "stale"  # its section has changed
     assert admin.post("/policy/shadow/promote", {"if_revision": before + 5}).status_code == 412
     assert admin.get("/policy/shadow").status_code == 200
     assert AuthorizedDomain.objects.get(name=OFFICE).access == "authenticated"

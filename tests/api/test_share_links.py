@@ -1,4 +1,4 @@
-"""Share links over the API: what one is, who may make one, and what stands above it."""
+"""Share links over the API: their values, who may create one, and what overrides them."""
 
 from datetime import timedelta
 

@@ -86,7 +86,7 @@ def test_unknown_user_wrong_password_and_disabled_account_look_the_same(anonymou
 
 def test_a_refused_sign_in_costs_one_hash_whoever_it_was(anonymous, alice, bob, monkeypatch):
     services.change_user(bob, is_active=False, actor="alice")
-    sign_in(anonymous, username="nobody")  # the hash of nobody is made once
+    sign_in(anonymous, username="nobody")  # the hash for unknown users is computed once
     hashed = []
     from django.contrib.auth.hashers import MD5PasswordHasher  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""The tables of the specification, row by row: every endpoint, and who must sign in."""
+"""The endpoint tables of the specification, row by row: methods, and required authentication."""
 
 import pytest
 from django.urls import resolve

@@ -1,4 +1,4 @@
-"""What the specification leaves open, as it was decided: every field of a resource, its default, values and errors."""
+"""Details that the specification leaves open: defaults, values and errors of every field of a resource."""
 
 import re
 
@@ -123,7 +123,7 @@ def kind(path):
 
 
 def least(path):
-    """The least that a creation takes."""
+    """Return the smallest body that creates a row."""
     return {name: value for name, value in kind(path).body(0).items() if name in REQUIRED[path]}
 
 
@@ -144,7 +144,7 @@ def test_a_minimal_body_gets_the_default_of_every_field(admin, path):
 def test_each_required_field_is_asked_for_by_name(anonymous, admin, path):
     caller = admin if path in FIELDS else anonymous
 
-    refused = caller.post(path, {}, headers={"Host": "localhost"})  # recovery is for callers on this machine
+    refused = caller.post(path, {}, headers={"Host": "localhost"})  # recovery requires a caller on this machine
 
     assert refused.status_code == 400
     assert {(error["field"], error["code"]) for error in refused.json()["errors"]} == {

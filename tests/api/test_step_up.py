@@ -1,6 +1,6 @@
-"""Users with a second factor prove it before they change how they sign in or make credentials.
+"""Users with a second factor must prove it before they change their sign-in or create credentials.
 
-A session that proved the password alone, like one of a remembered browser, is not enough, however fresh.
+A session with the password only, such as one of a remembered browser, is not enough, even if it is fresh.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""Guessing is slowed down, at every door alike, and given back where there was no guess."""
+"""Throttling of sign-in failures: shared by all sign-in routes, and not applied where nothing was guessed."""
 
 from datetime import timedelta
 
@@ -245,7 +245,7 @@ def test_uncounting_after_a_success_does_not_go_below_zero():
 
 @pytest.fixture
 def no_database(monkeypatch):
-    """Counting fails as SQLite fails where others hold the lock for too long."""
+    """Make counting fail, like SQLite after a lock timeout."""
 
     def locked(*_, **__):
         raise OperationalError("database is locked")

@@ -1,4 +1,4 @@
-"""What guesses are counted for: the account from one network, the network, the account from anywhere."""
+"""The keys of failure counts: account and network, network, account."""
 
 from datetime import timedelta
 from urllib.parse import urlencode

@@ -1,4 +1,4 @@
-"""Several authenticator apps of one user: added, named, used, removed, and attacked."""
+"""Several authenticator apps of one user: add, name, use, remove, and attacks."""
 
 from datetime import timedelta
 
@@ -26,7 +26,7 @@ def second(first, fresh, bob):
 
 
 def another(client, user, name):
-    """Add an app over the API; the code that confirmed it is used up."""
+    """Add an app over the API; its current code is then used up."""
     app = App(secret_of(client.post(of(user, "totp/setup"), {"name": name}).json()["secret"]))
     answer = client.post(of(user, "totp/confirm"), {"code": app.code()})
     assert answer.json() == {"recovery_codes": []}
@@ -85,7 +85,7 @@ def test_a_set_up_that_is_given_up_leaves_the_others_alone(first, fresh, bob, cl
     for name in ("tablet", "watch"):
         fresh.post(of(bob, "totp/setup"), {"name": name})
 
-    assert bob.totp_devices.count() == 2  # the first, and the last that waits
+    assert bob.totp_devices.count() == 2  # the first one, and the latest pending one
     assert sign_in(first.code()).status_code == 200
 
 
@@ -146,11 +146,11 @@ def test_an_app_accepts_no_code_older_than_its_last_one(first, second, clock):
 
     assert sign_in(second.code()).status_code == 200
     assert code_of(sign_in(second.code(steps=-1))) == (401, "invalid-code")
-    assert sign_in(first.code(steps=-1)).status_code == 200  # its own steps
+    assert sign_in(first.code(steps=-1)).status_code == 200  # each app has its own used steps
 
 
 def test_guesses_are_counted_over_all_apps(first, second, bob, fresh, clock):
-    """Five apps give no more tries than one."""
+    """Five apps allow no more tries than one."""
     for number in range(3, 6):
         another(fresh, bob, f"app {number}")
     shown = {first.code(steps=steps) for steps in range(-3, 4)}

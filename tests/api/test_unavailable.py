@@ -1,4 +1,4 @@
-"""When the database is locked or away: 503 with ``Retry-After`` everywhere, and no word about the database."""
+"""With a locked or unreachable database every call gets 503 with ``Retry-After``, without database details."""
 
 import json
 
@@ -13,7 +13,7 @@ OUTAGES = [OperationalError("secret host"), InterfaceError("secret host")]
 
 
 def failing(error):
-    """Return a wrapper of the connection under which every statement fails."""
+    """Return a context in which every statement fails."""
 
     def fail(execute, sql, params, many, context):
         raise error

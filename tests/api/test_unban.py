@@ -82,7 +82,7 @@ def test_bad_input_is_refused_and_nothing_is_lifted(admin, body):
 
 @pytest.fixture
 def few_values():
-    """SQLite takes 1,000 values a statement: 32,766 as its authors build it. Later tests have the connection too."""
+    """Limit SQLite to 1,000 parameters per statement (default: 32,766); restore the limit for later tests."""
     if connection.vendor != "sqlite":
         yield
         return
@@ -94,7 +94,7 @@ def few_values():
 
 
 @pytest.mark.usefixtures("few_values")
-def test_ten_addresses_are_unbanned_in_one_call(admin):
+def test_a_call_stays_below_the_parameter_limit_of_the_database(admin):
     addresses = [str(IPv6Address((0x2001_0DB8 + number * 0x10001 << 96) + 1)) for number in range(10)]
     for address in addresses:
         block(address)

@@ -1,4 +1,4 @@
-"""A domain that no session cookie reaches: said when it is registered, by ``check --deploy``, and never of others."""
+"""Warnings of domains that no session cookie reaches: at registration and by ``check --deploy``."""
 
 import pytest
 from django.core.checks import Error

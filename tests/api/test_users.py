@@ -1,4 +1,4 @@
-"""Users: names that are one in any letter case, passwords that are worth something, and a last admin."""
+"""Users: case-insensitive names, password rules, and protection of the last admin."""
 
 import pytest
 

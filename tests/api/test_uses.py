@@ -1,4 +1,4 @@
-"""Hits and uses: counted of the answers of the gate, shown beside the row, never a part of it."""
+"""Hits and uses: counted from the gate's answers, shown with the row, but not part of it."""
 
 import io
 from datetime import datetime, timedelta
@@ -33,7 +33,7 @@ ATTACK = {"name": "attack", "pattern": "attack"}
 
 @pytest.fixture
 def gate(auth, settings):
-    """Asks the gate, and brings what it recorded to the database."""
+    """Return a function that asks the gate and ships its record to the database."""
 
     def ask(**headers):
         answer = auth(**headers)
@@ -156,7 +156,7 @@ def test_counters_can_be_sent_back_and_never_set(admin, kind):
 
 @COUNTED_KINDS
 def test_a_new_row_never_gets_the_number_of_a_deleted_one(admin, kind):
-    """SQLite would give it again, but for AUTOINCREMENT; then what was counted of the old row were the new one's."""
+    """Without AUTOINCREMENT, SQLite would reuse the id, and the new row would have the old row's counts."""
     old = make(admin, kind)[0]
     use(COUNTED[kind.path][0], old["id"])
     admin.delete(f"{kind.path}/{old['id']}")
@@ -192,7 +192,7 @@ def test_uses_of_deleted_rows_go_after_a_month(admin, alice):
     deleted = housekeeping.tidy(now)
 
     assert deleted == len(LOGGED)
-    left = UseCount.objects.exclude(row_id=0)  # not what is counted for metrics
+    left = UseCount.objects.exclude(row_id=0)  # without the counters of metrics
     assert set(left.values_list("pk", flat=True)) == {row.pk for row in kept}
     assert BlocklistEntry.objects.count() == 1
 

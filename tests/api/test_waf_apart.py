@@ -1,4 +1,4 @@
-"""A rule of one's own whose pattern hyperscan does not take: its author is told, the log once, and nobody else pays."""
+"""A custom rule whose pattern is scanned apart: a warning to its author, one log message, no cost for others."""
 
 import pytest
 

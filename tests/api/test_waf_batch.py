@@ -1,4 +1,4 @@
-"""The rules of a category at once: all of them, in one revision, or none."""
+"""Batch changes of the rules of a category: all in one revision, or none."""
 
 import pytest
 

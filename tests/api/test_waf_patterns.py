@@ -1,4 +1,4 @@
-"""Patterns of WAF rules that are refused: what cannot be bounded, and what matches everything unless it is forced."""
+"""Refused patterns of WAF rules: not matchable in linear time, or matching everything without force."""
 
 import pytest
 

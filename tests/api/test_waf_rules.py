@@ -1,4 +1,4 @@
-"""WAF rules: only what can be matched in linear time, and the built-in ones stay what they are."""
+"""WAF rules: values, limits, and the fixed parts of built-in rules."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""``POST /waf-rules/test``: which rules a made-up request meets, where, and what comes of it."""
+"""``POST /waf-rules/test``: the rules that a made-up request matches, where, and the result."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is sent to ``POST /waf-rules/test``: drafts of rules, and what is no request or no rule."""
+"""Input of ``POST /waf-rules/test``: rule drafts, and invalid requests and rules."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Where WAF rules matched, as it is shown: no secret is in it."""
+"""The shown matches of WAF rules contain no secret."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""``/webhooks``: secrets that are shown once, tests, deliveries that are sent again, and what is refused."""
+"""``/webhooks``: secrets shown once, test messages, resent deliveries, and refused values."""
 
 import base64
 import json
@@ -18,7 +18,7 @@ URL = "https://receiver.example/hook"
 
 @pytest.fixture
 def hook(admin):
-    """A webhook as its creator saw it."""
+    """Create a webhook; return the response body."""
     return admin.post("/webhooks", {"name": "pager", "url": URL}).json()
 
 

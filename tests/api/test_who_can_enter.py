@@ -1,4 +1,4 @@
-"""Who can enter a path: people, groups and networks, by the engine's own rules."""
+"""Who can enter a path: users, groups and networks, decided by the engine."""
 
 import pytest
 
@@ -14,7 +14,7 @@ PATH = "/policy/who-can-enter"
 
 @pytest.fixture
 def policy(alice, bob, office):
-    """Bob and the group family may enter; /admin is denied to family, /hook is public, /safe needs a passkey."""
+    """Let Bob and the group family in; deny /admin to family, open /hook, and require a passkey for /safe."""
     family = create_group(actor="x", name="family", authorized_domains=[office])
     create_group(actor="x", name="guests")
     a_user("zoe", all_domains=False, groups=[family])

@@ -1,6 +1,6 @@
-"""Who may call what: every route of the URL conf, every method, every kind of caller.
+"""Permissions: every route of the URL conf, every method, every kind of caller.
 
-A route that is not in the table fails here, so nobody can add one and forget who may call it.
+A route that is missing in the table fails here.
 """
 
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Every way to have a code of the second factor checked counts wrong ones in the same count."""
+"""Every route that checks a second-factor code counts wrong codes in the same counter."""
 
 from datetime import timedelta
 from urllib.parse import urlencode

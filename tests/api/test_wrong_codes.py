@@ -1,4 +1,4 @@
-"""Wrong codes of the second factor are limited for each account, from wherever and by whichever way they come."""
+"""Wrong second-factor codes are limited per account, over all networks and routes."""
 
 from datetime import timedelta
 
@@ -37,7 +37,7 @@ def test_after_five_wrong_codes_each_one_doubles_the_delay_for_all_networks(app,
 
 
 def test_six_of_240_codes_from_one_56_network_are_checked(app):
-    """By default only the first forty are sent: the others get the answer of the last."""
+    """The default form sends only the first forty; the others would get the same answer."""
     answers, mine, sent = [], challenge(), 240 if FULL else 40
     for index, code in enumerate(app.wrong_codes(sent)):
         where = f"2001:db8:0:{index // 10:x}::7"
@@ -125,7 +125,7 @@ def test_a_code_whose_challenge_ends_before_it_is_checked_is_not_counted(app, mo
     assert number() == wrong_codes.ENDS_CHALLENGES - 1
     assert WrongCodes.objects.get().blocked_until is None
     assert finish(challenge(), app.wrong).json()["code"] == "invalid-code"
-    assert SecurityEvent.objects.filter(kind="client.suspected").count() == 1  # the tenth that was checked
+    assert SecurityEvent.objects.filter(kind="client.suspected").count() == 1  # the tenth code that was checked
 
 
 def test_the_tenth_wrong_code_in_a_row_ends_all_challenges_with_an_event(app, alice):
@@ -150,7 +150,7 @@ def test_the_tenth_wrong_code_in_a_row_ends_all_challenges_with_an_event(app, al
 
 @pytest.fixture
 def locked(app):
-    """Enter a hundred wrong codes; return the app."""
+    """Lock code entry with a hundred wrong codes; return the app."""
     guess(app, 9)
     WrongCodes.objects.update(number=99)
     assert guess(app, 1).json()["code"] == "invalid-code"

@@ -1,4 +1,4 @@
-"""What the tests of API tokens share."""
+"""Helpers of the API token tests."""
 
 from tests.support.proxies import with_api_token
 

@@ -1,4 +1,4 @@
-"""Rules that are tried, and where an answer of ``POST /waf-rules/test`` says that one matched."""
+"""Create rules to try, and read where an answer of ``POST /waf-rules/test`` shows a match."""
 
 from policies import services
 
