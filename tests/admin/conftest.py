@@ -1,4 +1,4 @@
-"""A browser for the admin pages, and the decision that the rows of the database lead to."""
+"""A browser for the admin pages, and the engine's decision under the rows of the database."""
 
 import time
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ ADMIN = f"{settings.ROOT_PATH}/admin"
 
 
 class Fields(HTMLParser):
-    """Collects what a browser would send of the forms of a page."""
+    """Collect the form values of a page, as a browser would send them."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class Pages:
         return self.client.get(f"{ADMIN}{path}")
 
     def submit(self, path, **values):
-        """Fill in the form of a page and send it. A value of None is left out: an unticked box."""
+        """Fill in the form of a page and send it. None omits a field, like an unticked box."""
         sent = Fields(self.get(path).content.decode()).values
         for name, value in values.items():
             if value is None:
@@ -87,7 +87,7 @@ class Pages:
         return self.client.post(f"{ADMIN}{path}", {"csrfmiddlewaretoken": token, **chosen})
 
     def words(self, response):
-        """The text of the page that a response is or leads to."""
+        """Return the text of the response's page, after a redirect if there is one."""
         if response.status_code == 302:
             response = self.client.get(response.url)
         return response.content.decode()
@@ -102,7 +102,7 @@ def pages(alice):
 
 @pytest.fixture
 def decide(db):
-    """Ask the engine, with the rows as they are now and fakes around it."""
+    """Return a function that asks the engine, with the current rows and fake ports."""
 
     def ask(*, country=None, **parts):
         policy = DatabasePolicyStore(policy_files(settings.CONFIG)).load(revisions.current())

@@ -20,7 +20,7 @@ def rules(db):
 
 
 def move(pages, rule, position):
-    """Press a button of the list."""
+    """Press a move button of the list."""
     token = Fields(pages.words(pages.get(LIST))).values["csrfmiddlewaretoken"][0]
     data = {"csrfmiddlewaretoken": token, "position": position, "action": ""}
     return pages.client.post(f"{ADMIN}{LIST}{rule.pk}/move/", data)

@@ -25,7 +25,7 @@ OTHER_PASSWORD = "staple battery horse correct"
 
 
 def session_of(user, **parts):
-    """The token of a session that is opened now."""
+    """Open a session; return its token."""
     visitor = Visitor(client_ip="198.51.100.7", user_agent="browser of bob")
     return login.start_session(user, audiences=("gate",), amr=("pwd",), visitor=visitor, at=timezone.now()).text
 

@@ -1,4 +1,4 @@
-"""Other sites write nothing with the Django admin's session."""
+"""Other sites cannot write with the Django admin's session."""
 
 import json
 
@@ -17,7 +17,7 @@ FROM_ELSEWHERE = [
     {"Origin": "http://app.example", "Sec-Fetch-Site": "same-origin"},
 ]
 RULE = json.dumps({"country_code": "FR"})
-# Django's own check compares with the host, which another site's page shares where we have no host of our own.
+# Django compares the origin with the host only: without a public URL, a protected site shares it.
 UNDER_A_SITE = {"Host": "app.example"}
 
 
@@ -28,7 +28,7 @@ def own_host(settings):
 
 
 def under_a_site(alice):
-    """A browser with Alice's session and a good CSRF token, on our paths under the host of a protected site."""
+    """Return a browser with Alice's session and a valid CSRF token, on our paths under a protected site's host."""
     client = Client(enforce_csrf_checks=True, headers=UNDER_A_SITE)
     client.get(f"{ADMIN}/login/")
     enter_admin_site(client, alice)

@@ -1,4 +1,4 @@
-"""The Django admin's session: its row, its end, and what is asked again in it."""
+"""The Django admin's session: its row, its end, and re-authentication in it."""
 
 import json
 from datetime import timedelta
@@ -43,7 +43,7 @@ def values_of_own_page(pages, alice):
 
 
 def guess_from_all_over_the_world():
-    """Fail so often that the account has to wait, from no network more than once."""
+    """Lock the account by failures, each from another network."""
     system_settings.change(actor="x", login_failures_per_account=100)
     throttling.attempt("alice", "198.18.0.1", timezone.now())
     FailureCount.objects.filter(scope=throttling.ACCOUNT).update(failures=99)

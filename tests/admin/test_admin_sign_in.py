@@ -1,4 +1,4 @@
-"""Signing in to the Django admin: through the same service, with a code from whoever has a second factor."""
+"""Signing in to the Django admin: through the same service as the API, with a code for users with a second factor."""
 
 import uuid
 

@@ -1,4 +1,4 @@
-"""App tokens in the Django admin: made for a user, shown once, refused in words, and revoked."""
+"""App tokens in the Django admin: created for a user, shown once, refused with an error, and revoked."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The admin and operator pages as an auditor sees them: everything but secrets can be read, nothing changed."""
+"""The admin and operator pages as an auditor sees them: they read everything but secrets, and change nothing."""
 
 import pytest
 from django.apps import apps
@@ -24,14 +24,14 @@ WRITES = {"add", "delete"}
 
 @pytest.fixture
 def auditor(db):
-    """Return the pages as an auditor sees them, with whatever CSRF token."""
+    """Return the pages as an auditor, without CSRF checks."""
     client = Client()
     enter_admin_site(client, a_user("eve", is_auditor=True))
     return Pages(client)
 
 
 def everything():
-    """Return all rows of all tables, but those that a sign-in or a page view writes."""
+    """Return all rows of all tables, except those that a sign-in or a page view writes."""
     left_out = {BrowserSession._meta.label, "accounts.Session"}
     kinds = [model for model in apps.get_models() if model._meta.label not in left_out]
     return {model._meta.label: sorted(map(str, model.objects.values_list())) for model in kinds}
@@ -104,7 +104,7 @@ def test_every_operator_page_is_asked():
     (console,) = [part for part in walk(get_resolver()) if getattr(part, "app_name", "") == "console"]
     named = {str(each.pattern).partition("/")[0] for each in console.url_patterns}
 
-    assert named == {*CONSOLE, "", "domains", "waf-rules"}  # the last: test_waf_report_page.py, test_pattern_trial.py
+    assert named == {*CONSOLE, "", "domains", "waf-rules"}  # see test_waf_report_page.py, test_pattern_trial.py
 
 
 def walk(resolver):

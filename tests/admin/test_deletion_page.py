@@ -1,4 +1,4 @@
-"""The page that asks before a user is deleted names what goes with them."""
+"""The confirmation page for deleting a user lists the rows that are deleted too."""
 
 import html
 import uuid

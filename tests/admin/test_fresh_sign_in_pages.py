@@ -1,4 +1,4 @@
-"""Pages of the Django admin on which tokens and secrets are made: whoever signed in long ago is asked again."""
+"""Admin pages that create tokens and secrets ask stale sessions for the password again."""
 
 from datetime import timedelta
 

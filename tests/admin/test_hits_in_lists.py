@@ -20,7 +20,7 @@ from policies.grants.share_links import issue_share_link
 
 @pytest.fixture
 def used(office, bob):
-    """A row of each kind whose uses are counted."""
+    """Return a row of each kind with counted uses."""
     end = timezone.now() + timedelta(hours=1)
     return [
         services.block_network(actor="test", network="203.0.113.0/24"),

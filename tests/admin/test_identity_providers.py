@@ -1,4 +1,4 @@
-"""Identity providers in the Django admin: written as over the API, and which claim gave a user which group."""
+"""Identity providers in the Django admin: values as over the API, and the claim behind each group of a user."""
 
 import pytest
 

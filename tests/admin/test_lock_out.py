@@ -1,4 +1,4 @@
-"""The lock-out guard on the admin pages, and how many rows may be deleted at once."""
+"""The lockout guard on the admin pages, and the limit of rows deleted at once."""
 
 import pytest
 from django.test import Client
@@ -18,7 +18,7 @@ WORDS = f"our own address {ME} would be refused"
 
 @pytest.fixture
 def behind_proxy(alice):
-    """The admin pages as Alice sees them through the proxy."""
+    """Return the admin pages as Alice sees them through the proxy."""
     pages = Pages(Client(enforce_csrf_checks=True, headers={"X-Forwarded-For": ME, "Host": "testserver"}))
     enter_admin_site(pages.client, alice)
     return pages

@@ -1,4 +1,4 @@
-"""Every admin page: what the content security policy needs, and what must never be on one."""
+"""Every admin page complies with the content security policy and contains no secret."""
 
 import re
 from datetime import timedelta
@@ -38,7 +38,7 @@ OUTSIDE = re.compile(r"""(?:src|href|action)=["'](?:https?:)?//""", re.IGNORECAS
 
 @pytest.fixture
 def rows(alice, bob):
-    """One row of every kind, and everything about them that nobody may read."""
+    """Create one row of every kind; return the rows and all their secrets."""
     visitor = Visitor(client_ip="198.51.100.7", user_agent="browser")
     session = login.sign_in("bob", PASSWORD, flow=login.GUARD, visitor=visitor, at=bob.created_at)
     domain = policies.register_domain(actor="test", name="office.example", access="authenticated")
@@ -119,7 +119,7 @@ def expectation():
 
 
 def paths(rows):
-    """The pages of every kind that is registered."""
+    """Yield the paths of all pages of every registered model."""
     yield from ("/", "/logout/", "/jsi18n/")
     for model in admin.site._registry:
         yield f"/{model._meta.app_label}/{model._meta.model_name}/"
@@ -152,7 +152,7 @@ def test_every_page_is_served_by_us_without_anything_inline_and_shows_no_secret(
         files.update(re.findall(r'(?:<script[^>]* src|<link[^>]* href)="([^"]+)"', html))
         seen += 1
     assert seen > 40
-    for file in files - {"data:,"}:  # no icon
+    for file in files - {"data:,"}:  # the empty icon
         name = file.removeprefix(settings.STATIC_URL)
         assert finders.find(name) if name != file else pages.client.get(file).status_code == 200, file
 

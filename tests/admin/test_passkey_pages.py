@@ -1,4 +1,4 @@
-"""Passkeys in the Django admin: seen, renamed and removed by admins; made by their users alone."""
+"""Passkeys in the Django admin: admins list, rename and remove them; only their users create them."""
 
 import pytest
 

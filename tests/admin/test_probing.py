@@ -1,4 +1,4 @@
-"""What an admin's browser may not find out or break by writing its own requests."""
+"""Hand-written requests of an admin's browser reveal and break nothing."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Share links in the Django admin: made, shown once with a button to copy, their uses, and revoked."""
+"""Share links in the Django admin: created, shown once with a copy button, counted, and revoked."""
 
 import re
 from datetime import timedelta

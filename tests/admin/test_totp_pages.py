@@ -1,4 +1,4 @@
-"""Authenticator apps in the Django admin: seen, renamed and removed by admins; set up by their users alone."""
+"""Authenticator apps in the Django admin: admins list, rename and remove them; only their users set them up."""
 
 import pytest
 from django.utils import timezone

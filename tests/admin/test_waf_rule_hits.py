@@ -1,4 +1,4 @@
-"""The list of WAF rules: how often each matched and when last, sortable by both."""
+"""The list of WAF rules: the hits and the last hit of each, sortable by both."""
 
 import re
 from datetime import timedelta
@@ -17,7 +17,7 @@ LIST = "/policies/wafrule/"
 
 @pytest.fixture
 def rules(db):
-    """Three rules: often, long ago; once, just now; never."""
+    """Create three rules: with many old hits, with one recent hit, and without hits."""
     now = timezone.now()
     made = [services.create_waf_rule(actor="", name=name, pattern="x1y2") for name in ("often", "once", "never")]
     for rule, count, ago in zip(made, (7, 1), (timedelta(days=9), timedelta(0)), strict=False):

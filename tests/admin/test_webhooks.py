@@ -1,4 +1,4 @@
-"""Webhooks in the Django admin: a secret once, a test, sending again."""
+"""Webhooks in the Django admin: the secret shown once, test messages, resending."""
 
 import pytest
 

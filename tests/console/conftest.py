@@ -22,14 +22,14 @@ ME = "198.51.100.7"
 
 @pytest.fixture
 def noon(db):
-    """Stops the clock; sessions are opened after that."""
+    """Stop the clock before any session is opened; return the time."""
     with time_machine.travel(NOON, tick=False):
         yield NOON
 
 
 @pytest.fixture
 def log(tmp_path):
-    """Return a function that writes records to the log, with everything that is counted of them."""
+    """Return a function that writes records to the log, with their roll-ups."""
 
     def log(*records):
         writer = SpoolWriter(tmp_path / "log", "node-1")
@@ -43,7 +43,7 @@ def log(tmp_path):
 
 @pytest.fixture
 def visits(auth, settings):
-    """Return a function that asks the gate and returns the decision id; the answers are in the log then."""
+    """Return a function that asks the gate, ships its records to the log and returns the decision id."""
 
     def visit(**headers):
         answer = auth(**headers)
@@ -55,14 +55,14 @@ def visits(auth, settings):
 
 @pytest.fixture
 def behind_proxy(alice):
-    """The pages as Alice sees them through the proxy, from ``ME``."""
+    """Return the pages as Alice sees them through the proxy, from ``ME``."""
     browser = Pages(Client(enforce_csrf_checks=True, headers={"X-Forwarded-For": ME, "Host": "testserver"}))
     enter_admin_site(browser.client, alice)
     return browser
 
 
 def ago(number, hours=1.0, **parts):
-    """A record of so many hours before noon."""
+    """Return a record from this many hours before noon."""
     return a_record(number, at=(NOON - timedelta(hours=hours)).timestamp(), **parts)
 
 
@@ -73,7 +73,7 @@ def query_of(url):
 
 @pytest.fixture
 def record(tmp_path, bob):
-    """Recorded answers: Bob let in from two addresses, one stranger who was asked to sign in."""
+    """Record three answers: Bob let in from two addresses, and one anonymous visitor who was challenged."""
     now, subject = timezone.now().timestamp(), {"kind": "user", "id": bob.pk, "name": "Bob"}
     let_in = {"status": 200, "outcome": "allow", "reason": "session-valid", "rules": [], "decided_by": None}
     asked = {"status": 401, "outcome": "challenge", "reason": "credential-missing", "rules": [], "decided_by": None}

@@ -20,7 +20,7 @@ def numbers(page):
 
 
 def a_few(log):
-    """Record four answers that differ in what can be filtered."""
+    """Record four answers that differ in the filtered columns."""
     log(
         ago(1, 1),
         ago(2, 2, client_ip="203.0.113.9", country_code=None, host="git.example", path="/repo.git", query=""),

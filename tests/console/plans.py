@@ -1,4 +1,4 @@
-"""Plans, as an operator makes them on a page."""
+"""Plans that an operator makes on a page."""
 
 import html
 

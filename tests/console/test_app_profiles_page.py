@@ -1,4 +1,4 @@
-"""The page of the app profiles: what it shows, and what its buttons write."""
+"""The page of the app profiles: its content, and the changes that its buttons make."""
 
 import pytest
 

@@ -54,7 +54,7 @@ def test_a_queued_backtest_refreshes_its_page(pages, record):
     assert run.end_time - run.start_time == timedelta(hours=24)
     assert page["Refresh"] == "2"
     assert "No agent is running" in page.content.decode()
-    assert "Blast radius:" not in page.content.decode()  # not again every two seconds
+    assert "Blast radius:" not in page.content.decode()  # not computed again at each refresh
     assert "Refresh" not in pages.client.get(f"{answer.url}?refresh=off")
     Node.objects.create(name="here", seen_at=timezone.now(), revision=0)
     assert "No agent is running" not in pages.words(pages.client.get(answer.url))

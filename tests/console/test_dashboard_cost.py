@@ -38,7 +38,7 @@ def _row(kind, width, start):
 
 
 def _full_roll_ups():
-    """Yield what 10,000,000 rows over 60 days leave behind, with more clients than any summary holds."""
+    """Yield the roll-ups of 10,000,000 rows over 60 days, with more clients than a summary can have."""
     for width in KEYS:
         at = NOON - timedelta(days=_BUSY_DAYS + 1)
         at -= timedelta(seconds=at.timestamp() - start_of(at.timestamp(), width))

@@ -26,7 +26,7 @@ PAGE = "/dashboard/"
 
 
 class Links(HTMLParser):
-    """Every link of a page with its text."""
+    """Collect every link of a page with its text."""
 
     def __init__(self, response):
         super().__init__()
@@ -60,7 +60,7 @@ def some_day(log):
     records = []
     for number in range(1, 60):
         outcome, status, reason = answers[number % 3]
-        hours = 0.4 + number * 0.5  # the last ones are of the day before
+        hours = 0.4 + number * 0.5  # the last ones are from the day before
         client, country = f"203.0.113.{number % 4}", ("NZ", "DE", None)[number % 3]
         parts = {"outcome": outcome, "status": status, "reason": reason, "rules": []}
         records.append(

@@ -1,4 +1,4 @@
-"""The first part of the dashboard: what is wrong, new people and devices, and the map of countries."""
+"""The first part of the dashboard: problems, new users and devices, and the map of countries."""
 
 import re
 import uuid
@@ -33,7 +33,7 @@ def problems(page):
 
 @pytest.fixture
 def healthy(pages, noon, settings):
-    """An installation of which nothing is wrong but that it has no geo database."""
+    """Make an installation without problems, except that it has no geo database."""
     Node.objects.create(name="gate-1", seen_at=noon, revision=revisions.head().revision, log_lag_seconds=0.5)
     (settings.CONFIG.home / "spool").mkdir(exist_ok=True)
 

@@ -1,4 +1,4 @@
-"""The page of the proxy doctor: who sent this very request, what an examination found, and the proxy's sample."""
+"""The page of the proxy doctor: the current request, the findings of an examination, and the proxy's sample."""
 
 import pytest
 
@@ -77,7 +77,7 @@ def test_the_sample_is_shown_with_our_addresses(pages, settings, kind):
 
     assert response.status_code == 200
     assert f"deploy/{kind}/" in text
-    if kind not in {"envoy-gateway", "ingress-nginx"}:  # which name services
+    if kind not in {"envoy-gateway", "ingress-nginx"}:  # their samples name services, not addresses
         assert "19998" in text
         assert "127.0.0.1:9998" not in text
 

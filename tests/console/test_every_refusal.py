@@ -1,4 +1,4 @@
-"""The Explain page ends in an offer for every kind of refusal, or says why there is none and what to do instead."""
+"""For every kind of refusal the Explain page ends with an offer, or with the reason for none and advice."""
 
 import re
 from datetime import timedelta
@@ -22,7 +22,7 @@ USELESS = "No exemption is needed."
 
 
 def end_of(page):
-    """The last section of a receipt, in words."""
+    """Return the text of the last section of a receipt."""
     return re.sub(r"\s+", " ", page.rpartition("Let this through")[2]).strip()
 
 

@@ -1,4 +1,4 @@
-"""Exceptions from the Explain page: what is shown is what is written, and never more."""
+"""Exemptions from the Explain page: only the shown change is written."""
 
 from datetime import timedelta
 
@@ -29,7 +29,7 @@ def test_where_a_rule_matches_again_is_shown_once_its_exclusion_has_ended(pages,
 
 
 def test_an_offer_that_is_out_of_date_writes_nothing(pages, visits, office):
-    """Of an offer that is another by now, nothing is written: the domain went, or the rule looks elsewhere."""
+    """An offer that has changed since it was shown is refused: here its domain was deleted."""
     services.block_network(actor="", network="198.51.100.0/24")
     decision_id = visits()
     (key,) = offered(pages, decision_id)
@@ -104,7 +104,7 @@ def test_where_the_user_agent_matched_the_exclusion_is_for_that_header(pages, vi
 
 @pytest.mark.parametrize("is_registered", [True, False])
 def test_no_entry_for_every_host_is_offered_for_a_masked_host(pages, visits, is_registered):
-    """A label like a token is masked in the log: the domain is known by its wildcard, an unknown host by nothing."""
+    """The log masks labels that look like tokens: the domain is still found by its wildcard, an unknown host is not."""
     if is_registered:
         services.register_domain(actor="", name="*.site.example", access="authenticated", seed=True)
     services.block_network(actor="", network="198.51.100.0/24")

@@ -1,4 +1,4 @@
-"""The Explain pages: every step in words, and exceptions no wider than they must be."""
+"""The Explain pages: every step in words, and exemptions as narrow as possible."""
 
 import html
 import re
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 
 def text_of(response):
-    """The words of a page as people read them."""
+    """Return the visible text of a page."""
     words = re.sub(r"<[^>]+>", " ", response.content.decode())
     return html.unescape(re.sub(r"\s+", " ", words))
 
@@ -31,13 +31,13 @@ def receipt(pages, decision_id, query=""):
 
 
 def offered(pages, decision_id):
-    """The keys of what is offered."""
+    """Return the keys of the offers."""
     page = pages.get(f"/explain/{decision_id}/").content.decode()
     return re.findall(r'name="offer" value="([^"]+)"', page)
 
 
 def write(pages, decision_id, offer, lifetime="hour"):
-    """Send the form of the one offer whose key begins so."""
+    """Send the form of the one offer with this key, whose last part is ignored."""
     (key,) = (key for key in offered(pages, decision_id) if key.rpartition("-")[0] == offer)
     return pages.submit(f"/explain/{decision_id}/", offer=key, lifetime=lifetime)
 

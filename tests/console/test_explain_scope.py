@@ -1,4 +1,4 @@
-"""The Explain pages say in words what lets somebody in."""
+"""The Explain pages describe the scope that lets a user in."""
 
 import pytest
 

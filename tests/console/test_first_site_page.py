@@ -1,4 +1,4 @@
-"""The page that protects a site: from its host to the lines for the proxy and the doctor."""
+"""The page for protecting a site: its host, the lines for the proxy, and the doctor."""
 
 import re
 from html import unescape

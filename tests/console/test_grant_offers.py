@@ -1,4 +1,4 @@
-"""Grants that the page of a decision offers: as narrow as the path that was refused, or for the whole domain."""
+"""Grants that the page of a decision offers: for the refused path, or for the whole domain."""
 
 from datetime import timedelta
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def outside(bob, office):
-    """The header of Bob's session, who may enter no domain."""
+    """Return the session header of Bob, who may enter no domain."""
     accounts.change_user(bob, actor="alice", all_domains=False)
     return {"service_authorization": a_token(bob)}
 

@@ -1,4 +1,4 @@
-"""Help: the documentation from our own host, for operators alone, and a link to it on every page of the console."""
+"""Help: the documentation on our own host, for operators only, with a link on every page of the console."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The policy history: who changed what when, the way back, and changes that wait for a word."""
+"""The policy history: revisions, restore, and changes that wait for confirmation."""
 
 import html
 import re
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 
 def text_of(response):
-    """The words of a page as people read them."""
+    """Return the visible text of a page."""
     return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode())))
 
 

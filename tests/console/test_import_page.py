@@ -1,4 +1,4 @@
-"""The import of a list: what it would do first, and then exactly that."""
+"""The import of a list: a dry run first, then exactly the changes shown."""
 
 import html
 import re
@@ -19,7 +19,7 @@ LIST = "# a list\n203.0.113.0/24 # bad\n192.0.2.7\n10.0.0.0/8\n"
 
 
 def text_of(response):
-    """The words of a page as people read them."""
+    """Return the visible text of a page."""
     return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode())))
 
 
@@ -28,7 +28,7 @@ def dry_run(pages, text=LIST, name="drop", **values):
 
 
 def as_shown(pages, response, **values):
-    """Press the button under what was shown."""
+    """Press the button below the preview."""
     page = response.content.decode()
     form = page[page.index('name="shown"') :]
     sent = Fields(form[: form.index("</form>")]).values

@@ -1,4 +1,4 @@
-"""Every operator page in Simplified Chinese, for whoever's browser asks for it: no English word of ours is left."""
+"""Every operator page in Simplified Chinese, if the browser prefers it: no English text of ours is left."""
 
 import html
 import re
@@ -41,14 +41,14 @@ COORDINATE = re.compile(
 
 @pytest.fixture
 def chinese(pages):
-    """The pages for an admin whose browser prefers Chinese."""
+    """Return the pages of an admin whose browser prefers Chinese."""
     pages.client.defaults["HTTP_ACCEPT_LANGUAGE"] = CHINESE
     return pages
 
 
 @pytest.fixture
 def rows(alice, bob, office, tmp_path, visits):
-    """Something for every page to show; return the id of a decision."""
+    """Create rows for every page; return the id of a decision."""
     now, subject = timezone.now().timestamp(), {"kind": "user", "id": bob.pk, "name": "Bob"}
     let_in = {"status": 200, "outcome": "allow", "reason": "session-valid", "rules": [], "decided_by": None}
     written = [a_record(1, at=now - 60, subject=subject, policy_revision=0, **let_in)]
@@ -66,7 +66,7 @@ def rows(alice, bob, office, tmp_path, visits):
 
 
 def words_of(page):
-    """Return every text of a page and of its labels, one each."""
+    """Return every text and label of a page, as a list."""
     plain = CODES.sub("", page[page.index("<body") :])
     labels = [label for found in SAID.findall(plain) for label in found]
     return [html.unescape(each).strip() for each in [*re.split(r"<[^>]+>", plain), *labels] if each.strip()]
@@ -82,7 +82,7 @@ def asked_backtest(pages):
 
 
 def planned_and_applied(pages):
-    """A plan that is applied, confirmed within minutes and watched, and one that is stale and fails an expectation."""
+    """Make a plan that is applied, confirmed and watched, and a stale one that fails an expectation."""
     planned = [
         pages.submit("/plan/", document=each).url.removeprefix(ADMIN)
         for each in (CLOSED, CLOSED + expect(("zoe", {"as": {"user": "Zoe"}}, "deny", "")))
@@ -158,7 +158,7 @@ def test_refusals_of_services_are_in_chinese(chinese, office):
 
 
 def died(_path):
-    """Have the backtest's process end without a word, by exit code."""
+    """Fail the backtest like a process that was killed."""
     runs.fail(runs.claim_next(timezone.now()).claim, runs.died(-9))
 
 
@@ -189,7 +189,7 @@ def test_why_a_backtest_failed_is_said_in_chinese(chinese, fail, english, said):
 def test_why_a_change_was_not_reverted_is_said_in_chinese(chinese, rows):
     row = confirmation.pending().get()
     PolicyRevision.objects.filter(pk=row.revision).delete()
-    PolicyRevision.objects.create(number=row.revision)  # what it changed is not recorded
+    PolicyRevision.objects.create(number=row.revision)  # its changes are not recorded
 
     assert confirmation.revert_overdue(row.deadline) == 0
 

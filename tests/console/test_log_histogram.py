@@ -1,4 +1,4 @@
-"""The histogram above the log, and the rows that come while somebody looks."""
+"""The histogram above the log, and new rows that arrive while the page is open."""
 
 import uuid
 from datetime import UTC, datetime, timedelta

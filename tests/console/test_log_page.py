@@ -1,4 +1,4 @@
-"""The log explorer: the filters of the API in its address, pages that lead on and back, values of strangers."""
+"""The log explorer: the API's filters in its URL, paging, and escaping of untrusted values."""
 
 import re
 from html import unescape

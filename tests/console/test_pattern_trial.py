@@ -8,7 +8,7 @@ from tests.admin.conftest import ADMIN, Fields
 
 @pytest.fixture
 def tried(pages):
-    """Return a function that sends the form of a new rule with an example; returns the page."""
+    """Return a function that sends the form of a new rule with an example and returns the page."""
     token = Fields(pages.get("/policies/wafrule/add/").content.decode()).values["csrfmiddlewaretoken"][0]
 
     def attempt(path="/waf-rules/try/", **values):

@@ -1,4 +1,4 @@
-"""Applying a plan on its page: once, confirmed or reverted, and not if the policy moved on."""
+"""Applying a plan on its page: once, confirmed or reverted, and refused if the policy has changed."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The pages of plans: what a document would do is shown, people first, and only then applied."""
+"""The pages of plans: the effect of a document, users first, before it is applied."""
 
 import html
 from datetime import timedelta
@@ -31,7 +31,7 @@ HIDDEN = {"host": OFFICE, "policy_revision": 1, "method": "GET", "query": ""}
 
 @pytest.fixture
 def record(tmp_path, bob, office):
-    """Bob was let in to two pages of the office, three times; a stranger was asked to sign in."""
+    """Record that Bob was let in three times to two pages of the office, and an anonymous visitor was challenged."""
     bob.all_domains = True
     bob.save()
     now, subject = timezone.now().timestamp(), {"kind": "user", "id": bob.pk, "name": bob.username}

@@ -1,4 +1,4 @@
-"""Views of the log that are kept: whose they are, what they may be, how many."""
+"""Saved views of the log: owners, valid values, and their limit."""
 
 import pytest
 from django.core.exceptions import ValidationError

@@ -1,4 +1,4 @@
-"""The page of the shadow policy: whom it would refuse or let in, and its buttons."""
+"""The page of the shadow policy: the requests that it would refuse or let in, and its buttons."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The frame of the console: every page is in the sidebar, the search, the size of scripts and style sheets."""
+"""The frame of the console: the sidebar with every page, the search, the size of scripts and style sheets."""
 
 import re
 import uuid

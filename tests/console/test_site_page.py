@@ -109,7 +109,7 @@ def test_more_rows_do_not_take_more_statements(pages, domain, log):
 
     statements()
 
-    assert statements() <= few + 4 <= MOST_STATEMENTS  # the rules that are there have relations and uses
+    assert statements() <= few + 4 <= MOST_STATEMENTS  # once there are rules, their relations and uses are queried
 
 
 def test_hosts_lead_to_the_page_of_their_domain(pages, domain):

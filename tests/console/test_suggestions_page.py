@@ -1,4 +1,4 @@
-"""The page that suggests access rules: what it shows, and what adding them writes."""
+"""The page that suggests access rules: its content, and the rules that it adds."""
 
 import re
 from urllib.parse import urlencode

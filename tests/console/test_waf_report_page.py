@@ -1,4 +1,4 @@
-"""The page of a domain's WAF: monitor for seven days, what would have been refused, exceptions, and the end."""
+"""The page of a domain's WAF: seven days of monitoring, the report, exclusions, and the end."""
 
 from datetime import timedelta
 
@@ -36,7 +36,7 @@ def press(pages, path, do, **fields):
 
 
 def offer_in(page):
-    """The hidden fields of the one offer of a page."""
+    """Return the hidden fields of the one offer of a page."""
     (each,) = (each for each in page.context["rules"] if each["rule"].offer)
     return {"offer": each["rule"].offer.key, "decision_id": str(each["rule"].found.examples[0].decision_id)}
 
@@ -84,7 +84,7 @@ def test_the_end_comes_by_itself_and_is_reported_once(pages, visits, auth, path,
 
 
 class LatePages:
-    """Pages that are loaded when a link first needs them, as in an agent; in how many transactions they were."""
+    """URL patterns that are loaded on first use, as in an agent; records the open savepoints at that time."""
 
     def __init__(self):
         self.loaded_in = []

@@ -1,4 +1,4 @@
-"""The page that answers who can enter a path."""
+"""The page that lists who can enter a path."""
 
 from policies.access_rules.services import create_access_rule
 

@@ -1,6 +1,6 @@
-"""The whole OpenAPI document against the application, in this process: schemathesis asks, and checks every answer.
+"""Check the application against the whole OpenAPI document with schemathesis, in this process.
 
-Good and bad values of every parameter and body field, methods that are not there, answers without a
+Valid and invalid values of every parameter and body field, undefined methods, answers without a
 credential. ``-m "not full"`` takes every sixth of the systematic cases and few random ones.
 """
 
@@ -46,7 +46,7 @@ POSITIVE, NEGATIVE = GenerationMode.POSITIVE, GenerationMode.NEGATIVE
 
 
 def takes_values(path, verb):
-    """True for an operation that can be sent a wrong one."""
+    """Return whether the operation has a body or parameters, so that a value can be invalid."""
     operation = DOCUMENT["paths"][path][verb]
     parameters = operation.get("parameters", ())
     return "requestBody" in operation or any(parameter["in"] != "header" for parameter in parameters)
@@ -61,7 +61,7 @@ ONE_IN = by_form(full=3, default=6)
 
 
 def application(environ, start_response):
-    """Call the control plane, which asks the database when it is imported."""
+    """Call the control plane; imported here because its import queries the database."""
     from gatewall import wsgi  # noqa: PLC0415
 
     return wsgi.application(environ, start_response)
@@ -69,7 +69,7 @@ def application(environ, start_response):
 
 HOW = SchemathesisConfig.from_dict(
     {
-        # Credentials are ours to choose: a random one may only ever be refused, and ignored_auth tries that.
+        # The tests set the credentials: a random one can only be refused, which ignored_auth checks.
         "generation": {"with-security-parameters": False, "deterministic": True, "max-examples": SHORT},
         "checks": {
             "negative_data_rejection": {"expected-statuses": [400, 401, 403, 404, 405, 406, 409, 412, 415, 429]}
@@ -90,7 +90,7 @@ counted: Counter[str] = Counter()
 
 
 def requested_access(grant):
-    """Make an access request of the user and to the domain of a grant."""
+    """Create an access request for the user and the domain of a grant."""
     given = Grant.objects.get(pk=grant)
     asked = {"host": given.domain.name, "path": "/", "reason": "x", "asked_at": timezone.now()}
     made = RequestForAccess.objects.create(user=given.user, domain=given.domain, decision_id=uuid.uuid4(), **asked)
@@ -99,7 +99,7 @@ def requested_access(grant):
 
 @pytest.fixture
 def row(wall, admin, bob, monkeypatch, tmp_path):
-    """Return a function that makes a row on first demand and returns what stands for it in a path."""
+    """Return a function that creates a row on first use and returns its value for a path."""
     monkeypatch.setattr(rate, "_remembered", (math.inf, 1_000_000))
     own = f"/users/{bob.pk}"
 
@@ -183,7 +183,7 @@ def row(wall, admin, bob, monkeypatch, tmp_path):
 
 @pytest.fixture
 def ask(wall, alice, row):
-    """Return a function that sends a case as Alice and checks the answer; what it wrote is rolled back."""
+    """Return a function that sends a case as Alice and checks the answer; its writes are rolled back."""
 
     def ask(case, more=(only_what_no_schema_can_say,)):
         cache.clear()
@@ -191,7 +191,7 @@ def ask(wall, alice, row):
             for name in case.path_parameters:
                 case.path_parameters[name] = row(case.path.partition(f"{{{name}}}")[0] + f"{{{name}}}")
         if not case.meta.is_negative_at(ParameterLocation.HEADER):
-            case.headers.pop("If-Match", None)  # the tag of another object hides whether the body is good
+            case.headers.pop("If-Match", None)  # a stale ETag would be refused before the body is checked
         with transaction.atomic(), kept_connection():
             ways["used"] += 1
             by_cookie = ways["used"] % 2
@@ -208,7 +208,7 @@ def ask(wall, alice, row):
 
 @contextmanager
 def kept_connection():
-    """Do as Django's own test client does: the transaction of a test must not lose its connection."""
+    """Keep the connection of the test's transaction open, like Django's test client."""
     request_started.disconnect(close_old_connections)
     request_finished.disconnect(close_old_connections)
     try:
@@ -219,14 +219,14 @@ def kept_connection():
 
 
 def only_what_no_schema_can_say(context, response, case):
-    """Good data is refused for its meaning alone."""
+    """Assert that valid data is refused only for reasons that a schema cannot express."""
     if case.meta.generation.mode.is_positive and response.status_code == 400:
         errors = [error for error in response.json()["errors"] if error["code"] not in {"read-only", "unregistered"}]
-        errors = [error for error in errors if not error["message"].startswith("there is no ")]  # rows of examples
+        errors = [error for error in errors if not error["message"].startswith("there is no ")]  # example rows
         fields = [error["field"].removeprefix("credential.").removeprefix("rule.") for error in errors]
         refused = {field.partition(".")[0] for field in fields}
         refused = {name.removeprefix("exclude_") for name in refused}
-        refused = {name for name in refused if not name.endswith(("_after", "_before"))}  # from the year 1000 on
+        refused = {name for name in refused if not name.endswith(("_after", "_before"))}  # years below 1000
         if case.path.startswith(
             ("/authorized-domains", "/groups", "/list-subscriptions", "/system/doctor", "/webhooks")
         ):
@@ -242,12 +242,12 @@ def only_what_no_schema_can_say(context, response, case):
                 "allowed_email_domains",
             }
         if case.path.startswith("/grants"):
-            refused -= {"user", "group"}  # one of two
+            refused -= {"user", "group"}  # exactly one of the two is required
         if case.path == "/waf-rules/batch":
-            refused.discard("enabled")  # or action: one of the two
+            refused.discard("enabled")  # this or the action is required
         body = case.body if isinstance(case.body, dict) else {}
         body = {**body, **(body.get("rule") or {})}
-        refused -= {name for name in refused if isinstance(body.get(name), float)}  # 5.0 is an integer to a schema
+        refused -= {name for name in refused if isinstance(body.get(name), float)}  # 5.0 is a valid integer
         assert refused <= MEANT, response.json()
 
 
@@ -267,6 +267,6 @@ def test_the_document_is_true_of_many_more_requests(mode, path, verb, ask):
     @given(SCHEMA[path][verb].as_strategy(generation_mode=mode))
     @settings(HYPOTHESIS, max_examples=LONG)
     def every(case):
-        ask(case, more=())  # its random texts also have characters that the pattern of their field forbids
+        ask(case, more=())  # random texts also contain characters that are forbidden in their field
 
     every()
