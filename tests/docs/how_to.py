@@ -1,4 +1,4 @@
-"""The pages of docs/how-to: their lines, and an installation in which these are typed."""
+"""The lines of the pages in docs/how-to, and an installation to run them in."""
 
 import io
 import re
@@ -78,7 +78,7 @@ def option(page: str, name: str, default: str = "") -> str:
 
 
 def write_configuration(page: str, folder: Path, kind: str = "caddy", **ports: int) -> None:
-    """Type the page's command, for another kind of proxy if asked, with another folder than that of the system."""
+    """Run the page's command with a folder of the test, for another kind of proxy if given."""
     words = command_of(page)
     assert words[:2] == ["proxy-config", "caddy"]
     with override_settings(GATEWALL_PUBLIC_URL=PUBLIC_URL, **ports):
@@ -86,7 +86,7 @@ def write_configuration(page: str, folder: Path, kind: str = "caddy", **ports: i
 
 
 class Installed(NamedTuple):
-    """Both planes, a site that records, and a Caddy with all pages' lines, which curl finds in this environment."""
+    """Both planes, a recording site, and a Caddy with the lines of all pages; curl in ``environment`` reaches it."""
 
     admin: Admin
     site: Upstream
@@ -95,7 +95,7 @@ class Installed(NamedTuple):
 
 
 def register(admin: Admin) -> dict[str, str]:
-    """Register the sites of all pages and a user; return what the variables of the pages hold."""
+    """Register the sites of all pages and a user; return the values of the variables in the pages."""
     for page in PAGES:
         admin.post("/authorized-domains", name=option(page, "--site"))
     dora = admin.post("/users", username="dora", password=PASSWORD, email="dora@office.example")["id"]
@@ -113,7 +113,7 @@ def register(admin: Admin) -> dict[str, str]:
 
 @contextmanager
 def caddy(folder: Path, site: int) -> Iterator[int]:
-    """Run one Caddy with the blocks of all pages, as README.md says; yield its port for TLS."""
+    """Run one Caddy with the blocks of all pages, as in README.md; yield its TLS port."""
     port = free_port()
     blocks_of_sites: dict[str, str] = {}
     for page in PAGES:

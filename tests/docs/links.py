@@ -1,4 +1,4 @@
-"""Links of Markdown pages: their targets, their anchors, and which pages lead to which."""
+"""Links of Markdown pages: targets, anchors, and reachable pages."""
 
 import re
 import unicodedata
@@ -21,7 +21,7 @@ def without_code(text: str) -> str:
 
 
 def targets(page: Path) -> list[str]:
-    """Return the targets of a page's links and pictures that lead into this repository."""
+    """Return the targets of links and pictures within this repository."""
     text = without_code(page.read_text())
     found = [*_LINK.findall(text), *_PICTURE.findall(text)]
     return [target for target in found if not re.match(r"[a-z][a-z0-9+.-]*:", target)]
@@ -45,7 +45,7 @@ def slug_of(heading: str) -> str:
 
 
 def broken(page: Path) -> Iterator[str]:
-    """Yield each target of the page that leads nowhere."""
+    """Yield the broken targets of the page."""
     for target in targets(page):
         name, _, anchor = target.partition("#")
         path = (page.parent / name).resolve() if name else page
@@ -55,7 +55,7 @@ def broken(page: Path) -> Iterator[str]:
 
 
 def reachable(start: Path) -> set[Path]:
-    """Return the pages that links lead to from a page; a link to a folder leads to its pages."""
+    """Return the pages reachable by links from a page; a link to a folder includes its pages."""
     seen: set[Path] = set()
     ahead = [start]
     while ahead:

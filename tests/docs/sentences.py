@@ -1,4 +1,4 @@
-"""Sentences of a Markdown page, and how many of them are long: `python -m tests.docs.sentences` prints both."""
+"""Sentences of a Markdown page and the share of long ones: `python -m tests.docs.sentences` prints them."""
 
 import re
 import sys
@@ -16,7 +16,7 @@ _END = re.compile(r"(?<=[.!?])[\"')*]*\s+(?=[A-Z`*\[(\"0-9])")
 
 
 def sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of a page; a heading is none, a cell of a table and an item of a list end one."""
+    """Yield the sentences of a page, without headings; a table cell and a list item end a sentence."""
     for block in _blocks(_FENCE.sub("", text)):
         words = re.sub(r"`[^`]*`", "X", _LINK.sub(r"\1", " ".join(block.split())))
         yield from filter(None, _END.split(words))
@@ -41,7 +41,7 @@ def long_ones(text: str) -> list[str]:
 
 
 def main() -> None:
-    """Print the long sentences of the named pages, or of each page their number and share."""
+    """Print the long sentences of the named pages, or their number and share for every page."""
     for page in map(Path, sys.argv[1:]):
         for each in long_ones(page.read_text()):
             sys.stdout.write(f"{len(each.split())}  {each}\n")

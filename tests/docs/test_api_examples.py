@@ -1,4 +1,4 @@
-"""Every example of the API's documentation is run as it stands, by curl against a real control plane."""
+"""Run every example of the API documentation unchanged, with curl against a real control plane."""
 
 import base64
 import re
@@ -18,7 +18,7 @@ IN_THE_DOCS = "127.0.0.1:9999"
 
 
 class App:
-    """An authenticator app: `$CODE` is what it shows, a new one for each command that sends one."""
+    """An authenticator app: `$CODE` is its current code, a new one for each command that sends a code."""
 
     def __init__(self) -> None:
         self._last = 0

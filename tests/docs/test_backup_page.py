@@ -1,4 +1,4 @@
-"""docs/backup.md: the lines to type run in their order, with paths of the test."""
+"""docs/backup.md: its lines run in order, with paths of the test."""
 
 import os
 import re
@@ -25,7 +25,7 @@ def test_the_lines_of_the_page_run_as_printed(tmp_path):
         block.replace("/srv/backups", str(backups)).replace("/tmp/drill", str(tmp_path / "drill"))  # noqa: S108
         for block in BLOCKS
     )
-    for port in ("19999", "19998"):  # another server of this machine may have them
+    for port in ("19999", "19998"):  # another server on this machine may use them
         assert drill.count(port) == 1
         drill = drill.replace(port, str(free_port()))
 

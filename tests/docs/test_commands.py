@@ -1,4 +1,4 @@
-"""Every ``gatewall COMMAND`` that the docs and the messages of the code print is one that can be typed."""
+"""Every ``gatewall COMMAND`` in the docs and in the messages of the code exists."""
 
 import re
 import shlex
@@ -53,4 +53,4 @@ def test_a_command_in_a_sentence_is_there():
 def test_no_page_uses_manage_py():
     told = {path.name for path in (*PAGES, *SOURCES) if re.search(r"manage\.py [a-z]", path.read_text())}
 
-    assert told == {"testing.md"}  # what a stage of bin/test runs
+    assert told == {"testing.md"}  # it shows a stage of bin/test

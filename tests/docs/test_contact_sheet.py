@@ -1,4 +1,4 @@
-"""The contact sheet of the operator pages shows every page that is pictured, in every look."""
+"""The contact sheet of the operator pages has every picture of every page."""
 
 from pathlib import Path
 

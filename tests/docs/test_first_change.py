@@ -1,4 +1,4 @@
-"""docs/first-change.md: the change that the page describes, made in a copy of this tree with the page's commands."""
+"""docs/first-change.md: make the described change in a copy of this tree with the page's commands."""
 
 import os
 import re

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def tor(tmp_path, monkeypatch):
-    """The files of Debian's package, with two ranges."""
+    """Write the files of Debian's package, with two ranges."""
     files = tmp_path / "geoip", tmp_path / "geoip6"
     files[0].write_bytes(b"# Vendor:    IPFire Project\n# License:   CC BY-SA 4.0\n16777216,16777471,AU\n")
     files[1].write_bytes(b"2001:db8::,2001:db8::ff,FR\n")

@@ -1,4 +1,4 @@
-"""docs/how-to: the lines of each page, typed as printed before a real Caddy, the real Gatewall and a recording site."""
+"""docs/how-to: run the lines of each page as printed, with a real Caddy, a real Gatewall and a recording site."""
 
 import configparser
 import importlib
@@ -65,7 +65,7 @@ def installed(tmp_path_factory):
 def test_a_page_is_short_and_has_the_outline(page):
     text = text_of(page)
 
-    assert len(text.splitlines()) <= (128 if page == "several-gates" else 48)  # five proxies
+    assert len(text.splitlines()) <= (128 if page == "several-gates" else 48)  # it has lines for five proxies
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == OUTLINE
     assert f"({page}.md)" in text_of("README")
 
@@ -74,7 +74,7 @@ def test_a_page_is_short_and_has_the_outline(page):
 def test_the_checks_of_a_page_print_the_documented_status(page, installed):
     (check,) = blocks(page, "sh", OUTLINE[-1])
     expected = re.findall(r"# (\d{3})$", check, re.MULTILINE)
-    # Lines that use variables are for a shell; the others are of the application's own file.
+    # Lines with variables are shell commands; the others belong to the application's own file.
     before = [block for block in blocks(page, "sh", "Lines to copy") if "$" in block]
 
     assert expected
@@ -83,7 +83,7 @@ def test_the_checks_of_a_page_print_the_documented_status(page, installed):
 
 @pytest.fixture
 def as_before(installed):
-    """Delete the rules, groups and users that a test makes: the other pages do without."""
+    """Delete the rules, groups and users that the test creates, for the tests of other pages."""
     kept = {path: {row["id"] for row in installed.admin.get(path)["results"]} for path in MADE}
     yield
     for path, ids in kept.items():
@@ -93,7 +93,7 @@ def as_before(installed):
 
 
 def lines_of(page):
-    """Return the lines that the page about a rule wants typed, without what they print."""
+    """Return the lines to type of a page about a rule, without their output."""
     (shared,) = blocks("README", "sh", "Over the API")
     return f"exec 3>&1 >/dev/null\n{shared}\n{''.join(blocks(page, 'sh', OUTLINE[1]))}\nexec >&3\n"
 
@@ -109,7 +109,7 @@ def test_the_rules_of_a_page_give_the_documented_answers(page, installed):
 
 
 def at_home(installed):
-    """Return the installation as seen from an address at which, as the log says, nobody else was."""
+    """Return the installation, called from an address that nobody else has in the log."""
     folder = installed.written / "home"
     folder.mkdir()
     (folder / ".curlrc").write_text((installed.written / ".curlrc").read_text() + 'interface = "127.0.0.9"\n')

@@ -1,4 +1,4 @@
-"""docs/how-to/https.md: its lines change the files that `gatewall proxy-config` wrote, and each proxy takes them."""
+"""docs/how-to/https.md: its lines change the files of `gatewall proxy-config`, and each proxy accepts the result."""
 
 import os
 import re

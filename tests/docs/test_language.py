@@ -1,4 +1,4 @@
-"""How pages are written: no pronoun that makes a person a man, no riddle of who and whom, American spelling."""
+"""The language of the pages: neutral pronouns, no riddles with who and whom, American spelling."""
 
 import re
 from pathlib import Path
@@ -43,7 +43,7 @@ def test_a_page_is_in_plain_words(page):
 
 
 def most(page):
-    """Return the share of long sentences that a page may have: none where a person follows it step by step."""
+    """Return the permitted share of long sentences of a page: none for step-by-step instructions."""
     path = page.relative_to(BASE).as_posix()
     return 0 if path.startswith(FOLLOWED) else 0.25 if path.startswith("docs/proxies/") else 0.09
 

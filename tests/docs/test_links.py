@@ -1,4 +1,4 @@
-"""Links of README, docs/ and the other pages: targets and anchors exist, and docs/README.md leads to every page."""
+"""Links of README, docs/ and the other pages: they work, and lead from docs/README.md to every page."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Pages of docs/how-to for operators: their lines, typed on a host with Gatewall, but for the folder /etc."""
+"""The operator pages of docs/how-to: run their lines on a host with Gatewall and another folder for /etc."""
 
 import os
 import pwd
@@ -24,7 +24,7 @@ services.block_network(actor="auto-ban", network="{VISITOR}", source="auto-ban")
 
 
 class Host(NamedTuple):
-    """A host with an installation, whose /etc is a folder of the test."""
+    """A host with an installation; its /etc is a folder of the test."""
 
     site: Site
     path: str
@@ -68,7 +68,7 @@ def test_lines_of_the_first_site_register_it_and_write_the_proxys_files(host, tm
 
 
 def checks(page: str) -> tuple[str, list[str]]:
-    """Return the lines with which one sees that a page works, and what they print by its comments."""
+    """Return the check lines of a page, and their expected output from its comments."""
     lines = "".join(blocks(page, "sh", OUTLINE[2]))
     return lines, re.findall(r"    # (.*)$", lines, re.MULTILINE)
 

@@ -1,4 +1,4 @@
-"""docs/how-to/policy-in-git.md: its lines, typed as printed on a host with Gatewall."""
+"""docs/how-to/policy-in-git.md: run its lines as printed on a host with Gatewall."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ from tests.support.typed_command import put_command
 
 @pytest.fixture
 def shell(tmp_path):
-    """Return a function that runs lines in a shell of the host: exit code and output."""
+    """Return a function that runs lines in a shell of the host and returns exit code and output."""
     home, port, folder = tmp_path / "home", free_port(), tmp_path / "work"
     home.mkdir()
     prepare(home)

@@ -1,4 +1,4 @@
-"""docs/policy.schema.json is the schema of this release, and of what the reader of documents takes."""
+"""docs/policy.schema.json is the schema of this release, and agrees with the reader of documents."""
 
 import json
 

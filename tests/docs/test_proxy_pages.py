@@ -1,4 +1,4 @@
-"""The lines of docs/proxies that write a proxy's configuration, run as printed but for the folder `/etc`."""
+"""The lines of docs/proxies that write a proxy's configuration, run as printed except for the folder `/etc`."""
 
 import re
 import subprocess
@@ -20,7 +20,7 @@ def home(tmp_path_factory):
 
 
 def printed(kind):
-    """Return the lines of the first block that write files, and those that use them."""
+    """Return the lines of the first block that write files, and the lines that use these files."""
     text = (BASE / "docs" / "proxies" / f"{kind}.md").read_text()
     lines = re.search(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)[1].splitlines()
     return [line for line in lines if line.startswith(WRITES)], [line for line in lines if not line.startswith(WRITES)]

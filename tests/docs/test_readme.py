@@ -1,4 +1,4 @@
-"""README.md and its Chinese form: short, with the same lines to type, figures and pictures, which other pages hold."""
+"""README.md and its Chinese form: short, with equal commands, figures and pictures that match other pages."""
 
 import re
 
@@ -55,7 +55,7 @@ def test_its_figures_are_those_of_the_page_that_it_names(page, figures):
 
 
 def test_the_chinese_tutorial_has_the_blocks_of_the_english_one():
-    """Those are what test_tutorial.py types."""
+    """test_tutorial.py runs these blocks."""
     english, chinese = ((DOCS / f"tutorial{suffix}.md").read_text() for suffix in ("", ".zh-CN"))
     block = re.compile(r"^```\w+\n.*?^```", re.DOTALL | re.MULTILINE)
 

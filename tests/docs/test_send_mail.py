@@ -1,4 +1,4 @@
-"""docs/how-to/send-mail.md: its variables are read as printed, and its command says what the page says."""
+"""docs/how-to/send-mail.md: its variables are read as printed, and its command prints the documented output."""
 
 import io
 import re

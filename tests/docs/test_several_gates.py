@@ -1,4 +1,4 @@
-"""docs/how-to/several-gates.md: its lines, in the samples of each proxy, before two gates of which one fails."""
+"""docs/how-to/several-gates.md: its lines in the samples of each proxy, with two gates of which one fails."""
 
 import re
 from contextlib import ExitStack
@@ -20,7 +20,7 @@ ASK_AGAIN = {"nginx", "HAProxy"}
 
 
 def in_place(pattern: str, text: str, sample: str) -> str:
-    """Return the sample with the one part that the page replaces."""
+    """Return the sample with one part replaced, which must occur once."""
     changed, number = re.subn(pattern, lambda _: text, sample, flags=re.DOTALL | re.MULTILINE)
     assert number == 1, pattern
     return changed
@@ -71,15 +71,15 @@ CHANGES = {
 
 
 class Gate(Upstream):
-    """A gate that lets everybody in, and both planes of a host."""
+    """A gate that allows every request; it stands for both planes of a host."""
 
     def questions(self) -> int:
-        """Return how many requests it got that are no health checks."""
+        """Return the number of requests, without health checks."""
         return sum(not line.startswith(READY) for line, _ in self.requests)
 
 
 def added_by(ask, gate: Gate) -> int:
-    """Return how many of some requests the gate is asked about."""
+    """Send some requests; return how many of them reached this gate."""
     before = gate.questions()
     for _ in range(IN_A_ROW):
         ask()
@@ -94,7 +94,7 @@ def gates():
 
 
 def with_lines_of_the_page(name, gates, monkeypatch):
-    """Fill samples with the lines of the page, and the addresses of these gates in place of its hosts."""
+    """Insert the lines of the page into samples, with the addresses of these gates in place of its hosts."""
     of_the_page, change = CHANGES[name]
     fill, listener = kinds.fill, str(free_port())
 
@@ -132,12 +132,12 @@ def test_a_proxy_asks_both_gates_and_leaves_out_the_one_that_fails(name, gates, 
         own = lambda: request(port, "/wall/", {"Host": "app.example.com"}).status  # noqa: E731
 
         wait_until(lambda: ask() == 200 and one.questions() and two.questions(), what="questions to both gates")
-        one.status = 503  # not ready, and cannot decide
+        one.status = 503  # neither ready nor able to decide
         answers = [ask() for _ in range(IN_A_ROW)]
         wait_until(lambda: {ask() for _ in range(IN_A_ROW)} == {200}, what="the other gate's answers")
         assert name not in ASK_AGAIN or {*answers} == {200}
         wait_until(lambda: {own() for _ in range(IN_A_ROW)} == {200}, what="the other gate's pages")
-        if name != "nginx":  # which tries again after five seconds
+        if name != "nginx":  # nginx tries the gate again after five seconds
             wait_until(lambda: added_by(ask, one) == 0, what="no question to a gate that is not ready")
 
         one.status, two.status = 200, 503

@@ -1,4 +1,4 @@
-"""The examples of the page about signed identities in Python, JavaScript and Go, executed as they are printed."""
+"""The Python, JavaScript and Go examples of the page about signed identities, executed as printed."""
 
 import asyncio
 import os
@@ -57,7 +57,7 @@ def a_token(**changes):
 
 @pytest.fixture(scope="module")
 def verifies():
-    """Provide the module that the examples import, with the keys at an address of this machine."""
+    """Provide the module that the examples import, with a key set served on this machine."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), KeySetHandler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with server, pytest.MonkeyPatch.context() as patch:
@@ -69,7 +69,7 @@ def verifies():
 
 @pytest.fixture(params=["django", "flask", "fastapi"])
 def visit(request, verifies):
-    """Return a function that visits the site of each framework with a token: status and subject."""
+    """Return a function that visits the site of each framework with a token and returns status and subject."""
     if request.param == "flask":
         client = example("Flask(__name__)", "flask_site").app.test_client()
 
@@ -154,7 +154,7 @@ def test_the_lines_for_express_let_in_signed_visitors_alone(tmp_path, verifies):
 
 
 def refuses_others(command, log, port):
-    """Start a site, and assert that it lets in a signed visitor, and nobody with any of the wrong tokens."""
+    """Start a site; assert that it lets in a signed visitor and refuses every wrong token."""
     with running(command, log=log, env=dict(os.environ)) as process:
         wait_until(lambda: is_listening(port) or process.poll() is not None, what="the site")
 

@@ -1,4 +1,4 @@
-"""The site of bin/docs: it builds without a warning, has every page, asks no other host, can be searched offline."""
+"""The site of bin/docs: builds without warnings, has every page, loads from no other host, searches offline."""
 
 import json
 import os
@@ -73,7 +73,7 @@ def test_a_page_asks_no_other_host_and_the_search_finds_the_page_for_a_task(site
             page.goto((site / "index.html").as_uri())
             page.evaluate("document.querySelector('.md-search__input').focus()")
             page.keyboard.insert_text(words)
-            page.keyboard.press("End")  # the search listens to keys
+            page.keyboard.press("End")  # the search reacts to key events
             page.wait_for_selector(".md-search-result__link", state="attached")
             links = page.locator(".md-search-result__link").evaluate_all("links => links.map(link => link.href)")
             found = list(dict.fromkeys(re.split(r"[?#]", link)[0] for link in links))[:5]

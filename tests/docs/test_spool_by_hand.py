@@ -1,4 +1,4 @@
-"""What docs/operations.md says about looking into a spool does what it says."""
+"""The lines of docs/operations.md for reading a spool by hand work."""
 
 import os
 import re

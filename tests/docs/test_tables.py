@@ -1,4 +1,4 @@
-"""What the code says is in the docs, and the docs promise nothing that is not in the code."""
+"""The tables of the docs agree with the code, in both directions."""
 
 import re
 from pathlib import Path
@@ -43,7 +43,7 @@ def words(text):
 
 
 def problem_codes(kind=APIException):
-    """Return the codes of DRF's exceptions of ours."""
+    """Return the problem codes of our DRF exceptions."""
     return {each.problem_code for each in refusals(kind) if hasattr(each, "problem_code")}
 
 
@@ -139,4 +139,6 @@ def test_the_connections_of_an_agent_are_one_for_itself_and_one_for_each_thread(
     (row,) = [row for row in rows("scaling.md", "## Connections") if row[0] == "agent"]
     number, threads = re.match(r"(\d+): ([^;]+); one more with mail", row[1]).groups()
 
-    assert int(number) == len(threads.split(", ")) == len(Agent.of_this_host()._loops)  # itself, and all but mail
+    assert (
+        int(number) == len(threads.split(", ")) == len(Agent.of_this_host()._loops)
+    )  # itself, and all threads but mail

@@ -1,6 +1,6 @@
-"""docs/troubleshooting.md: each symptom is produced with the real parts, and the page's lines find and end it.
+"""docs/troubleshooting.md: produce each symptom with real parts; the page's lines find its cause and end it.
 
-The ways back to the guard page are in tests/integration/test_guard_notices.py.
+For redirects to the guard page see tests/integration/test_guard_notices.py.
 """
 
 import re
@@ -64,7 +64,7 @@ def gate(tmp_path_factory):
         stack.enter_context(agent(home))
         stack.enter_context(control_plane(home, control, GATEWALL_WORKERS="1"))
         stack.enter_context(data_plane(home, auth, GATEWALL_WORKERS="1"))
-        # Whose sessions stay when the password of `admin` is replaced.
+        # The sessions of `operator` remain when the password of `admin` is replaced.
         Admin(control).post("/users", username="operator", password=PASSWORD, is_admin=True)
         admin = Admin(control, "operator", PASSWORD)
         admin.post("/authorized-domains", name="app.example.com")
@@ -76,7 +76,7 @@ def section(heading):
 
 
 def line(start, heading=""):
-    """Return the arguments of the page's line that begins so, without its comment."""
+    """Return the arguments of the page's line with this beginning, without its comment."""
     text = section(heading) if heading else PAGE
     (found,) = re.findall(rf"^gatewall ({start}.*?)(?: +#.*)?$", text, re.MULTILINE)
     return [word.strip("'") for word in found.split()]
@@ -138,7 +138,7 @@ def test_the_line_for_a_403_shows_the_id(gate, tmp_path):
 
 @pytest.mark.parametrize(("path", "said"), [("/gate/auth", "404"), ("/wall/auth", "502")])
 def test_unusable_auth_requests_make_nginx_answer_500(gate, tmp_path, path, said):
-    """A wrong prefix, and a data plane that is down."""
+    """With a wrong prefix, and with a data plane that is down."""
     asked = gate.auth if said == "404" else free_port()
     folder = tmp_path / "own"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""docs/tutorial.md: `gatewall up` as a person starts it, then each block of the page, typed in order in one shell."""
+"""docs/tutorial.md: start `gatewall up`, then run each block of the page in order in one shell."""
 
 import re
 import subprocess
@@ -20,13 +20,13 @@ _SAID = re.compile(r"# (\d{3}(?: [a-z-]+)?)$", re.MULTILINE)
 
 
 class Shell:
-    """One shell that lives through all blocks of the page."""
+    """One shell for all blocks of the page."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
 
     def typed(self, lines: str) -> str:
-        """Type lines; return what they print, once they have ended without an error."""
+        """Run lines; return their output once they have ended without an error."""
         assert self._process.stdin
         assert self._process.stdout
         self._process.stdin.write(f"{lines}\necho '-- end'\n")
@@ -58,7 +58,7 @@ def ports():
 
 
 def steps(ports):
-    """Return the blocks that are typed while Gatewall runs, each with the text that follows it as its output."""
+    """Return the blocks to run while Gatewall runs, each with its documented output."""
     text = PAGE
     for name, usual in USUAL.items():
         text = text.replace(f":{usual}", f":{ports[name]}")
@@ -83,7 +83,7 @@ def test_each_block_of_the_page_prints_the_documented_output(ports, tmp_path):
         for block, output in steps(ports):
             said = _SAID.findall(block)
             printed = shell.typed(block)
-            if "policy plan" in block:  # the requests of before may not be in the log yet
+            if "policy plan" in block:  # earlier requests may not be in the log yet
                 wait_until(lambda block=block, line=output[0]: line in shell.typed(block), what="the recorded requests")
                 continue
             assert [line for line in printed.splitlines() if re.fullmatch(r"\d{3}(?: [a-z-]+)?", line)] == said

@@ -1,4 +1,4 @@
-"""docs/waf.md says of every built-in rule what the rule says."""
+"""docs/waf.md describes every built-in rule as the rule does."""
 
 from pathlib import Path
 

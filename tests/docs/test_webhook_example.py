@@ -1,4 +1,4 @@
-"""The example of the docs checks what the agent sends, and refuses what it did not."""
+"""The example of the docs accepts messages of the agent, and refuses others."""
 
 import json
 import os
@@ -25,7 +25,7 @@ CODE = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 
 @pytest.fixture
 def is_ours():
-    """The function of the docs."""
+    """Return the verification function of the docs."""
     code = CODE[0]
     names = {}
     exec(code, names)  # noqa: S102 - the example is what is tested

@@ -1,4 +1,4 @@
-"""The planes and the dialects that the shared suite runs over."""
+"""The planes and dialects for which the shared suite runs."""
 
 from importlib import import_module
 
@@ -9,7 +9,7 @@ PLANES = {"control": "ControlPlane", "data": "DataPlane"}
 
 @pytest.fixture
 def new_plane(wall):
-    """Return a function that makes a plane of this name."""
+    """Return a function that starts the plane of a name."""
     dialects, made = import_module("tests.support.dialects"), []
 
     def new(name):
@@ -23,13 +23,13 @@ def new_plane(wall):
 
 @pytest.fixture(params=PLANES)
 def plane(request, new_plane):
-    """Return each plane in turn: call it with a question."""
+    """Return each plane in turn; call it with a subrequest."""
     return new_plane(request.param)
 
 
 @pytest.fixture
 def both(new_plane):
-    """Return both planes as one: call it with a question, it returns the answer that both gave."""
+    """Return a function that asks both planes, asserts equal answers, and returns the answer."""
     planes = [new_plane(name) for name in PLANES]
 
     def ask(question):
@@ -48,5 +48,5 @@ def dialect(request, wall):
 
 @pytest.fixture
 def visit(dialect):
-    """Return a function that tells a visit in the dialect: ``method, host, client, proto, uri``."""
+    """Return a function that builds the subrequest of a visit: ``method, host, client, proto, uri``."""
     return import_module("tests.support.dialects").DIALECTS[dialect]

@@ -1,4 +1,4 @@
-"""Access rules on both planes, over the wire of every dialect, against the oracle of access rules."""
+"""Access rules on both planes and in every dialect, compared with the oracle of access rules."""
 
 from collections import Counter
 from itertools import count
@@ -15,7 +15,7 @@ NAMED = {"path-public", "access-denied", "client-rate-limited", "second-factor-r
 
 
 def differences(cases):
-    """Return what the planes answer unlike the oracle, and how often each dialect was asked."""
+    """Return the answers that differ from the oracle's, and the number of requests by dialect."""
     planes, turn, found, asked = Planes(), count(), [], Counter()
     last, site = None, None
     for policy, request in cases:

@@ -1,4 +1,4 @@
-"""What ``/auth`` sends back, and to whom it listens."""
+"""The answers of ``/auth``, and the peers whose headers it trusts."""
 
 import uuid
 

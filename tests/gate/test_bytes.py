@@ -1,4 +1,4 @@
-"""Bytes 0x80 to 0xFF reach the decision as they are, and change nothing where they mean nothing."""
+"""Bytes 0x80 to 0xFF reach the decision unchanged, and have no effect in irrelevant headers."""
 
 import pytest
 

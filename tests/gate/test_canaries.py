@@ -1,7 +1,7 @@
-"""Canary secrets, planted wherever one can arrive: none is in the database, the spool, a log or an answer.
+"""Canary secrets in every possible input: none appears in the database, the spool, a log or an answer.
 
-What is driven: the gate of both planes in every dialect, every route and method of the API, the pages of
-visitors and of the Django admin; right, wrong and broken. Then all that is left is searched.
+The tests drive the gate of both planes in every dialect, every route and method of the API, the pages of
+visitors and of the Django admin, with valid, wrong and broken input. Then they search all stored data.
 """
 
 import json
@@ -52,7 +52,7 @@ def app(alice, settings):
 
 @pytest.fixture
 def secrets(app, alice, bob, settings):
-    """Return every secret of an installation by what it is."""
+    """Return every secret of an installation by its kind."""
     config = settings.CONFIG
     return CANARIES | {
         "password": PASSWORD,
@@ -73,12 +73,12 @@ def secrets(app, alice, bob, settings):
 
 @pytest.fixture
 def planes(new_plane):
-    """Return both planes. Made before the test begins: Django sets its log up, which drops what pytest listens with."""
+    """Return both planes, started before the test: Django's logging setup removes the handlers of pytest."""
     return [new_plane("control"), new_plane("data")]
 
 
 def targets(secrets):
-    """What may be asked for, with a secret in it."""
+    """Return request targets that contain secrets."""
     token, license_token, session = secrets["git token"], secrets["license"], secrets["session of Bob"]
     app = secrets["app token"]
     nested = f"https%3A%2F%2Foffice.example%2F%3Ftoken%3D{secrets['nested query']}"
@@ -98,7 +98,7 @@ def targets(secrets):
 
 
 def headers(secrets):
-    """What a visitor may send along: our credentials, good and bad, and those of the site."""
+    """Return headers of a visitor: our credentials, valid and invalid, and those of the site."""
     basic = b64encode(f"Bob:{secrets['git token']}".encode()).decode()
     of_an_app, app = b64encode(f"Bob:{secrets['app token']}".encode()).decode(), secrets["app token"]
     site = b64encode(f"bob:{secrets['wrong password']}".encode()).decode()
@@ -152,7 +152,7 @@ def body_of(secrets, app):
 
 
 def drive_api(secrets, app, alice):
-    """Every route and method of the API as an admin, as nobody and with a bad body; the texts of the answers."""
+    """Call every route and method of the API as an admin, anonymously and with invalid bodies; return the answers."""
     body = body_of(secrets, app)
     query = f"?token={secrets['query']}&license={secrets['license']}"
     texts = []
@@ -176,7 +176,7 @@ def _text(response):
 
 
 def drive_doors(secrets, app, user):
-    """Sign-in, right and wrong, over the API, the guard page and the Django admin; the tokens that came of it."""
+    """Sign in, rightly and wrongly, over the API, the guard page and the Django admin; return the issued tokens."""
     api, browser, tokens = Api(), Client(), {}
     wrong, typed = secrets["wrong password"], secrets["password typed as a name"]
     for number, path in enumerate(("/login", "/admin-login")):
@@ -205,7 +205,7 @@ def drive_pages(user, secrets):
     texts += [client.get(f"/wall/admin/{path}?q={secrets['body']}", follow=True) for path in paths]
     own = {"Service-Authorization": secrets["session of Bob"]}
     texts += [client.get(f"/wall/{page}", headers=own) for page in ("", "account", "denied", "enrol", "step-up")]
-    return "\n".join(response.text for response in texts).replace(secrets["body"], "")  # a search shows its own words
+    return "\n".join(response.text for response in texts).replace(secrets["body"], "")  # the repeated query
 
 
 def test_no_secret_is_left_anywhere(secrets, app, alice, planes, settings, caplog):
@@ -227,7 +227,7 @@ def test_no_secret_is_left_anywhere(secrets, app, alice, planes, settings, caplo
     logged = "\n".join(
         f"{record.getMessage()} {record.exc_text or ''}"
         for record in caplog.records
-        if record.name != "django.db.backends"  # statements, which an installation never logs
+        if record.name != "django.db.backends"  # SQL statements, which are never logged in production
     )
     assert AccessLog.objects.count() >= asked
     assert "***" in spooled

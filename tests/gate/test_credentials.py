@@ -1,4 +1,4 @@
-"""Every kind of credential, from the rows to the answer of ``/auth``."""
+"""Every kind of credential: from its rows to the answer of ``/auth``."""
 
 from base64 import b64encode
 from datetime import timedelta

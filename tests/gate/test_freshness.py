@@ -1,4 +1,4 @@
-"""What is committed is enforced by the very next request, in every process; what is rolled back, never."""
+"""Committed changes decide the next request in every process; rolled-back changes never decide."""
 
 from contextlib import suppress
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def ask(new_gate, settings, tmp_path, alice, bob):
-    """Return a function that asks two processes in turn and returns the one answer both gave."""
+    """Return a function that asks two processes, asserts equal answers, and returns the answer."""
     settings.GATEWALL_GEOIP_DATABASE = write_mmdb(tmp_path / "geo.mmdb", {"198.51.100.0/24": {"country": "NZ"}})
     gates = [new_gate(), new_gate()]
     credentials = {"service_authorization": a_token(bob)}
@@ -32,7 +32,7 @@ def ask(new_gate, settings, tmp_path, alice, bob):
         assert len(verdicts) == 1, verdicts
         return verdicts.pop()
 
-    assert ask() == (200, "session-valid")  # both hold a policy from before the change
+    assert ask() == (200, "session-valid")  # both have loaded the policy before the change
     return ask
 
 

@@ -1,4 +1,4 @@
-"""A domain's own identity headers, from the API to both planes, in the document and back."""
+"""A domain's own identity headers: in the API, on both planes, and in the policy document."""
 
 import pytest
 

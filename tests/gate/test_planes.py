@@ -1,4 +1,4 @@
-"""One suite over both planes and all four dialects: the same question, the same answer."""
+"""The shared suite: both planes give the same answer to the same request, in all four dialects."""
 
 import base64
 
@@ -189,7 +189,7 @@ def test_high_bytes_in_a_credential_are_a_bad_one_on_both_planes(both, visit):
     assert answers == {401}
 
 
-@pytest.mark.parametrize("dialect", ["auth", "forward", "original-url"])  # no server takes one in a request line
+@pytest.mark.parametrize("dialect", ["auth", "forward", "original-url"])  # Envoy: in the request line
 def test_each_high_byte_in_the_uri_passes_on_both_planes(both, visit, office):
     for byte in HIGH:
         answer = both(visit(uri=f"/{byte}?q={byte}"))
@@ -233,7 +233,7 @@ def test_only_white_space_around_a_host_header_is_ignored(both, visit, bob):
     found = {authority: both(visit(host=authority).plus(session(bob))).verdict for authority in ODD_AUTHORITIES}
 
     for authority, verdict in found.items():
-        is_host = authority.strip(" \t") == OFFICE  # RFC 9110, 5.5: of a header's value, it is no part
+        is_host = authority.strip(" \t") == OFFICE  # RFC 9110, 5.5: surrounding white space is not part of the value
         assert verdict == ((200, "client-allowed") if is_host else (403, "request-malformed")), authority
 
 

@@ -1,4 +1,4 @@
-"""What a visitor, or a stranger, adds to the question changes nothing, on both planes and in all four dialects."""
+"""Headers that a visitor or an untrusted peer adds change no answer, on both planes and in all four dialects."""
 
 from dataclasses import replace
 from itertools import product
@@ -60,7 +60,7 @@ BYPASS = {
 
 @pytest.fixture
 def doors(office):
-    """What a forged part of the question would open: an address, a host; and what an honest one does not."""
+    """Create access that a forged header would gain: an allowed address and a public host."""
     services.allow_network(actor="alice", network=INSIDE)
     services.register_domain(actor="alice", name=OPEN, access="public")
 

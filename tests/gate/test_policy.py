@@ -1,4 +1,4 @@
-"""Every row that decides, from the rows to the answer of ``/auth``."""
+"""Every kind of deciding row: from the row to the answer of ``/auth``."""
 
 import json
 
@@ -201,7 +201,7 @@ def test_an_unknown_country_is_refused_where_the_settings_say_so(new_gate, setti
     settings.GATEWALL_GEOIP_DATABASE = write_mmdb(tmp_path / "geo.mmdb", {"2001:db8::/32": {"country": "NZ"}})
     system_settings.change(unknown_country=mode, actor="alice")
 
-    # The addresses reserved for documentation count as private, so this must be one of the others.
+    # Documentation addresses count as private, so this must be a public address.
     assert new_gate()(service_authorization=token, x_forwarded_for="8.8.8.8").status == status
 
 

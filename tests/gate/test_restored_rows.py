@@ -1,4 +1,4 @@
-"""A control plane on a database that was put back decides by what is in force until an admin confirms."""
+"""A control plane on a restored database decides with the published policy until an admin confirms the restore."""
 
 import pytest
 from django.conf import settings
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def restored(bob):
-    """Block the client, publish that, and put the rows back to before; return a good token."""
+    """Block the client, publish, and restore the earlier rows; return a valid token."""
     token = a_token(bob)
     services.block_network(actor="alice", network=CLIENT)
     publish(policy_files(settings.CONFIG))

@@ -1,4 +1,4 @@
-"""The number of the policy: one more with every change, in the order of the commits."""
+"""Revisions: each change raises the number by one, in commit order."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def in_threads(count, work):
-    """Run the work in that many threads, which begin together, and return what each returned."""
+    """Run the work in this many threads at once; return the result of each."""
     barrier = Barrier(count)
 
     def run(number):

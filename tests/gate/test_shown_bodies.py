@@ -1,4 +1,4 @@
-"""A body that the proxy passes on is looked at, on both planes alike."""
+"""Both planes inspect a body that the proxy forwards."""
 
 import gzip
 
@@ -49,7 +49,7 @@ def builtin_rules(db):
 
 @pytest.fixture
 def ask(plane, visit, bob):
-    """Ask about a body, as somebody who is signed in."""
+    """Return a function that asks about a request with a body and a valid session."""
     signed_in = ("Service-Authorization", a_token(bob))
 
     def ask(body, *lines):

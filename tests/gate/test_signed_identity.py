@@ -1,4 +1,4 @@
-"""The signed identity on both planes and in every dialect, verified by another library from the published keys."""
+"""The signed identity on both planes and in every dialect, verified with another library and the published keys."""
 
 import json
 
@@ -15,7 +15,7 @@ from tests.support.proxies import a_token
 
 pytestmark = [
     pytest.mark.django_db,
-    pytest.mark.filterwarnings("ignore:EdDSA is deprecated"),  # RFC 9864; sites know this name
+    pytest.mark.filterwarnings("ignore:EdDSA is deprecated"),  # RFC 9864; the name that sites support
 ]
 KEY_SET = Question("/wall/.well-known/jwks.json", ())
 FORGED = ("X-Gatewall-Identity", "forged")

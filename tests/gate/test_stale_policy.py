@@ -1,4 +1,4 @@
-"""`stale_policy`: what both planes answer once nobody can compare their policy with the database any more."""
+"""`stale_policy`: the answers of both planes when their policy can no longer be compared with the database."""
 
 import json
 import re
@@ -28,7 +28,7 @@ def question(visit, bob):
 
 @pytest.fixture
 def pass_seconds(monkeypatch):
-    """A function that has time pass on the clocks that nobody sets, for all processes of the host."""
+    """Return a function that advances the monotonic clocks of the host."""
     clocks, passed = time.clock_gettime, [0.0]
     monkeypatch.setattr(time, "clock_gettime", lambda clock: clocks(clock) + passed[0])
 
@@ -45,7 +45,7 @@ def database():
 
 
 class Database:
-    """The rows, for whoever asks which version is in force."""
+    """A switch that makes reading the current revision fail."""
 
     def __init__(self, patch):
         self._patch = patch
@@ -61,7 +61,7 @@ class Database:
 
 
 def asked_alone(plane, question):
-    """Ask a plane while no agent publishes."""
+    """Ask a plane without publishing first."""
     return getattr(plane, "ask", plane)(question)
 
 
@@ -112,7 +112,7 @@ def test_time_without_questions_takes_nothing(strict, plane, question, pass_seco
 def test_a_control_plane_that_starts_without_the_database_believes_what_the_agent_has_left(
     strict, new_plane, question, database, pass_seconds
 ):
-    new_plane("data")(question)  # an agent publishes
+    new_plane("data")(question)  # asking publishes first
     database.goes()
     control = new_plane("control")
     assert control(question).status == 200

@@ -1,4 +1,4 @@
-"""`audit_mode`: what is answered on both planes while the spool cannot be written."""
+"""`audit_mode`: the answers of both planes while the spool cannot be written."""
 
 import pytest
 from django.conf import settings
@@ -19,7 +19,7 @@ def strict(wall):
 
 @pytest.fixture
 def blocked():
-    """No file can be made where records go."""
+    """Make the spool unwritable."""
     folder = settings.CONFIG.home / "spool"
     folder.write_text("a file where the folder should be")
     return folder

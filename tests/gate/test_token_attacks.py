@@ -1,4 +1,4 @@
-"""The JWT attack list against the real thing: ``/auth`` of the control plane and the API, no connection to anybody."""
+"""The JWT attack list against ``/auth`` of the control plane and against the API, without network connections."""
 
 import uuid
 
@@ -19,14 +19,14 @@ REFUSED = {(401, "credential-invalid"), (401, "credential-missing")}
 
 @pytest.fixture(autouse=True)
 def _still():
-    """Stop the clock: 61 seconds ahead stay 61."""
+    """Stop the clock, so that 61 seconds ahead remain 61."""
     with time_machine.travel(NOW, tick=False):
         yield
 
 
 @pytest.fixture
 def forger_of(db):
-    """Return a function that makes a forger who has seen a session of this user."""
+    """Return a function that makes a forger with a session of this user."""
 
     def new(user):
         admin = a_user("admin", is_admin=True)

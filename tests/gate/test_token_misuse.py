@@ -1,4 +1,4 @@
-"""The part of the JWT attack list that is more than a token: other kinds, replays, challenges, several at once."""
+"""JWT attacks that need more than one token: other token kinds, replays, challenges, several credentials at once."""
 
 from datetime import timedelta
 
@@ -24,7 +24,7 @@ def a_challenge(user, flow="login", *, at=None):
 
 
 def refusals_of(auth, token, *, cookie=False):
-    """Return how gate and API answer to a token in the place of a session."""
+    """Return the answers of gate and API to a token sent as a session."""
     if cookie:
         return auth(cookie=f"service.token={token}").verdict, Api(cookie=token).get("/session").status_code
     return auth(service_authorization=token).verdict, Api(token).get("/session").status_code
@@ -37,7 +37,7 @@ def answer(token, code="123456", flow="login"):
     return response.json().get("code", "signed-in")
 
 
-# J-15: a token of one kind in the place of another.
+# J-15: a token of one kind sent as another kind.
 
 KINDS = {
     "J-15 challenge token as session": lambda auth, bob: refusals_of(auth, a_challenge(bob)) == (INVALID, 401),
@@ -61,7 +61,7 @@ def test_a_token_of_one_kind_does_not_open_what_another_opens(auth, bob, case):
     assert KINDS[case](auth, bob)
 
 
-# J-17: a token that was good.
+# J-17: a token that was valid before.
 
 
 def rotate(settings):
@@ -89,7 +89,7 @@ def test_a_token_that_was_good_opens_nothing_any_more(new_gate, settings, alice,
 
     REPLAYS[case](user=alice, token=token, settings=settings)
 
-    # Keys are read at start: the process of after the change is the one that counts.
+    # Keys are read at start, so a new process must be asked after the change.
     gate = new_gate() if case.endswith("ring") else gate
     assert refusals_of(gate, token) == (INVALID, 401)
     assert Api(cookie=token).get("/session").status_code == 401
@@ -99,7 +99,7 @@ def test_a_token_that_was_good_opens_nothing_any_more(new_gate, settings, alice,
 
 
 def second_factor_of(user):
-    """Switch the second factor on, without an app; return its recovery codes."""
+    """Enable the second factor without an app; return its recovery codes."""
     now = timezone.now()
     totp.begin_setup(user, at=now)
     user.totp_devices.update(confirmed_at=now)
@@ -152,7 +152,7 @@ def test_the_challenges_of_these_tests_can_be_answered(alice):
     assert answer(token, codes[0]) == "signed-in"
 
 
-# J-21: what the row says, not what the token says.
+# J-21: the row decides, not the claims of the token.
 
 
 @pytest.mark.parametrize("case", staged("J-21"))
@@ -165,7 +165,7 @@ def test_the_role_is_that_of_the_row(auth, charlie, case):
     assert Api(token).get("/users").status_code == 403
 
 
-# J-23: several at once. The gate takes the first that is valid, the API wants a good header where there is one.
+# J-23: several at once. The gate takes the first valid one; the API requires a valid header if one is sent.
 
 BAD = "no.good.token"
 MIXES = {

@@ -1,4 +1,4 @@
-"""When the database fails: the last good policy decides, and without one nobody passes."""
+"""During a database outage the last good policy decides; without a policy nobody passes."""
 
 import pytest
 from django.core.cache import cache
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 
 def failing(error):
-    """Return a wrapper of the connection under which every statement fails."""
+    """Return a context in which every statement fails."""
 
     def fail(execute, sql, params, many, context):
         raise error
@@ -69,7 +69,7 @@ def server():
 
 @pytest.fixture
 def shared_cache(settings, server):
-    """A cache server that knows nothing yet."""
+    """Start an empty cache server."""
     settings.CACHES = caches_on(server.port)
     SharedCache._retry_at.clear()
     cache.clear()
@@ -80,7 +80,7 @@ def test_a_second_process_takes_the_policy_from_the_cache(shared_cache, new_gate
     new_gate()()
     second = new_gate()
 
-    # The version, and then as of one moment: version, segments, block sources, shards of users, those of tokens
+    # The version; then in one transaction: version, segments, block sources, shards of users and of tokens
     with django_assert_num_queries(7):
         second()
 
@@ -111,7 +111,7 @@ def test_a_policy_that_the_engine_refuses_leaves_the_last_good_one(auth, bob):
     token = a_token(bob)
     rule = services.create_waf_rule(actor="alice", name="root", pattern="^/admin")
     auth()
-    WafRule.objects.filter(pk=rule.pk).update(pattern="(")  # as an older version or a hand might leave it
+    WafRule.objects.filter(pk=rule.pk).update(pattern="(")  # as an older release or manual SQL might leave it
     services.block_network(actor="alice", network="203.0.113.9")
 
     assert auth(service_authorization=token).status == 200
@@ -137,7 +137,7 @@ def test_a_new_process_does_not_start_with_a_policy_that_the_engine_refuses(new_
 
 @pytest.fixture
 def no_cache(settings):
-    """The shared cache of the settings cannot be reached: nothing listens on this port."""
+    """Make the shared cache unreachable: nothing listens on its port."""
     settings.CACHES = caches_on(1)
 
 

@@ -1,4 +1,4 @@
-"""On 200, the dialects of proxies that cannot cut a cookie out say what the site may see, alike on both planes."""
+"""A 200 has the headers for the site in dialects whose proxies cannot remove a single cookie, on both planes."""
 
 import base64
 

@@ -1,4 +1,4 @@
-"""What the WAF would have refused but for its monitor mode: the same record and the same row, from both planes."""
+"""Requests that the WAF would refuse without monitor mode: equal records and rows from both planes."""
 
 import pytest
 from django.conf import settings
@@ -18,7 +18,7 @@ MONITORED = [("/weak-word", 3, False), ("/strong-word", 5, True), ("/weak-word/s
 
 @pytest.fixture
 def ask(wall, plane):
-    """Return a function that asks for each URI; it returns the rows with a score, and the statuses."""
+    """Return a function that asks for each URI and returns the rows with a score, and the statuses."""
     for name, (pattern, score) in RULES.items():
         services.create_waf_rule(actor="alice", name=name, pattern=pattern, score=score)
     services.create_waf_rule(actor="alice", name="watch", pattern="word", action="monitor", score=10)
