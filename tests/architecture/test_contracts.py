@@ -1,4 +1,4 @@
-"""The rules of the code that a machine can hold: who imports whom, and how long anything may be."""
+"""Checked rules of the code: import contracts, and lengths of modules and functions."""
 
 import ast
 import os
@@ -23,7 +23,7 @@ LONG_FUNCTIONS: dict[str, str] = {}
 
 
 def sources(*folders):
-    """Return every Python file of ours in these folders, migrations aside: Django writes those."""
+    """Return every Python file in these folders except migrations, which Django generates."""
     found = [path for folder in folders for path in (BASE / folder).rglob("*.py")]
     return sorted(path for path in found if "migrations" not in path.parts)
 
@@ -81,7 +81,7 @@ VIOLATIONS = {
 
 
 def test_each_planted_violation_is_caught(copy):
-    """All are planted in one copy: each must be reported with its own line."""
+    """All violations are planted in one copy; each must be reported with its own line."""
     planted = {what: plant(copy / module, line) for what, (module, line) in VIOLATIONS.items()}
 
     code, output = lint(copy)
@@ -118,13 +118,13 @@ def test_no_function_is_too_long():
 
 
 def functions(*folders):
-    """Yield the name and length of every function, its docstring not counted."""
+    """Yield the name of every function, and its length without the docstring."""
     for path in sources(*folders):
         yield from ((f"{named(path)}::{name}", length) for name, length in parsed(path).functions)
 
 
 class Parsed(NamedTuple):
-    """What the rules look at in a module: names and lengths of functions, names of modules and of what is used."""
+    """The facts of a module that the rules check: function lengths, imported modules and used names."""
 
     functions: list[tuple[str, int]]
     imported: set[str]
@@ -134,7 +134,7 @@ class Parsed(NamedTuple):
 
 @cache
 def parsed(path):
-    """Read a module; once, because to parse all takes almost a second."""
+    """Parse a module, once: parsing all of them takes almost a second."""
     read = Parsed([], set(), set(), set())
     for node in ast.walk(ast.parse(path.read_text())):
         match node:
@@ -176,7 +176,7 @@ def test_production_code_never_imports_tests():
 
 
 def test_yaml_is_parsed_into_events_alone():
-    """Nothing of a document can name a Python object."""
+    """So no document can name a Python object."""
     used = set().union(*(parsed(path).yaml for path in sources(*PACKAGES)))
 
     assert used == {"parse", "reader", "MarkedYAMLError", "SafeLoader"} | {

@@ -1,4 +1,4 @@
-"""The picture of the folders in docs/architecture.md is that of today's code."""
+"""The diagram of the folders in docs/architecture.md agrees with the code."""
 
 from tests.import_graph import APPS, PAGE, drawn, folders, reduced
 

@@ -1,4 +1,4 @@
-"""Migrations are applied while the release before runs: none holds a large table, none takes from it what it uses."""
+"""Migrations run while the previous release does: none locks a large table or breaks that release."""
 
 import re
 from pathlib import Path
@@ -36,7 +36,7 @@ def loader():
 
 
 def codes(loader, app, *operations, **attributes):
-    """The codes of what is found in a migration after the first release with these operations."""
+    """Return the codes of the findings in a migration with these operations after the first release."""
     migration = type("Migration", (Migration,), {"operations": list(operations), **attributes})("9999_next", app)
     state, history = rules.at_release(loader, rules.releases()[FIRST])
     return [code for code, _ in rules.findings(migration, state, history)]

@@ -1,4 +1,4 @@
-"""A fact that many parts need is listed once: no second product file lists decision steps, reasons or settings."""
+"""Single source of truth: no second product file lists decision steps, reasons or settings."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A policy resource is registered once: whatever else knows resources derives from the registrations."""
+"""Policy resources are registered once: other lists of resources derive from the registrations."""
 
 import ast
 from dataclasses import fields

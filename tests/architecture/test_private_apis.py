@@ -1,6 +1,6 @@
-"""What we use of other packages' internals is in one adapter each, and was read in the version that is installed.
+"""Uses of another package's internals are in one adapter, and were reviewed in the installed version.
 
-After an upgrade, read the package's changes for what ``INTERNALS`` names, then write down the new version.
+After an upgrade, review the package's changes to the names in ``INTERNALS``, then enter the new version.
 """
 
 import ast
@@ -22,7 +22,7 @@ OURS = ("gatewall", "accounts", "policies", "audit", "licensing", "webhooks")
 
 
 class Internals(NamedTuple):
-    """What our modules rely on: the package, the version it was read in, and the names by the module that has them."""
+    """The private names that our modules use: package, reviewed version, and the names by their module."""
 
     package: str
     version: str
@@ -142,7 +142,7 @@ PUBLIC = {
 
 
 def modules():
-    """The names of our modules, but for migrations and what starts a plane when it is imported."""
+    """Yield the names of our modules, except migrations and modules whose import starts a plane."""
     for root in OURS:
         for found in pkgutil.walk_packages([str(ROOT / root)], f"{root}."):
             if ".migrations" not in found.name and found.name not in {"gatewall.wsgi", "gatewall.data_plane"}:
@@ -154,7 +154,7 @@ def is_private(name):
 
 
 def inherited(kind):
-    """The private names that a class of ours overrides or uses and has of a package: pairs of package and name."""
+    """Yield the private names that our class overrides or uses and inherits, as (package, name)."""
     foreign = [base for base in kind.__mro__ if base.__module__.partition(".")[0] not in OURS]
     tree = class_trees(kind.__module__)[kind.__name__]
     named = set(vars(kind)) | {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
@@ -164,7 +164,7 @@ def inherited(kind):
 
 @cache
 def class_trees(module):
-    """The classes of a module by name; read once, because ``inspect.getsource`` parses the module for each class."""
+    """Return the classes of a module by name; cached, because ``inspect.getsource`` parses it for each class."""
     tree = ast.parse(inspect.getsource(importlib.import_module(module)))
     return {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
 
@@ -221,7 +221,7 @@ def test_the_scan_notices_an_override():
 
 
 def test_private_names_of_other_objects_are_all_in_the_table():
-    """ruff (SLF001) finds each; exempt from it are names of ours, documented names, and those of an adapter."""
+    """ruff (SLF001) finds each use; only our own, documented and an adapter's names may have a ``noqa``."""
     known = {name for each in INTERNALS for name in _words(each)} | PUBLIC | OWN | {"_create_connection"}
     lines = [
         line

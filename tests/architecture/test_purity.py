@@ -1,4 +1,4 @@
-"""Pure modules stay pure: a fresh interpreter imports one and then has nothing of Django in memory."""
+"""Pure modules do not import Django, not even indirectly, in a fresh interpreter."""
 
 import json
 import os
@@ -37,7 +37,7 @@ print(json.dumps(loaded))
 
 
 def loaded_by(*modules, environment=None):
-    """The modules that are in memory after importing each of these, in an interpreter of their own."""
+    """Return the modules in memory after importing each of these, in a fresh interpreter."""
     process = subprocess.run(
         [sys.executable, "-c", PROBE, *modules],
         cwd=ROOT,
@@ -62,7 +62,7 @@ def test_modules_are_imported_without_django():
     assert {name: impure(loaded[name]) for name in MODULES if impure(loaded[name])} == {}
 
 
-@pytest.mark.full  # an interpreter each; whatever the others have imported is in memory in the test above
+@pytest.mark.full  # an interpreter for each: in the test above, the others' imports are in memory
 @pytest.mark.parametrize("module", MODULES)
 def test_module_is_imported_alone(module):
     assert impure(loaded_by(module)[module]) == []
@@ -80,7 +80,7 @@ def test_the_data_plane_runs_without_django(tmp_path):
 
 
 def test_no_plane_waits_for_django_before_its_server_starts():
-    """Django takes a second, and the workers load it themselves."""
+    """Importing Django takes a second, and the workers do it themselves."""
     assert impure(loaded_by("gatewall.install.plane_start")) == []
 
 

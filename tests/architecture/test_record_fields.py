@@ -1,4 +1,4 @@
-"""A field of the access record stands in one table: model and documentation agree with it."""
+"""The fields of the access record are in one table, with which model and documentation agree."""
 
 from django.db import models
 

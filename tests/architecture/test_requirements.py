@@ -1,4 +1,4 @@
-"""What is installed is locked: every package, with the hashes of its files, as ``bin/lock`` makes it of its source."""
+"""Installed packages are locked by ``bin/lock``: every package, with the hashes of its files."""
 
 import re
 from importlib.metadata import distribution
@@ -28,12 +28,12 @@ class Locked(NamedTuple):
 
     @property
     def is_for_us(self):
-        """True where this Python on this machine needs it."""
+        """Return whether this Python on this machine needs the package."""
         return self.requirement.marker is None or self.requirement.marker.evaluate()
 
 
 def locked(name):
-    """Return the packages of a lock by name. Each is there once, and there is nothing else."""
+    """Return the packages of a lock by name; assert that each occurs once, and that nothing else is in the file."""
     text = re.sub(r"^ *#.*\n", "", (BASE / f"{name}.txt").read_text(), flags=re.MULTILINE)
     assert ENTRY.sub("", text) == ""
     found = {}
@@ -56,7 +56,7 @@ def asked_for(name):
 
 
 def needed(wanted):
-    """Return all that these requirements need on this machine by what the installed packages say, as requirements."""
+    """Return the transitive requirements on this machine, by the metadata of the installed packages."""
     seen, todo = set(), [each for each in wanted if each.marker is None or each.marker.evaluate()]
     while todo:
         each = todo.pop()

@@ -1,4 +1,4 @@
-"""Nothing of ours outlives its transaction in a session of PostgreSQL: a pooler may share it (docs/scaling.md)."""
+"""No session state of PostgreSQL outlives its transaction: a pooler may share the session (docs/scaling.md)."""
 
 import re
 

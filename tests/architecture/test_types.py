@@ -1,4 +1,4 @@
-"""mypy checks every module, and refuses to let any of them change a value that requests share (docs/adr/0052)."""
+"""mypy checks every module, and rejects changes of values that requests share (docs/adr/0052)."""
 
 import re
 import shutil
@@ -80,7 +80,7 @@ PURE = {("gatewall", "engine"), ("gatewall", "credentials")}
 
 
 def test_a_mutation_of_a_shared_value_fails_the_build(tmp_path):
-    """Modules are read with a mutation at their end, in one run of mypy; by default two that import no Django."""
+    """One run of mypy checks modules with an appended mutation; by default two modules without Django."""
     planted, arguments = {}, []
     for number, path in enumerate(path for path in one_of_each_part() if FULL or path.parts[:2] in PURE):
         module, name, field = SHARED[number % len(SHARED)]
@@ -89,7 +89,7 @@ def test_a_mutation_of_a_shared_value_fails_the_build(tmp_path):
         planted[path.as_posix()] = (field, name)
         arguments += ["--shadow-file", str(path), str(shadow)]
     cache = tmp_path / "cache"
-    if (BASE / ".mypy_cache").is_dir():  # of the run before, which this one must not change
+    if (BASE / ".mypy_cache").is_dir():  # the cache of an earlier run must not be changed
         shutil.copytree(BASE / ".mypy_cache", cache)
 
     checked = [] if FULL else [*planted]

@@ -1,4 +1,4 @@
-"""There is one version: of the package, its metadata and the Helm chart; the changelog has its release on one page."""
+"""The package, its metadata and the Helm chart have one version; each release in the changelog fits one page."""
 
 import re
 import tomllib

@@ -1,7 +1,7 @@
 """One installation and one browser for the whole folder.
 
-While playwright's synchronous interface is open, an event loop counts as running in this thread, and
-Django refuses its database to whoever runs in one. So it is closed again before other folders run.
+While playwright's synchronous API is open, an event loop runs in this thread, and Django refuses database
+access there. So playwright is closed before the tests of other folders run.
 """
 
 import os
@@ -18,7 +18,7 @@ NOT_RUN = (
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave this folder out where there is no chromium, which a build server must not pass over."""
+    """Deselect this folder if there is no chromium; on a build server, fail instead."""
     ours = [item for item in items if "tests/browser/" in item.path.as_posix()]
     for item in ours:
         item.add_marker("browser")
@@ -35,7 +35,7 @@ def pytest_terminal_summary(terminalreporter, config):
 
 
 def _is_left_out(config):
-    """True where this process reports: the processes of xdist that leave tests out do not."""
+    """Return whether to report the missing chromium: not in the workers of xdist."""
     return not hasattr(config, "workerinput") and find_chromium() is None
 
 
@@ -60,7 +60,7 @@ def browser(until_folder_ends):
 
 @pytest.fixture
 def visit(browser):
-    """Return a function that opens a new browser window; nothing that happens in one may break our policy."""
+    """Return a function that opens a browser window; no window may violate our content security policy."""
     watch, contexts = Watch(), []
 
     def open_window(**options):

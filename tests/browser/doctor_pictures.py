@@ -19,7 +19,7 @@ LOOKS: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
-    """Write the page before an examination, after one of a right proxy, and after one of a forgeable."""
+    """Write the page before an examination, with a correct proxy, and with a forgeable one."""
     executable = find_chromium()
     if executable is None:
         sys.exit("there is no chromium (apt install chromium)")

@@ -1,4 +1,4 @@
-"""A walk through the pages that explain, remember, import and wait for a word: for pictures, and for checks.
+"""A walk through the pages for explanation, history, import and confirmation: for pictures, and for checks.
 
 `python -m tests.browser.explaining` makes the pictures of docs/screenshots.
 """
@@ -32,7 +32,7 @@ def enter(wall: Wall, page: Page) -> None:
 
 
 def refused(wall: Wall, page: Page) -> str:
-    """Sign in as a visitor, be refused, and return the number that the page shows."""
+    """Sign in as a visitor, be refused, and return the decision id on the page."""
     page.goto(wall.url("office"))
     sign_in(page, wall.a_user())
     page.goto(wall.url("office", ATTACK))
@@ -40,7 +40,7 @@ def refused(wall: Wall, page: Page) -> str:
 
 
 def receipt(wall: Wall, page: Page, number: str) -> None:
-    """Paste the number of a refused visitor, once its answer is in the log."""
+    """Look up the decision id of a refused visitor, once its answer is in the log."""
 
     def is_there() -> bool:
         page.goto(wall.page("/admin/explain/"))
@@ -52,7 +52,7 @@ def receipt(wall: Wall, page: Page, number: str) -> None:
 
 
 def made_up(wall: Wall, page: Page) -> None:
-    """Explain a request that nobody made."""
+    """Explain a made-up request."""
     page.goto(wall.page("/admin/explain/"))
     for name, value in {"client_ip": "203.0.113.9", "host": "office.gate.test", "uri": ATTACK}.items():
         page.fill(f"#{name}", value)
@@ -60,7 +60,7 @@ def made_up(wall: Wall, page: Page) -> None:
 
 
 def shut_out(wall: Wall, page: Page) -> None:
-    """Put the own address on the blocklist, by force."""
+    """Block the own address, by force."""
     page.goto(wall.page("/admin/policies/blocklistentry/add/"))
     page.fill("#id_network", "127.0.0.1")
     page.click("[name=_save]")
@@ -69,7 +69,7 @@ def shut_out(wall: Wall, page: Page) -> None:
 
 
 def explaining(wall: Wall, page: Page, number: str) -> Iterator[str]:
-    """Yield a name for each page on the way, of an admin who is signed in."""
+    """Walk through the pages as a signed-in admin; yield a name for each page."""
     page.goto(wall.page("/admin/explain/"))
     yield "explain"
     receipt(wall, page, number)

@@ -18,7 +18,7 @@ QR_CODES = zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode)
 
 
 def scan(page: Page) -> App:
-    """Do what an authenticator app does: look at the picture."""
+    """Read the secret from the QR code, like an authenticator app."""
     picture = Image.open(io.BytesIO(page.locator(".qr").screenshot()))
     (code,) = zxingcpp.read_barcodes(picture, formats=QR_CODES)
     app = App(secret_of(code.text.partition("secret=")[2].partition("&")[0]))
@@ -27,7 +27,7 @@ def scan(page: Page) -> App:
 
 
 def enrol(page: Page) -> App:
-    """Set an authenticator app up, from the page that offers it to the one with the recovery codes."""
+    """Set up an authenticator app, from the enrolment page to the recovery codes."""
     page.click("form[action$='/enrol'] button")
     app = scan(page)
     page.fill("#code", app.code())
@@ -37,12 +37,12 @@ def enrol(page: Page) -> App:
 
 
 def a_guest(wall: Wall) -> str:
-    """Create a user who may enter the sites of a first visit that ask for more than a password; return the name."""
+    """Create a user who may enter the sites of ``first_visit``; return the name."""
     return wall.a_user(all_domains=False, authorized_domains=["vault.gate.test", "safe.gate.test"])
 
 
 def first_visit(wall: Wall, page: Page, name: str) -> Iterator[str]:
-    """From a site that asks for two factors to the site; yields a name for each page on the way."""
+    """Go from a site that requires two factors through sign-in to the site; yield a name for each page."""
     page.goto(wall.url("vault", "/papers?year=2026"))
     yield "sign-in"
     sign_in(page, name, "wrong password")
@@ -96,7 +96,7 @@ def _second_visit(wall: Wall, page: Page, name: str, app: App) -> Iterator[str]:
 
 
 def _by_mail(wall: Wall, page: Page, name: str) -> Iterator[str]:
-    """Forgotten password and invitation; the user has a second factor."""
+    """Reset a forgotten password and accept an invitation; the user has a second factor."""
     page.context.clear_cookies()
     page.goto(wall.page("/password/forgot"))
     yield "forgot"
@@ -151,7 +151,7 @@ def _own_account(wall: Wall, page: Page) -> Iterator[str]:
 
 
 def provider_visit(wall: Wall, page: Page, provider: OpenIdProvider) -> Iterator[str]:
-    """From a site to an identity provider and back, to the account page, and out; yields a name for each page."""
+    """Go from a site to an identity provider and back, to the account page, and out; yield a name for each page."""
     page.goto(wall.url("office", "/plans?year=2026"))
     yield "sign-in-provider"
     page.click("text=Sign in with Corp")

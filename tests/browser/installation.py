@@ -34,7 +34,7 @@ from tests.support.processes import (
 SUFFIX, OTHER, WITHOUT_GUARD = "gate.test", "other.test", "third.test"
 """Parent domains: of the first guard page, of the second, and one without a guard page."""
 _EXPECTED = (
-    "the server responded with a status of 4",  # a page that is a 401 or 403 on purpose
+    "the server responded with a status of 4",  # a page with an intended 401 or 403
     "Cross-Origin-Opener-Policy header has been ignored",  # without TLS
 )
 _SITES = {
@@ -49,7 +49,7 @@ _numbers = count(1)
 
 @dataclass(frozen=True)
 class Wall:
-    """Addresses of the installation: sites under the parents of both guard pages, and under one that has none."""
+    """Addresses of the installation: sites under the parent domains of both guard pages, and under a third parent."""
 
     home: Path
     port: int
@@ -103,7 +103,7 @@ class Wall:
         return self.mailbox.link_to(address)
 
     def call(self, path: str, **values: object) -> Any:
-        """Make a call of the API as the first admin, a GET without values; return the response."""
+        """Call the API as the first admin, with GET if there are no values; return the response."""
         call = urllib.request.Request(
             f"http://127.0.0.1:{self.control}/wall{path}",
             data=json.dumps(values).encode() if values else None,
@@ -115,7 +115,7 @@ class Wall:
 
 @contextmanager
 def installation(home: Path) -> Iterator[Wall]:
-    """Yield Gatewall as ``gatewall up`` runs it."""
+    """Run Gatewall with ``gatewall up``; yield its addresses."""
     prepare(home)
     names = ("GATEWALL_PORT", "GATEWALL_AUTH_PORT", "GATEWALL_DEMO_PORT")
     ports = {name: str(free_port()) for name in names}
@@ -124,7 +124,7 @@ def installation(home: Path) -> Iterator[Wall]:
     log = home / "up.log"
     homes = ",".join(wall.at(f"wall.{parent}", "") for parent in (SUFFIX, OTHER))
     own = {"GATEWALL_PUBLIC_URL": homes, "GATEWALL_WORKERS": "1"}
-    own["GATEWALL_CONFIRM_SECONDS"] = "10"  # a lock-out is waited for
+    own["GATEWALL_CONFIRM_SECONDS"] = "10"  # a test waits for the reversal
     with ExitStack() as stack:
         mailbox, server = stack.enter_context(mail_server())
         own |= {"GATEWALL_SMTP_URL": f"smtp://127.0.0.1:{server.port}", "GATEWALL_MAIL_FROM": "gate@office.test"}
@@ -155,27 +155,27 @@ def without_admin(home: Path) -> Iterator[str]:
 
 
 def find_chromium() -> str | None:
-    """Return the system's chromium, if it has one: its headless shell, which takes a quarter less CPU, or all of it."""
+    """Return the system's chromium, if any: preferably its headless shell, which takes a quarter less CPU."""
     names = ("chromium-headless-shell", "chromium", "chromium-browser")
     return next((found for name in names if (found := shutil.which(name))), None)
 
 
 def launch(playwright: Playwright, executable: str) -> Browser:
-    """Start the browser; every name of the installation is this machine, and nothing else can be reached."""
+    """Start the browser; all names of the installation resolve to this machine, and no other host is reachable."""
     return launch_with(playwright.chromium, executable)
 
 
 def launch_with(chromium: BrowserType, executable: str, *options: str) -> Browser:
-    """Start the browser with further options of its command line."""
+    """Start the browser with further command-line options."""
     rules = "--host-resolver-rules=MAP *.test 127.0.0.1, MAP *.localhost 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
-    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []  # chromium refuses to run as root with one
+    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []  # chromium refuses to run as root with a sandbox
     arguments = [rules, *sandbox, *options]
     return chromium.launch(executable_path=executable, args=arguments, timeout=1000 * PATIENCE)
 
 
 @dataclass
 class Watch:
-    """What the browser complains about: scripts that failed, violations of the content security policy."""
+    """Errors of the browser: failed scripts, and violations of the content security policy."""
 
     complaints: list[str] = field(default_factory=list)
 

@@ -88,7 +88,7 @@ def _make_rows(wall: Wall) -> None:
 
 
 def main() -> None:
-    """Write a window of each page in the light, in the dark, on a phone, and in Chinese."""
+    """Write a picture of each page: light, dark, on a phone, and in Chinese."""
     executable = find_chromium()
     if executable is None:
         sys.exit("there is no chromium (apt install chromium)")

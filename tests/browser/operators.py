@@ -1,4 +1,4 @@
-"""An admin at the operator pages, a log that is worth looking at, and visitors from other addresses."""
+"""An admin at the operator pages, a filled log, and visitors from other addresses."""
 
 import http.client
 import math
@@ -33,7 +33,7 @@ def enter(wall: Wall, page: Page, path: str = "/") -> None:
     page.fill("#id_username", "admin")
     page.fill("#id_password", PASSWORD)
     page.click("[type=submit]")
-    page.wait_for_selector("#user-tools")  # else the next page is asked for before this one was answered
+    page.wait_for_selector("#user-tools")  # otherwise the next page is requested before this response
     page.goto(wall.page(f"/admin{path}"))
 
 

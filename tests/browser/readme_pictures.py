@@ -25,7 +25,7 @@ def _has_all(page: Page) -> bool:
 
 
 def main() -> None:
-    """Write the upper part of each page, as a window of a laptop shows it."""
+    """Write the upper part of each page, in the size of a laptop window."""
     executable = find_chromium()
     if executable is None:
         sys.exit("there is no chromium (apt install chromium)")

@@ -21,7 +21,7 @@ _NARROW: dict[str, Any] = {"viewport": {"width": 320, "height": 480}, "color_sch
 
 
 def main() -> None:
-    """Write one picture a page, and a narrow dark one of some."""
+    """Write one picture per page, and a narrow dark one of some pages."""
     executable = find_chromium()
     if executable is None:
         sys.exit("there is no chromium (apt install chromium)")
@@ -36,7 +36,7 @@ def main() -> None:
                     if chosen is None or name in chosen:
                         suffix = "" if chosen is None else "-dark"
                         keep(page, f"{name}{suffix}")
-                page.goto("about:blank")  # a mail is shown without our content security policy
+                page.goto("about:blank")  # mails have no content security policy
                 page.set_content(body_of(wall.mailbox.mails[-1], "html"))
                 keep(page, f"mail-invitation{'' if chosen is None else '-dark'}")
         with without_admin(Path(empty)) as link:

@@ -1,4 +1,4 @@
-"""The API in a browser: an admin signs in with both factors, and lists, creates, changes and deletes by hand."""
+"""The browsable API: an admin signs in with both factors, and lists, creates, changes and deletes rows."""
 
 import json
 import urllib.request

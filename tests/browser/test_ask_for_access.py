@@ -1,4 +1,4 @@
-"""Refused, ask, approve on a phone, through, then the end: in two browsers without scripts."""
+"""Request for access in two browsers without scripts: refused, requested, approved on a phone, let in, expired."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -12,7 +12,7 @@ PHONE = {"width": 390, "height": 844}
 
 
 def fits(page):
-    """True if nothing makes the page wider than the screen."""
+    """Return whether the page is not wider than the screen."""
     return page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
@@ -24,7 +24,7 @@ def test_a_refused_user_asks_and_an_admin_grants_access_on_a_phone(wall, visit):
     assert heading(page) == "No entry"
 
     page.click("text=Ask for access")
-    page.wait_for_selector("#reason")  # once the refusal is in the log, the page shows the form by itself
+    page.wait_for_selector("#reason")  # the page shows the form once the refusal is in the log
     assert fits(page)
     page.fill("#reason", "the wedding photos")
     page.click("main button")
@@ -33,7 +33,7 @@ def test_a_refused_user_asks_and_an_admin_grants_access_on_a_phone(wall, visit):
     admin = visit(java_script_enabled=False, viewport=PHONE)
     enter(wall, admin, "/access-requests/")
     assert fits(admin)
-    admin.click(f"text={name}: ")  # visitor1, and not visitor10 of another test
+    admin.click(f"text={name}: ")  # must not match visitor10 of another test
     assert "the wedding photos" in admin.locator("#content").inner_text()
     assert fits(admin)
     admin.locator("button[name=lifetime]").first.click()
@@ -42,7 +42,7 @@ def test_a_refused_user_asks_and_an_admin_grants_access_on_a_phone(wall, visit):
     enter(wall, with_scripts, "/access-requests/")
     assert checked(with_scripts, "decided requests") == []
 
-    page.click("text=Open the site", timeout=60_000)  # the page of the request has loaded itself again
+    page.click("text=Open the site", timeout=60_000)  # the page of the request has reloaded
     assert (page.url, heading(page)) == (wall.url("closed", "/photos/7?d=e"), THROUGH)
     page.goto(wall.url("closed", "/"))
     assert heading(page) == "No entry"

@@ -1,4 +1,4 @@
-"""Without a mouse, with a password manager, in another language."""
+"""Keyboard operation, password managers, and another language."""
 
 from tests.browser.gallery import enrol
 from tests.browser.installation import sign_in
@@ -11,8 +11,8 @@ FOCUS = """() => {
 
 
 def focused(page):
-    """Return what has the focus, and fail if nobody could see that."""
-    # Autofocus comes with the first picture. Asked from here: a page that asks itself again would need `eval`.
+    """Return the focused element; fail if the focus is not visible."""
+    # Autofocus comes with the first frame. Polled from here: polling in the page would need `eval`.
     wait_until(lambda: page.evaluate("document.activeElement !== document.body"), what="something that has the focus")
     name, is_visible = page.evaluate(FOCUS)
     assert is_visible, name
@@ -46,7 +46,7 @@ def test_the_keyboard_is_enough(wall, page):
     sign_in(page, name)
     page.wait_for_selector("#code")
     assert focused(page) == "code"
-    page.keyboard.insert_text(app.recovery_codes[2])  # as pasting does
+    page.keyboard.insert_text(app.recovery_codes[2])  # like pasting
     page.keyboard.press("Enter")
     page.wait_for_selector("h1:has-text('You are through')")
 

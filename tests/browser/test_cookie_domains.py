@@ -1,4 +1,4 @@
-"""Signing in ends on the site: one host, several under one parent, two parents; or on a sentence, never in a circle."""
+"""Sign-in ends on the site or with an explanation, never in a loop: one host, one parent domain, two parents."""
 
 import re
 from contextlib import contextmanager
@@ -28,7 +28,7 @@ def session_cookies(page):
 
 
 def landings(page):
-    """Count how often a page is loaded in this window."""
+    """Return a list of the pages loaded in this window."""
     loaded = []
     page.on("response", lambda answer: loaded.append(answer.url) if answer.request.is_navigation_request() else None)
     return loaded
@@ -107,7 +107,7 @@ def test_a_browser_without_cookies_gets_an_explanation_and_may_try_again(wall, p
 
 @contextmanager
 def behind(wall, folder, host, **nginx_options):
-    """Yield the address of a host whose nginx is in front of Gatewall, with the guard page on that host itself."""
+    """Run nginx before Gatewall for a host with its own guard page; yield its address."""
     gate = free_port()
     with Upstream() as site, nginx(folder, gate=gate, site=site.port, **nginx_options) as port:
         address = f"http://{host}:{port}"
@@ -123,7 +123,7 @@ def test_one_host_for_the_site_and_the_guard_page(wall, visit, tmp_path):
         sign_in(page, wall.a_user())
 
         assert (page.url, page.locator("body").inner_text()) == (f"{address}/hello?x=1", "site")
-        assert session_cookies(page) == {"app.third.test"}  # without a dot: for this host alone
+        assert session_cookies(page) == {"app.third.test"}  # without a dot: only for this host
         page.context.close()
 
 
@@ -139,7 +139,7 @@ def test_a_proxy_that_removes_cookies_is_named_before_the_password_is_checked(wa
 
 
 def test_the_guard_page_reports_a_proxy_that_drops_the_session_cookie(wall, page):
-    """What a site does whose proxy asks Gatewall without the cookie: the visitor is led to the guard page again."""
+    """If the proxy does not pass the cookie on, the site sends the visitor back to the guard page."""
     page.goto(wall.url("office"))
     sign_in(page, wall.a_user())
 

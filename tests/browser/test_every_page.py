@@ -1,4 +1,4 @@
-"""What holds on every page: readable by everybody, on a narrow screen, in the light and in the dark."""
+"""Every visitor page is accessible, on a narrow screen, in light and dark mode."""
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -13,9 +13,9 @@ _AXE = {"preload": False, "resultTypes": ["violations"]}
 forbids. Of what passes, it describes one element for each rule, and not all."""
 _CONTRAST = {**_AXE, "runOnly": {"type": "rule", "values": ["color-contrast"]}}
 _ALL_ELSE = {**_AXE, "rules": {"color-contrast": {"enabled": False}}}
-# Contrast is four fifths of the time, most of it in rows alike. An element is like another one if no style sheet can
-# tell them apart: the same attributes but for these, in all that is in it, below the same ones. Two of each are looked
-# at, because of :nth-child(even).
+# The contrast check takes four fifths of the time, mostly in similar rows. Two elements are similar if no style sheet
+# distinguishes them: equal attributes except these, in all descendants, below equal ancestors. Two of each kind are
+# checked, because of :nth-child(even).
 _MARK_ALIKE = """() => {
     const telling = each => [...each.attributes].map(({name, value}) =>
         /^(href|id|for|title|datetime|value|name|aria-(label|labelledby|controls|describedby))$/.test(name) ? name :
@@ -39,7 +39,7 @@ _MARK_ALIKE = """() => {
     mark(document.body, '');
 }"""
 _CONTROLS = "a, button, input:not([type=hidden]):not([hidden]), select, summary"
-# WCAG 2.5.8 leaves out links in a sentence.
+# WCAG 2.5.8 exempts links in a sentence.
 _SMALL = """controls => [...document.querySelectorAll(controls)].filter(each =>
     each.checkVisibility({visibilityProperty: true}) && getComputedStyle(each).display !== 'inline'
     && each.getBoundingClientRect().height < 24 && each.getBoundingClientRect().height > 0
@@ -53,7 +53,7 @@ def look(request, visit):
 
 
 def checked(page, name):
-    """Return what is wrong with the page that is shown."""
+    """Return the accessibility problems of the current page."""
     page.evaluate(Axe().axe_script)
     page.evaluate(_MARK_ALIKE)
     violations = page.evaluate(
@@ -92,7 +92,7 @@ def test_the_first_administrator_is_named_through_the_link_of_the_log(visit, tmp
         signed_in = look.locator("h1").inner_text()
         look.goto(link)
         gone = look.locator("body").inner_text()
-        look.context.close()  # before the site is gone, which it may yet ask for an icon
+        look.context.close()  # before the site ends, because it may still request an icon
 
     assert wrong == []
     assert signed_in == "Signed in"

@@ -1,4 +1,4 @@
-"""Whole ways through the pages, as people go them."""
+"""Complete journeys of visitors through the pages."""
 
 import pytest
 
@@ -199,4 +199,4 @@ def test_without_a_host_of_our_own_the_pages_are_under_the_sites_host(wall, visi
         sign_in(page, name)
 
         assert (page.url, page.locator("body").inner_text()) == (f"http://127.0.0.1:{port}/hello?x=1", "site")
-        page.context.close()  # before the site is gone, which it may yet ask for an icon
+        page.context.close()  # before the site ends, because it may still request an icon

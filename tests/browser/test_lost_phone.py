@@ -1,4 +1,4 @@
-"""A lost phone: in with a recovery code, the old app out, an app on the new phone in, and in with its code."""
+"""A lost phone: sign in with a recovery code, replace the app, and sign in with a code of the new app."""
 
 from tests.browser.gallery import enrol, scan
 from tests.browser.installation import sign_in

@@ -1,4 +1,4 @@
-"""Ways that begin with a mail: an invitation, and a forgotten password."""
+"""Journeys that begin with a mail: an invitation, and a forgotten password."""
 
 from tests.browser.gallery import enrol
 from tests.browser.installation import sign_in

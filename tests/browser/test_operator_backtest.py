@@ -1,4 +1,4 @@
-"""A backtest in the browser, and its prediction held against what nginx and gate then do, request for request."""
+"""A backtest in the browser, and its prediction compared with the later answers of nginx, request by request."""
 
 import os
 import re
@@ -23,7 +23,7 @@ RULE = {"name": "wombats", "pattern": r"q=wombat\d"}
 
 
 def keep_if_asked(page, name):
-    """Write a picture where they are asked for: OPERATOR_SCREENSHOTS=1."""
+    """Write a picture if OPERATOR_SCREENSHOTS=1."""
     if os.environ.get("OPERATOR_SCREENSHOTS"):
         keep(page, f"operator-{name}")
 
@@ -33,14 +33,14 @@ def call(wall, method, path, body=None):
 
 
 def answers(wall, path):
-    """What nginx answers to a person who is signed in, and to a stranger."""
+    """Return the answers of nginx to a signed-in user and to an anonymous visitor."""
     host = {"Host": f"{HOST}:{wall.port}"}
     person = request(wall.port, path, {**host, "Cookie": f"service.token={wall.token}"})
     return person.status, request(wall.port, path, host).status
 
 
 def decisions(wall):
-    """The decisions about our requests by id, as (path and query, signed in)."""
+    """Return the decisions about our requests by id, as (path and query, signed in)."""
     rows = call(wall, "GET", f"/access-logs?host={HOST}&path={SEEN}*&page_size=500")["results"]
     return {
         row["decision_id"]: (f"{row['path']}?{row['query']}" if row["query"] else row["path"], bool(row["subject"]))
@@ -62,13 +62,13 @@ def finished(wall, page):
     wait_until(lambda: call(wall, "GET", path)["state"] not in {"queued", "running"}, what="the end of the backtest")
     run = call(wall, "GET", path)
     assert run["state"] == "finished", run
-    page.get_by_role("button", name="Enforce").wait_for(timeout=1000 * PATIENCE)  # the page comes again by itself
+    page.get_by_role("button", name="Enforce").wait_for(timeout=1000 * PATIENCE)  # the page reloads itself
     return run
 
 
 @contextmanager
 def no_trace(wall):
-    """Leave the policy as it was for the tests that come after."""
+    """Delete the created rules afterwards."""
     yield
     for rule in call(wall, "GET", "/waf-rules?search=wombats")["results"]:
         call(wall, "DELETE", f"/waf-rules/{rule['id']}")
@@ -90,7 +90,7 @@ def test_a_prediction_is_confirmed_request_for_request(wall, page):
         page.get_by_role("button", name="Run the backtest").click()
         result = finished(wall, page)["result"]
         changed = {each for turn in result["changes"]["results"] for each in turn["examples"]}
-        assert result["changed"] == len(changed) == 6  # three paths, for a person and for a stranger: all are named
+        assert result["changed"] == len(changed) == 6  # three paths, each for a user and an anonymous visitor
         assert result["people"]["results"][0]["name"] == "admin"
         keep_if_asked(page, "backtest")
 

@@ -1,4 +1,4 @@
-"""The operator tests their proxy: one that is right, one that a visitor can lie to, and one that asks nobody."""
+"""The doctor examines three proxies: a correct one, one with forgeable headers, and one that asks no gate."""
 
 from types import SimpleNamespace
 
@@ -15,7 +15,7 @@ PASSED_THROUGH = (FORWARDING, "X-Forwarded-Host $gatewall_host;", "X-Forwarded-H
 
 
 def enter(wall, page):
-    """Go from the guard page through the administration to the doctor."""
+    """Sign in at the guard page and open the doctor."""
     page.goto(wall.page("/"))
     sign_in(page, "admin")
     page.get_by_role("link", name="Administration").click()
@@ -33,7 +33,7 @@ def examine(page, site, proxy="nginx"):
 
 
 def verdicts(page):
-    """Return the word of each check, by its title."""
+    """Return the verdict of each check by its title."""
     found = {}
     for check in page.locator("details.check").all():
         word, title = check.locator("summary .verdict").inner_text(), check.locator("summary").inner_text()
@@ -55,7 +55,7 @@ def test_the_first_run_ends_at_a_proxy_that_is_found_right(wall, visit):
 
 
 def broken(wall, folder, *changes):
-    """Return nginx with these mistakes before the same Gatewall."""
+    """Return an nginx with these mistakes before the same Gatewall."""
     site = Upstream()
     behind = SimpleNamespace(auth=wall.control, control=wall.control, site_port=site.port)
     return site, changed_nginx(folder, behind, [BELIEVING, *changes])

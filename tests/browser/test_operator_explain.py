@@ -1,4 +1,4 @@
-"""From a refused visitor's number to their way through; and a lock-out that takes itself back."""
+"""From a refused visitor's decision id to an exemption; and the automatic reversal of a lockout."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def test_a_refused_visitors_number_leads_to_an_exception_and_through(wall, visit
         offers.first.locator("button").click()
         assert "?again=1" in admin.url
 
-    # Rules that look at headers, too, which are not recorded, leave the answer of today open.
+    # Today's answer is undecidable because of rules that also inspect headers, which are not recorded.
     assert "matches no rule that can have an exclusion" in admin.locator("main").inner_text()
     wait_until(lambda: passes(visitor, wall.url("office", path)), what="the visitor's way through")
     assert not passes(visitor, wall.url("office", path.replace("text=", "more=")))
@@ -53,7 +53,7 @@ def test_a_lock_out_reverts_by_itself(wall, visit):
     shut_out(wall, admin)
     banner = admin.locator(".waiting").inner_text()
     wait_until(lambda: not passes(visitor, wall.url("office")), what="the lock-out")
-    wait_until(lambda: passes(visitor, wall.url("office")), what="its end", pause=0.5)  # ten seconds of pages
+    wait_until(lambda: passes(visitor, wall.url("office")), what="its end", pause=0.5)  # ten seconds pass before it
 
     assert "locks out the address it was made from: 127.0.0.1" in banner
     admin.goto(wall.page("/admin/history/"))
@@ -75,7 +75,7 @@ def test_one_that_is_kept_stays_until_somebody_else_takes_it_off(wall, visit):
     admin.wait_for_timeout(12_000)
     assert not passes(visitor, wall.url("office"))
     admin.goto(wall.page("/admin/policies/blocklistentry/"))
-    admin.click("#result_list >> text=127.0.0.1")  # others may be banned, too
+    admin.click("#result_list >> text=127.0.0.1")  # there may be entries of other tests
     admin.click("a.deletelink")
     admin.click("#content form [type=submit]")
     wait_until(lambda: passes(visitor, wall.url("office")), what="the way in")

@@ -1,4 +1,4 @@
-"""What operators come for, in few clicks: with scripts, without, and by the keyboard alone."""
+"""The main tasks of operators in few clicks: with scripts, without scripts, and with the keyboard only."""
 
 import http.client
 import re
@@ -21,7 +21,7 @@ MOST_TABS = 300
 
 
 class Hand:
-    """An operator at a page: by mouse, or by the keyboard alone. Counts clicks and keys that stand for one."""
+    """An operator who uses the mouse or only the keyboard. Counts clicks, and keys that act as clicks."""
 
     def __init__(self, page, wall, *, by_keyboard):
         self.page, self.wall, self.clicks = page, wall, 0
@@ -59,7 +59,7 @@ class Hand:
 
     def _reach(self, element):
         element.wait_for()
-        found = element.element_handle()  # to search for it after each key takes most of the time
+        found = element.element_handle()  # searching the page after each key would take most of the time
         for _ in range(MOST_TABS):
             if found.evaluate("each => each === document.activeElement"):
                 return
@@ -69,7 +69,7 @@ class Hand:
 
 @pytest.fixture(scope="module")
 def signed_in(wall, browser):
-    """The cookies of an admin who has just signed in."""
+    """Return the cookies of an admin who has just signed in."""
     context = browser.new_context()
     enter(wall, context.new_page())
     state = context.storage_state()
@@ -86,7 +86,7 @@ def hand(request, wall, visit, signed_in):
 
 
 def refused_from(wall, address):
-    """Visit a site from an address that is refused; return the decision id, once it is in the log."""
+    """Visit a site from a refused address; return the decision id once it is in the log."""
     connection = http.client.HTTPConnection("127.0.0.1", wall.port, timeout=PATIENCE, source_address=(address, 0))
     with closing(connection):
         connection.request("GET", "/", headers={"Host": f"office.gate.test:{wall.port}"})

@@ -1,4 +1,4 @@
-"""An operator goes from the dashboard to a row of the log, and bans its client; and what holds on each page."""
+"""From the dashboard to a row of the log and to a ban of its client; accessibility of these pages."""
 
 import re
 import uuid
@@ -37,7 +37,7 @@ DJANGO = {"list", "form", "settings"}
 
 @pytest.fixture(scope="module")
 def busy(wall):
-    """The installation with three days in its log."""
+    """Return the installation with three days in its log."""
     fill_log(wall.home, number=2_000)
     return wall
 

@@ -1,4 +1,4 @@
-"""Every page of the console's sidebar, and the lists and forms of its models, are for everybody."""
+"""Every page of the console's sidebar, and the lists and forms of its models, are accessible."""
 
 import pytest
 
@@ -21,11 +21,11 @@ def test_every_page_list_and_form_is_for_everybody(wall, visit, look):
     wrong, seen = [], 0
     for path in sorted({*PAGES.values(), *LISTS, *FORMS}):
         answer = page.goto(wall.page(f"/admin{path}"))
-        if answer.status == 403:  # rows that are made elsewhere
+        if answer.status == 403:  # these rows cannot be added here
             assert path in FORMS
             continue
         seen += 1
-        # Small boxes are Django's.
+        # Django's own boxes are too small.
         wrong += [each for each in checked(page, path) if "too small" not in each]
 
     assert wrong == []
@@ -41,7 +41,7 @@ def test_the_sign_in_page_is_for_everybody(wall, visit):
 
 
 def test_the_page_that_asks_before_it_deletes_is_for_everybody(wall, visit):
-    # The check takes a link for one in a text if it is shorter than the text.
+    # The check treats a link as inline if it is shorter than its text.
     group = send(wall.control, wall.token, "POST", "/groups", {"name": "left"})
     page = visit(color_scheme="dark", viewport={"width": 320, "height": 700})
     enter(wall, page, f"/policies/group/{group['id']}/delete/")

@@ -1,4 +1,4 @@
-"""Plans in the browser: from the document to the refused visitor, and back again."""
+"""Plans in the browser: plan and apply a document, see a visitor refused, undo the change."""
 
 import pytest
 

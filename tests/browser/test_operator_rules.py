@@ -1,4 +1,4 @@
-"""Access rules in a browser: made with the form, put in order by dragging or with buttons, and asked about."""
+"""Access rules in a browser: create them with the form, order them by dragging or buttons, and test them."""
 
 import pytest
 
@@ -11,7 +11,7 @@ LIST, API = "/admin/policies/accessrule/", "/access-rules"
 
 @pytest.fixture
 def rules(wall):
-    """Make two rules of a path that nobody asks for; all rules go afterwards."""
+    """Create two rules for an unused path; delete all rules afterwards."""
     for name, path in (("first", "/a"), ("second", "/b")):
         paths = [{"match": "prefix", "value": path}]
         send(wall.control, wall.token, "POST", API, {"name": name, "access": "two_factor", "paths": paths})
@@ -59,7 +59,9 @@ def test_their_pages_are_for_everybody(wall, visit, look):
         "who": "/admin/who-can-enter/?host=office.gate.test&path=/a&method=GET",
     }.items():
         page.goto(wall.page(path))
-        wrong += [each for each in checked(page, name) if "too small" not in each or name == "who"]  # Django's boxes
+        wrong += [
+            each for each in checked(page, name) if "too small" not in each or name == "who"
+        ]  # Django's own boxes
 
     assert wrong == []
 

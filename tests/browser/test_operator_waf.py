@@ -1,4 +1,4 @@
-"""What operators do with the WAF, in both languages: no journey takes more clicks than its name says."""
+"""WAF tasks of operators, in both languages: none takes more clicks than its test's name states."""
 
 import pytest
 
@@ -12,7 +12,7 @@ REFUSED = 403
 
 
 class Admin:
-    """An admin who is signed in, and whose clicks are counted."""
+    """A signed-in admin whose clicks are counted."""
 
     def __init__(self, wall, page):
         self.page, self.clicks = page, 0
@@ -22,8 +22,8 @@ class Admin:
         self.page.locator(selector).first.click()
         self.clicks += 1
 
-    def is_for_everybody(self, name):
-        """The page breaks no rule of axe; Django's own small boxes aside."""
+    def assert_accessible(self, name):
+        """Assert that the page violates no rule of axe, except for Django's own small boxes."""
         wrong = [each for each in checked(self.page, name) if "too small" not in each]
         assert wrong == []
 
@@ -47,7 +47,7 @@ def test_from_the_decision_id_of_a_refused_user_to_a_narrow_exemption_in_2_click
     visitor = visit()
     visitor.goto(wall.url("office", path))
     number = visitor.locator("code").inner_text()
-    receipt(wall, admin.page, number)  # the answer is in the log
+    receipt(wall, admin.page, number)  # once the answer is in the log
     admin.page.goto(wall.page("/admin/dashboard/"))
 
     admin.page.keyboard.press("/")
@@ -55,7 +55,7 @@ def test_from_the_decision_id_of_a_refused_user_to_a_narrow_exemption_in_2_click
     admin.page.keyboard.press("Enter")
     admin.click(".found a")
     offer = admin.page.locator(".offer").first.inner_text()
-    admin.is_for_everybody("receipt")
+    admin.assert_accessible("receipt")
     admin.click(".offer button")
 
     assert admin.clicks == 2
@@ -78,12 +78,12 @@ def test_a_new_site_is_monitored_for_a_week_excepted_and_blocks_in_4_clicks(wall
     wait_until(lambda: not is_refused(wall, path, name="closed"), what="the monitor mode")
 
     def is_reported():
-        admin.page.goto(admin.page.url)  # a reload fails while the page of the click still comes
+        admin.page.goto(admin.page.url)  # a reload fails while the clicked page is loading
         return admin.page.locator(".offer").count() == 1
 
     wait_until(is_reported, what="the report")
     found = admin.page.locator("main").inner_text()
-    admin.is_for_everybody("report")
+    admin.assert_accessible("report")
     admin.click("button[value=except]")
     admin.click("button[value=block]")
 
@@ -109,9 +109,9 @@ def test_a_noisy_rule_is_found_by_its_hits_seen_and_narrowed_in_6_clicks(wall, a
     wait_until(lambda: counted() == before + 3, what="the hits")
     admin.page.goto(wall.page("/admin/policies/wafrule/"))
     admin.click("th.column-hits .text a")
-    admin.click("th.column-hits .text a")  # the most first
+    admin.click("th.column-hits .text a")  # the rule with most hits first
     hits = [int(each) for each in admin.page.locator(".field-hits").all_inner_texts()]
-    admin.is_for_everybody("rules")
+    admin.assert_accessible("rules")
     with admin.page.expect_navigation():
         admin.click(f"{rule} a")
     clients = admin.page.locator("main").inner_text()

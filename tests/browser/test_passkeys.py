@@ -1,6 +1,6 @@
 """Passkeys in Chromium, with its virtual authenticator (WebAuthn domain of the DevTools protocol), through nginx.
 
-Under ``localhost``, which browsers take for secure without TLS; so the guard page is under the host of the site.
+Browsers treat ``localhost`` as secure without TLS, so the guard page is under the host of the site.
 """
 
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ _NUMBERS = count(1)
 
 @contextmanager
 def virtual_authenticator(page, **options):
-    """Yield a function that sends commands to an authenticator of this page, like a phone's."""
+    """Add an authenticator like a phone's to the page; yield a function that sends it commands."""
     session = page.context.new_cdp_session(page)
     session.send("WebAuthn.enable")
     wanted = {"protocol": "ctap2", "transport": "internal", "hasResidentKey": True, "hasUserVerification": True}
@@ -46,7 +46,7 @@ class Site:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """Yield a site of its own installation."""
+    """Yield a site with its own installation."""
     home, folder, gate = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("nginx"), free_port()
     prepare(home)
     with (
@@ -117,7 +117,7 @@ def test_a_passkey_is_the_second_factor_and_the_step_up(visit, site):
 
 
 def path_of(link):
-    """Return the path of a link that an admin got, for another host: the page and its token."""
+    """Return the path of an admin's link, to open it under another host."""
     parts = urlsplit(link)
     return f"{parts.path}?{parts.query}"
 

@@ -1,4 +1,4 @@
-"""Passkeys over TLS where the sites are under two parents: made and used at home, and refused everywhere else."""
+"""Passkeys over TLS with sites under two parent domains: usable at the guard page, refused elsewhere."""
 
 import hashlib
 from base64 import b64encode
@@ -60,7 +60,7 @@ def sites(tmp_path_factory):
 
 @pytest.fixture
 def page(browser, sites):
-    """A window of a browser that trusts the certificate: passkeys do not work behind a warning."""
+    """Return a browser window that trusts the certificate: passkeys do not work after a certificate warning."""
     executable = find_chromium()
     assert executable is not None
     trusted = f"--ignore-certificate-errors-spki-list={sites.certificate}"
@@ -103,7 +103,7 @@ def test_one_passkey_of_home_opens_sites_under_both_parents_and_works_nowhere_el
         cookies = [each for each in page.context.cookies() if each["name"] == "service.token"]
         assert {(each["domain"], each["secure"]) for each in cookies} == {(f".{SUFFIX}", True), (f".{OTHER}", True)}
 
-        # A site under the same parent, whose pages the browser lets use the passkey.
+        # A site under the same parent: the browser lets its pages use the passkey.
         begin = "fetch('/wall/passkey/begin', {method: 'POST', body: new URLSearchParams()}).then(({status}) => status)"
         page.goto(sites.at(f"app.{SUFFIX}"))
         assert (body(page), page.evaluate(begin)) == ("site", 403)
@@ -111,7 +111,7 @@ def test_one_passkey_of_home_opens_sites_under_both_parents_and_works_nowhere_el
         page.goto(sites.at(f"app.{SUFFIX}", "/wall/"))
         assert page.locator("#password").is_visible()
         assert page.locator("form[data-passkey=get]").count() == 0
-        # The guard page of the other parent, where the browser has no such passkey.
+        # The guard page of the other parent: the browser has no passkey for it.
         page.goto(sites.at(f"wall.{OTHER}", "/wall/static/portal/icon.svg"))
         asked = f"{{publicKey: {{challenge: new Uint8Array(32), rpId: '{SUFFIX}'}}}}"
         script = f"navigator.credentials.get({asked}).then(() => 'used', (error) => error.name)"

@@ -21,7 +21,7 @@ THROUGH = "You are through"
 
 @pytest.fixture(scope="module")
 def corp(wall):
-    """A provider whose employees are in a group that may enter the office, where rules keep others off the plans."""
+    """Set up a provider whose employees are in a group that may enter the office; a rule denies the plans to others."""
     api(wall.control, "/groups", name="employees", authorized_domains=["office.gate.test", "app.other.test"])
     plans = {"domains": ["office.gate.test"], "paths": [{"match": "prefix", "value": "/plans"}]}
     for name, access, values in (("theirs", "authenticated", {"groups": ["employees"]}), ("not yours", "denied", {})):

@@ -1,4 +1,4 @@
-"""A share link for a guest: made in the console, bound to a browser, in the log, then ended and revoked."""
+"""A share link for a guest: created in the console, bound to a browser, logged, ended and revoked."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -12,7 +12,7 @@ PHONE = {"width": 390, "height": 844}
 
 
 def a_link(wall, admin, name):
-    """Make a link for the photos of the site `closed` in the console; return it."""
+    """Create a link for the photos of the site `closed` in the console; return it."""
     enter(wall, admin, "/policies/sharelink/add/")
     ends = datetime.now(UTC) + timedelta(hours=4)
     admin.fill("#id_name", name)
@@ -21,7 +21,7 @@ def a_link(wall, admin, name):
     admin.fill("#id_expires_at_0", f"{ends:%Y-%m-%d}")
     admin.fill("#id_expires_at_1", f"{ends:%H:%M:%S}")
     admin.click("[name=_save]")
-    admin.locator("button[data-copy]").first.wait_for(state="attached")  # shown where the browser lets scripts copy
+    admin.locator("button[data-copy]").first.wait_for(state="attached")  # shown if scripts may write to the clipboard
     return admin.locator(".shown-once pre").first.inner_text()
 
 
@@ -41,14 +41,14 @@ def test_a_guest_is_let_in_by_a_link_until_it_ends_or_is_taken_back(wall, visit)
     assert heading(guest) == "Shared with you"
     guest.click("main button")
     assert (guest.url, heading(guest)) == (wall.url("closed", "/photos"), THROUGH)
-    assert guest.goto(wall.url("closed", "/")).url.startswith(wall.page("/"))  # not shared: the sign-in page
+    assert guest.goto(wall.url("closed", "/")).url.startswith(wall.page("/"))  # not shared, so the sign-in page comes
 
     other = visit(java_script_enabled=False)
     assert other.goto(link).status == 410
     assert heading(other) == "This link does not work"
 
     links = send(wall.control, wall.token, "GET", "/share-links?all=true")["results"]
-    [row] = [each for each in links if f"token={each['prefix']}" in link]  # other tests have an Anna, too
+    [row] = [each for each in links if f"token={each['prefix']}" in link]  # other tests create an Anna too
     path = f"/policies/sharelink/{row['id']}/change/"
     wait_until(lambda: send(wall.control, wall.token, "GET", f"/share-links/{row['id']}")["hits"] > 0, what="the log")
     admin.goto(wall.page(f"/admin{path}"))
@@ -67,7 +67,7 @@ def test_a_guest_is_let_in_by_a_link_until_it_ends_or_is_taken_back(wall, visit)
     assert heading(guest) == THROUGH
 
     send(wall.control, wall.token, "DELETE", f"/share-links/{row['id']}")
-    assert verdicts(wall, cookie) == [401, 401]  # the answer to the write was sent after the policy had moved
+    assert verdicts(wall, cookie) == [401, 401]  # a write is answered after the policy is published
     assert guest.goto(wall.url("closed", "/photos/7")).url.startswith(wall.page("/"))
 
 

@@ -1,4 +1,4 @@
-"""What others try with our pages, in a browser that plays along."""
+"""Attacks on our pages, in a real browser."""
 
 from urllib.parse import quote
 
@@ -35,8 +35,8 @@ def test_signing_in_with_a_hostile_way_back_stays_here(wall, page):
 
 @pytest.mark.parametrize("policy", ["", "no-referrer"])
 def test_a_script_of_a_protected_site_makes_no_git_token(wall, visit, policy):
-    """Under the site's own host, our paths have the site's origin."""
-    page = visit(bypass_csp=True)  # a site that allows every script
+    """Our pages under the site's own host share the site's origin."""
+    page = visit(bypass_csp=True)  # a site without a content security policy
     page.goto(wall.url("office"))
     sign_in(page, wall.a_user())
 

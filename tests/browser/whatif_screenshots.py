@@ -1,6 +1,6 @@
 """`python -m tests.browser.whatif_screenshots` makes the pictures of a plan, a backtest and the shadow policy.
 
-Everything on them is real: people sign in and visit sites through nginx, the shadow policy is evaluated on their
+The data is real: users sign in and visit sites through nginx, the shadow policy is evaluated on their
 requests, and the plan and the backtest replay them.
 """
 
@@ -134,7 +134,7 @@ def _plan(wall: Wall, page: Page) -> str:
 
 
 def main() -> None:
-    """Write each page in the light, in the dark, and narrow; then the plan once it is applied."""
+    """Write each page in light, dark and narrow form; then the applied plan."""
     executable = find_chromium()
     if executable is None:
         sys.exit("there is no chromium (apt install chromium)")
