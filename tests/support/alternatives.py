@@ -1,4 +1,4 @@
-"""Alternatives of a pattern, and texts that only one of them matches: to find alternatives that do nothing.
+"""Find redundant alternatives of a pattern: parse them, and sample texts that each one matches.
 
 A recursive-descent parser of the syntax that the built-in rules use, and a sampler that walks what it parsed.
 """
@@ -54,7 +54,7 @@ class Pattern:
             raise ValueError(f"not parsed from {self._at} on: {source[self._at :][:40]}")
 
     def alternatives(self) -> list[Alternative]:
-        """Return those that are one of several."""
+        """Return the alternatives of groups with more than one."""
         return [each for each in self._all if self._siblings[each.number] > 1]
 
     def text_of(self, alternative: Alternative) -> str:
@@ -68,7 +68,7 @@ class Pattern:
         return self.source[: begin - 1] + self.source[end:]
 
     def samples(self, alternative: Alternative, random: Random) -> Iterator[str]:
-        """Yield texts that the alternative may match, in various surroundings, without end."""
+        """Yield texts that the alternative may match, in various contexts; an infinite generator."""
         around = ["", "", "", " ", "x", "1", "/", "'", "=", "(", ";", "&", ",", "\r", "<", "-", "["]
         while True:
             text = self._sample(self._root, alternative.number, random)

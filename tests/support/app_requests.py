@@ -47,12 +47,12 @@ def _read(app: str) -> dict[str, Any]:
 
 
 def apps() -> list[str]:
-    """Get the apps that have requests, sorted."""
+    """Return the names of the apps with requests, sorted."""
     return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
 def requests_of(app: str) -> list[ClientRequest]:
-    """Get the requests of all clients of an app. ``METHOD PATH -> PATH`` has a Destination (RFC 4918)."""
+    """Return the requests of all clients of an app. ``METHOD PATH -> PATH`` has a Destination (RFC 4918)."""
     return [
         ClientRequest(app, rule, method, uri, (*client["headers"].items(), *_destination(path)), client["source"])
         for client in _read(app)["clients"]
@@ -67,7 +67,7 @@ def _destination(path: str) -> tuple[tuple[str, str], ...]:
 
 
 def attacks_on(app: str) -> list[Attack]:
-    """Get the attacks on an app."""
+    """Return the attacks on an app."""
     return [
         Attack(app, kind, method, uri)
         for kind, lines in _read(app)["attacks"].items()

@@ -1,4 +1,4 @@
-"""Installations of both databases, the commands backup and restore as typed, and backups as Python values."""
+"""Installations on both databases, the commands backup and restore, and backups as Python values."""
 
 import json
 import shutil
@@ -18,21 +18,21 @@ _SCRIPT = "import json, django; django.setup(); out = None\n{}\nprint(json.dumps
 
 
 class Site(NamedTuple):
-    """An installation: its state folder, and what its environment has besides."""
+    """An installation: its state folder, and additional environment variables."""
 
     home: Path
     changes: Mapping[str, str]
 
     @classmethod
     def fresh(cls, home: Path, **changes: str) -> "Site":
-        """Return a site with keys and, on SQLite, without a database; no server of other tests has its ports."""
+        """Return a site with keys and unused ports and, on SQLite, without a database."""
         home.mkdir(mode=0o700)
         make_keys(home)
         return cls(home, {**_ports(), **changes})
 
     @classmethod
     def migrated(cls, home: Path) -> "Site":
-        """Return a site on SQLite with keys and empty tables; the keys are the same for each."""
+        """Return a site on SQLite with keys and empty tables; all such sites have the same keys."""
         shutil.copytree(folder_of("tables", _with_tables), home)
         home.chmod(0o700)
         return cls(home, _ports())
@@ -42,7 +42,7 @@ class Site(NamedTuple):
         return {**environment(self.home, **self.changes), "DJANGO_SETTINGS_MODULE": "gatewall.settings"}
 
     def manage(self, *arguments: object, **how: Any) -> subprocess.CompletedProcess[str]:
-        """Run a command; return how it ended. ``how`` is for ``subprocess.run``."""
+        """Run a command; return the completed process. ``how`` is passed to ``subprocess.run``."""
         if not how:
             return command_server.run([*map(str, arguments)], env=self.environment, timeout=PATIENCE)
         return subprocess.run(
@@ -58,24 +58,24 @@ class Site(NamedTuple):
         )
 
     def ok(self, *arguments: object) -> str:
-        """Run a command that succeeds; return what it said."""
+        """Run a command that must succeed; return its output."""
         run = self.manage(*arguments)
         assert run.returncode == 0, run.stdout + run.stderr
         return run.stdout
 
     def refused(self, *arguments: object, code: int = 1, **how: Any) -> str:
-        """Run a command that ends with this code and one line; return the line."""
+        """Run a command that must end with this exit code and one error line; return the line."""
         run = self.manage(*arguments, **how)
         assert run.returncode == code, run
         (line,) = run.stderr.splitlines()
         return line
 
     def script(self, code: str) -> list[str]:
-        """Return the command line that runs this code with Django, and prints ``out`` as JSON."""
+        """Return the command line that runs this code with Django and prints ``out`` as JSON."""
         return [sys.executable, "-c", _SCRIPT.format(code)]
 
     def python(self, code: str) -> Any:
-        """Run code with Django in this installation; return what it left in ``out``."""
+        """Run code with Django in this installation; return the value of ``out``."""
         run = command_server.run([], code=_SCRIPT.format(code), env=self.environment, timeout=PATIENCE)
         assert run.returncode == 0, run.stdout + run.stderr
         return json.loads(run.stdout.splitlines()[-1])
@@ -119,7 +119,7 @@ class Content(NamedTuple):
 
 
 def _value(value: Any) -> Any:
-    """Return what a JSON column holds: PostgreSQL writes it in another form than SQLite."""
+    """Return the value of a JSON column, which PostgreSQL and SQLite write differently."""
     try:
         return json.loads(value) if isinstance(value, str) and value[:1] in {"{", "["} else value
     except ValueError:

@@ -26,7 +26,7 @@ def spellings_of(secret: str | bytes) -> frozenset[str]:
 
 
 def found_in(text: str, secrets: dict[str, str | bytes], codes: Iterable[str] = ()) -> set[str]:
-    """Return the names of the secrets the text contains in any encoding, and of short codes that are whole words."""
+    """Return the names of secrets that the text contains in any encoding; short codes must be whole words."""
     lower = text.lower()
     there = {name for name, secret in secrets.items() if any(each in text for each in spellings_of(secret))}
     there |= {name for name, secret in secrets.items() if isinstance(secret, str) and secret.lower() in lower}

@@ -16,10 +16,10 @@ def workers(master: Process) -> set[int]:
 
 
 def is_alive(process: psutil.Process) -> bool:
-    """Return whether a process runs, and with it its sockets are open.
+    """Return whether a process runs, so that its sockets are open.
 
-    A zombie does not run: who waits for it depends on the machine's first process. One that still has other threads is
-    ending: the last of them closes the files.
+    A zombie does not run; when it is reaped depends on the machine's init process. A zombie with other threads is
+    still ending: its last thread closes the files.
     """
     with suppress(psutil.NoSuchProcess):
         is_zombie = process.status() == psutil.STATUS_ZOMBIE

@@ -1,6 +1,6 @@
 """Run commands and servers without starting an interpreter for each: fork a process that has imported their modules.
 
-A Django process takes 0.9 s of CPU to start; nearly all of it are imports that depend on no environment. The forked
+A Django process takes 0.9 s of CPU to start, mostly for imports that depend on no environment. The forked
 process reads the settings from the environment of its command, and ends as an interpreter does. Data planes, which use
 no Django, are forked from a second process, without it.
 """
@@ -41,10 +41,10 @@ _one_at_a_time = threading.Lock()
 
 
 class Forked:
-    """A process that was forked for a command, with the methods of ``subprocess.Popen``."""
+    """A process forked for a command, with the methods of ``subprocess.Popen``."""
 
     def __init__(self, asked: Mapping[str, Any], files: Sequence[int]) -> None:
-        """``files`` are its output and its errors, or its input and these."""
+        """``files``: output and errors, or input, output and errors."""
         self.args: Sequence[str] = asked["arguments"]
         with _one_at_a_time:
             self._server = _server("without Django" if self.args[:1] == ["data_plane"] else "with Django")
@@ -81,7 +81,7 @@ class Forked:
             ends = select.poll()
             ends.register(self._ends, select.POLLIN)
             if ends.poll(None if seconds is None else 1000 * seconds):
-                with self._once:  # the process is a zombie until its code is asked for
+                with self._once:  # the process is a zombie until its exit code is read
                     if self.returncode is None:
                         self.returncode = int(_ask(self._server, {"wait": self.pid}, []))
         return self.returncode
@@ -96,7 +96,7 @@ def start(arguments: Sequence[str], *, env: Mapping[str, str], output: IO[bytes]
 def run(
     arguments: Sequence[str], *, env: Mapping[str, str], code: str = "", timeout: float
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``manage.py`` with these arguments, or else this code; return how it ended and what it wrote."""
+    """Run ``manage.py`` with these arguments, or this code; return the completed process with its output."""
     asked = {"arguments": list(arguments), "env": dict(env), "code": code, "own_session": False}
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         process = Forked(asked, [out.fileno(), errors.fileno()])
@@ -122,7 +122,7 @@ def _ask(server: socket.socket, asked: Mapping[str, Any], files: Sequence[int]) 
 
 @cache
 def _server(kind: str) -> socket.socket:
-    """Return the connection to the process of a kind that is forked, one for each process of the tests."""
+    """Return the connection to the server process of a kind; each test process has its own."""
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MOST)
     command = [sys.executable, "-m", "tests.support.command_server", str(its.fileno()), kind]
@@ -138,7 +138,7 @@ def _server(kind: str) -> socket.socket:
 
 
 def _serve(connection: socket.socket) -> dict[str, Any] | None:
-    """Return None at the end of the connection and, in a forked process, the command that it is to run."""
+    """Fork for each command; return the command in the forked process, and None when the connection ends."""
     while True:
         asked, files, _, _ = socket.recv_fds(connection, _MOST, 3)
         if not asked:
@@ -162,13 +162,13 @@ def _serve(connection: socket.socket) -> dict[str, Any] | None:
 
 
 def _become(asked: Mapping[str, Any]) -> None:
-    """Make this process what a new interpreter would be for the command."""
+    """Set up this process like a new interpreter for the command."""
     if asked["own_session"]:
         os.setsid()
     if "folder" in asked:
         os.chdir(asked["folder"])
         os.umask(asked["umask"])
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ``nohup`` has it ignored
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ``nohup`` would leave it ignored
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(write_through="PYTHONUNBUFFERED" in asked["env"])  # type: ignore[union-attr]  # text streams
     _take_environment(asked["env"])
@@ -184,7 +184,7 @@ def _take_environment(given: Mapping[str, str]) -> None:
 
 
 def _execute(_path: str, command: Sequence[str], given: Mapping[str, str]) -> None:
-    """Run ``python -m MODULE ARGUMENTS`` in this process, which has imported what the module needs."""
+    """Run ``python -m MODULE ARGUMENTS`` in this process, which has imported the module's dependencies."""
     interpreter, option, module, *arguments = command
     assert (interpreter, option) == (sys.executable, "-m"), command
     _take_environment(given)
@@ -217,9 +217,9 @@ def main() -> None:
 
 
 def _end(code: int) -> NoReturn:
-    """End this process as an interpreter does, but keep its modules: to take them down costs 0.08 s of CPU.
+    """End this process like an interpreter, but without module teardown, which costs 0.08 s of CPU.
 
-    They are in memory that is shared with the process that was forked, and would be copied for it, page by page.
+    The modules are in memory shared with the parent process; teardown would copy it page by page.
     """
     threading._shutdown()  # type: ignore[attr-defined] # waits for other threads
     atexit._run_exitfuncs()
@@ -227,7 +227,7 @@ def _end(code: int) -> NoReturn:
         sys.stdout.flush()
         sys.stderr.flush()
     except OSError:
-        sys.exit(code)  # the interpreter says so
+        sys.exit(code)  # like the interpreter
     os._exit(code)
 
 

@@ -17,7 +17,7 @@ def at_once(work: Callable[[int], Any], times: int) -> list[Any]:
 
     The processes are forks of this one.
     """
-    connections.close_all()  # a connection does not survive a fork
+    connections.close_all()  # a connection must not be used after a fork
     start, go = os.pipe()
     reports = [_a_process(work, range(number, times, PROCESSES), start, go) for number in range(PROCESSES)]
     os.close(start)

@@ -21,7 +21,7 @@ class Container:
     addresses: Mapping[str, str] = field(default_factory=lambda: {"bridge": "127.0.0.1"})
 
     def shown(self) -> dict[str, Any]:
-        """Return it as the API describes it (Docker Engine API, ContainerInspect)."""
+        """Return the container in the form of the Docker Engine API, ContainerInspect."""
         networks = {name: {"NetworkID": name, "IPAddress": address} for name, address in self.addresses.items()}
         return {
             "Id": self.name,
@@ -37,7 +37,7 @@ class Container:
 
 @contextmanager
 def container_engine(socket: Path, containers: Callable[[], Sequence[Container]]) -> Iterator[None]:
-    """Serve the API while the context lasts; no event ever comes."""
+    """Serve the API within the context; it sends no events."""
     stop = threading.Event()
 
     class Handler(http.server.BaseHTTPRequestHandler):

@@ -1,6 +1,6 @@
 """Both planes in this process, with requests of every proxy dialect as raw bytes.
 
-Both are behind their server's parser: the control plane is the WSGI shim, the data plane is the application over
+Both run behind their server's parser: the control plane is the WSGI shim, the data plane is the application over
 published files.
 """
 
@@ -34,7 +34,7 @@ _IDS = ("x-gatewall-decision-id", "x-request-id")
 
 @dataclass(frozen=True)
 class Question:
-    """A proxy's request as on the wire; text is latin-1."""
+    """The bytes of a proxy's subrequest; text is latin-1."""
 
     target: str
     lines: tuple[Line, ...]

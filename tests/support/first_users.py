@@ -1,4 +1,4 @@
-"""Create the first users of a test quickly: write the rows again that the service wrote for an earlier test.
+"""Create the first users of a test quickly: replay the rows that the service wrote for an earlier test.
 
 Most tests on SQLite begin with empty tables and create the same users, each of which takes the service 20 statements.
 The rows are kept for each sequence of users; times and random ids are replaced. ``tests/integration/
@@ -38,7 +38,7 @@ Sequence = tuple[Hashable, ...]
 
 @dataclass(frozen=True)
 class _Written:
-    """What the service wrote for the last user of a sequence."""
+    """The rows that the service wrote for the last user of a sequence."""
 
     rows: Rows
     user: dict[str, Any]
@@ -50,7 +50,7 @@ _now_there: tuple[str, Sequence] = ("", ())
 
 
 def create(service: Callable[..., User], **values: Any) -> User:
-    """Create a user by the service, or write the rows again that it wrote for the same users before."""
+    """Create a user with the service, or replay the rows that it wrote for the same users before."""
     global _now_there  # noqa: PLW0603 - of the one database of this process
     before = _users_so_far()
     if before is None or values.keys() & {"authorized_domains", "groups"}:
@@ -68,7 +68,7 @@ def create(service: Callable[..., User], **values: Any) -> User:
 
 
 def _users_so_far() -> Sequence | None:
-    """Return the users that this module created since the tables were empty, None if anything else is there."""
+    """Return the users that this module has created in empty tables, or None if there are other rows."""
     usual = connection.vendor == "sqlite" and connection.in_atomic_block
     if not usual or revisions._gathering.get() is not None:
         return None
@@ -94,7 +94,7 @@ def _user_of(written: _Written) -> User:
 
 
 def _move_to_now(rows: Rows, epoch: str) -> None:
-    """Write the rows as of now, with ids of their own."""
+    """Update the rows to the current time and to new ids."""
     now = timezone.now()
     texts = {_as_stored(_MOMENT): _as_stored(now), plain(_MOMENT): plain(now)}
     for (table, _), row in rows.items():
@@ -115,7 +115,7 @@ def _value(name: str, value: Any, texts: dict[str, str], now: datetime) -> Any:
 
 
 def _announce_later() -> None:
-    """Do what a change does to its process, see ``revisions``."""
+    """Repeat the effects of a change on its process, see ``revisions``."""
     revisions._pending.set(False)
     revisions._unannounced.set(True)
     transaction.on_commit(revisions._announce, robust=True)
@@ -131,11 +131,11 @@ def _epoch() -> str:
 
 
 def _rows() -> Rows:
-    """Return the rows of the tables by their first column, as SQLite stores them."""
+    """Return the rows as SQLite stores them, keyed by table and first column."""
     found: Rows = {}
     for table in TABLES:
         names = [name for _, name, *_ in _fetch(f"PRAGMA table_info({table})")]
-        chosen = ", ".join(f"+{name}" for name in names)  # without the type that a converter is registered for
+        chosen = ", ".join(f"+{name}" for name in names)  # hides the column type, so that no converter runs
         for row in _fetch(f"SELECT {chosen} FROM {table}"):  # noqa: S608
             found[table, row[0]] = dict(zip(names, row, strict=True))
     return found
@@ -146,6 +146,6 @@ def _fetch(statement: str) -> list[tuple[Any, ...]]:
 
 
 def _execute(statement: str, values: list[Any] | None = None) -> Any:
-    """Run a statement that no test counts."""
+    """Run a statement that is not counted in tests."""
     connection.ensure_connection()
     return connection.connection.execute(statement, values or [])

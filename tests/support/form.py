@@ -1,4 +1,4 @@
-"""Which form of the suite runs: how much a test tries."""
+"""The form of the test run, full or default: how many cases a test tries."""
 
 import os
 from typing import TypeVar
@@ -10,10 +10,10 @@ FULL = os.environ.get("TESTS_FORM") == "full"
 
 
 def examples(most: int) -> int:
-    """Return how many examples a property is tried with: all in the full form, a quarter of them by default."""
+    """Return the number of examples of a property test: all in the full form, a quarter by default."""
     return most if FULL else most // 4
 
 
 def by_form(*, full: T, default: T) -> T:
-    """Return how much a test tries in this form; what it tries by default is a part of the full form."""
+    """Return the value for this form; the default form must try a part of the full form."""
     return full if FULL else default

@@ -1,4 +1,4 @@
-"""A small geo database, and what ``gatewall geo install`` says when it refuses one."""
+"""A small geo database, and the errors of ``gatewall geo install``."""
 
 import pytest
 from django.core.management import CommandError, call_command

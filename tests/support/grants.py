@@ -1,4 +1,4 @@
-"""Users who may enter a domain by a grant alone."""
+"""Users who may enter a domain only by a grant."""
 
 from datetime import timedelta
 from typing import Any
@@ -11,7 +11,7 @@ from policies.models import Grant
 
 
 def granted(user: Any, domain: Any, **values: Any) -> Grant:
-    """Take every domain from the user, and give this one by a grant of an hour."""
+    """Remove every domain from the user's scope, and grant this one for an hour."""
     accounts.change_user(user, actor="alice", all_domains=False)
     ends = timezone.now() + timedelta(hours=1)
     return create_grant(actor="alice", user=user, domain=domain, **{"expires_at": ends, **values})

@@ -54,9 +54,9 @@ out = [said.getvalue(), later]
 
 
 def with_later_migrations(folder: Path, code: str) -> str:
-    """Return code for ``Site.python`` that runs this one with the migrations of the later release, put in the folder.
+    """Return code for ``Site.python`` that runs this code with the later release's migrations, written to the folder.
 
-    The code finds Django's ``call_command`` and ``connection``, and the file ``said`` for what commands print.
+    The given code may use Django's ``call_command`` and ``connection``, and ``said``, a file for output of commands.
     """
     package = folder / "later_migrations"
     package.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""One-time links and passkeys for tests: what the script of the pages does."""
+"""One-time links and passkeys for tests: the calls that the script of the pages makes."""
 
 import json
 from typing import Any

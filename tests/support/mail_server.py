@@ -35,5 +35,5 @@ def kinds() -> list[str]:
 
 
 def send_due(sender: MailSender | None = None) -> None:
-    """Send the due mails, like one turn of the agent."""
+    """Send the due mails, like one cycle of the agent."""
     (sender or MailSender()).turn()

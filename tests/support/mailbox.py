@@ -105,7 +105,7 @@ def mail_server(
 
 
 def a_certificate(folder: Path, hosts: Iterable[str] = ("localhost",)) -> Path:
-    """Make a certificate for hosts that nobody signed; return the folder of it and its key."""
+    """Make a self-signed certificate for hosts; return the folder of certificate and key."""
     names = ",".join(f"DNS:{host}" for host in hosts)
     subject = ["-subj", "/CN=tests", "-addext", f"subjectAltName={names}"]
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]

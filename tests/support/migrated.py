@@ -12,7 +12,7 @@ _NAME = "migrated.sqlite3"
 
 
 def copy_to(target: Path) -> None:
-    """Write an empty database with all migrations applied: to migrate one takes a second of CPU time."""
+    """Write an empty database with all migrations applied; migrating takes a second of CPU time."""
     shutil.copyfile(folder_of("migrated", _migrate) / _NAME, target)
 
 

@@ -1,4 +1,4 @@
-"""Skip a test whose means this computer does not have; on a build server, which must have them, fail it."""
+"""Skip a test that needs a missing program; on a build server, fail it instead."""
 
 import os
 from typing import NoReturn
@@ -7,7 +7,7 @@ import pytest
 
 
 def not_run(why: str) -> NoReturn:
-    """Skip the test and say why; fail it if the environment variable CI is ``true``."""
+    """Skip the test with a reason; fail it if the environment variable CI is ``true``."""
     words = f"NOT RUN: {why}"
     if os.environ.get("CI") == "true":
         pytest.fail(words)

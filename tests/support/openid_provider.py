@@ -1,4 +1,4 @@
-"""A scriptable OpenID Connect provider on loopback: it answers as specified, or as an attacker or a bad day would."""
+"""A scriptable OpenID Connect provider on loopback: it answers as specified, or like an attacker or a faulty server."""
 
 import base64
 import hashlib
@@ -26,14 +26,14 @@ SOMEBODY = {"preferred_username": "dora", "email": "dora@corp.example", "email_v
 def a_key(kid: str, kind: str = "EC", size: Any = "P-256") -> jwk.Key:
     """Return a new signing key."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SecurityWarning)  # a test wants a weak one
+        warnings.simplefilter("ignore", SecurityWarning)  # one test needs a weak key
         return jwk.JWKRegistry.generate_key(kind, size, {"kid": kid, "use": "sig"})
 
 
 class OpenIdProvider:
     """The provider. Its attributes change what it answers.
 
-    ``claims``: of who signs in next. ``in_token``: claims to replace in ID tokens, None to leave out. ``discovery``,
+    ``claims``: of the next sign-in. ``in_token``: claims to replace in ID tokens, None to leave out. ``discovery``,
     ``in_response``: the same of the discovery document, and of the authorization response. ``sign``: makes a token of
     header and claims. ``answers``: by path, a function that answers in place of the endpoint. ``clock``: its time.
     """
@@ -59,12 +59,12 @@ class OpenIdProvider:
         self.issuer = f"http://127.0.0.1:{self.server.server_port}"
 
     def settings(self, **values: Any) -> dict[str, Any]:
-        """Return the fields of an identity provider that is this one."""
+        """Return the fields of an identity provider row for this provider."""
         known = {"slug": "corp", "name": "Corp", "issuer": self.issuer, "client_id": CLIENT_ID, "allow_private": True}
         return {**known, "client_secret": CLIENT_SECRET, **values}
 
     def authorize(self, url: str) -> str:
-        """Sign ``subject`` in and return where the browser is led back to: the callback with code and state."""
+        """Sign ``subject`` in; return the redirect to the callback, with code and state."""
         asked = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
         code = secrets.token_urlsafe(16)
         self._codes[code] = asked

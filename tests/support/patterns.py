@@ -35,16 +35,16 @@ def compile_here(patterns: tuple[bytes, ...]) -> bytes:
 
 
 def in_memory(cache: PatternCache, name: str) -> Scanner | None:
-    """Stand in for ``PatternCache._in_memory``: every host of this process has the built-in patterns in memory.
+    """Replace ``PatternCache._in_memory``: every host in this process has the built-in patterns in memory.
 
-    A file of them for the folder of each test, written and read again, takes 40 ms of CPU.
+    Writing and reading a file of them for each test would take 40 ms of CPU.
     """
     patterns = _builtin_names().get(name)
     return _in_memory(cache, name) if patterns is None else _builtin_scanner(patterns)
 
 
 def share_builtin() -> None:
-    """Let threads of a gate that outlive their test compile no built-in patterns: a child process takes 8 s of CPU."""
+    """Share the compiled built-in patterns, also with gate threads that outlive their test; compiling takes 8 s."""
     pattern_cache._compiled = _builtin_or_compiled
 
 
@@ -53,7 +53,7 @@ def _builtin_or_compiled(patterns: tuple[bytes, ...]) -> bytes:
 
 
 def scanner_of(patterns: tuple[bytes, ...]) -> VectorScanner:
-    """Return a scanner for ``vector._compiled``; that of the built-in patterns is loaded: to compile it takes 5 s."""
+    """Return a scanner for ``vector._compiled``; built-in patterns are loaded, because compiling takes 5 s."""
     return _builtin_scanner(patterns) if patterns in _BUILTIN else _compiled(patterns)
 
 

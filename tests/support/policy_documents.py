@@ -21,7 +21,7 @@ MOMENT = st.none() | st.sampled_from(["2099-01-01T00:00:00Z", "2098-12-31T23:59:
 
 
 def row(**fields: st.SearchStrategy[Any] | None) -> st.SearchStrategy[dict[str, Any]]:
-    """Return a strategy of rows; a field of a name that ends with an underscore is always there."""
+    """Return a strategy of rows; a field whose name ends with an underscore is required."""
     required = {name.rstrip("_"): each for name, each in fields.items() if name.endswith("_") and each is not None}
     optional = {name: each for name, each in fields.items() if not name.endswith("_") and each is not None}
     return st.fixed_dictionaries(required, optional=optional)

@@ -1,4 +1,4 @@
-"""A running site whose policy is one of two documents, which every answer of the data plane tells apart."""
+"""A running site whose policy is one of two documents; every answer of the data plane shows which."""
 
 import http.client
 import json
@@ -47,7 +47,7 @@ class Site:
         self._exported: dict[str, str] = {}
 
     def post(self, path: str, **fields: Any) -> tuple[int, dict[str, Any]]:
-        """Return status and object of an answer of the API. Raises one of UNSENT."""
+        """Send a POST to the API; return status and object of the answer. Raises one of UNSENT."""
         try:
             return 200, send(self._control, self.admin.token, "POST", path, fields)
         except urllib.error.HTTPError as error:
@@ -58,7 +58,7 @@ class Site:
         return Admin(self._control, name).token
 
     def revision(self) -> int:
-        """Return the number of the last revision; asks until the database, which a kill may leave locked, answers."""
+        """Return the number of the last revision; retries while the database is locked after a kill."""
         found: list[dict[str, Any]] = []
 
         def has_answered() -> bool:
@@ -71,7 +71,7 @@ class Site:
         return int(found[-1]["revision"])
 
     def apply(self, text: str, **conditions: Any) -> int:
-        """Apply a document to the policy as it is; return the number of its revision, or of the last if it has none.
+        """Apply a document to the current policy; return its revision, or the last one if nothing changes.
 
         Raises one of UNSENT if the database does not answer.
         """
@@ -79,20 +79,20 @@ class Site:
         if status == HTTPStatus.SERVICE_UNAVAILABLE:
             raise http.client.HTTPException(body)
         assert status == 200, body
-        return int(body["revision"] or self.revision())  # none if the policy is the document already
+        return int(body["revision"] or self.revision())  # no revision if the policy equals the document
 
     def export(self) -> str:
         headers = {"Service-Authorization": self.admin.token}
         return request(self._control, "/wall/policy/document", headers).body.decode()
 
     def learn(self) -> None:
-        """Apply both documents once, and remember what is exported then."""
+        """Apply both documents once, and keep the export of each."""
         for name in (ONE, TWO):
             self.apply(DOCUMENTS[name])
             self._exported[name] = self.export()
 
     def in_force(self) -> str:
-        """Return which of the documents the database has, to the last byte; asks until the control plane answers."""
+        """Return which document equals the export, byte for byte; retries until the control plane answers."""
         found = []
 
         def has_answered() -> bool:

@@ -1,7 +1,7 @@
 """Import Django and the product in advance, for forked processes that then read their installation's settings.
 
 While the modules are imported, they may read only settings that are the same in every installation, and those that
-``_setup`` sets again. A module that reads another one makes the import fail here.
+``_setup`` sets again. If a module reads another setting, the import fails here.
 """
 
 import gc
@@ -74,7 +74,7 @@ def _forget(modules: Sequence[str]) -> None:
         del sys.modules[name]
         parent, _, own = name.rpartition(".")
         delattr(sys.modules[parent], own)
-    del db.connections[db.DEFAULT_DB_ALIAS]  # a model asked it for the longest name of a table
+    del db.connections[db.DEFAULT_DB_ALIAS]  # a model read its maximum table name length
     kept = vars(db.connections)
     del kept["settings"]
     kept["_settings"] = None

@@ -77,7 +77,7 @@ def request(
 def wait_until(
     condition: Callable[[], Any], seconds: float = PATIENCE, what: str = "the condition", *, pause: float = 0.05
 ) -> None:
-    """Return once `condition` holds; fail after `seconds`. Give a longer `pause` if asking starts a process."""
+    """Return once `condition` is true; fail after `seconds`. Give a longer `pause` if the check starts a process."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

@@ -58,7 +58,7 @@ def enter_admin_site(client: Client, user: User, *, amr: tuple[str, ...] = ("pwd
 
 
 def an_app_token(user: User, name: str = "calendar", **values: Any) -> str:
-    """Create an app token of the user for every site, or as told; return its text."""
+    """Create an app token of the user, by default for every site; return its text."""
     scope = {"all_domains": True, "expires_at": None, **values}
     return licensing.issue_app_token(actor="cast", user_id=user.pk, name=name, **scope)[1].text
 
@@ -117,7 +117,7 @@ class AuthEndpoint:
             jwt_keys=settings.GATEWALL_JWT_KEYS,
         )
         self.gate = self.shim._gate = wsgi.build_control_plane_gate(config)
-        # Like Django's test client: the transaction of a test must keep its connection.
+        # Like Django's test client: keep the connection of the test's transaction open.
         self.shim._before_decision = lambda: None if connection.in_atomic_block else close_old_connections()
 
     def __call__(self, *, peer: str = "127.0.0.1", verb: str = "GET", **headers: str | None) -> Answer:

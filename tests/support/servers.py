@@ -90,7 +90,7 @@ class Admin:
 
 
 def furnish(port: int) -> str:
-    """Create what `right_answers()` needs; return the token of a valid session."""
+    """Create the rows that `right_answers()` needs; return the token of a valid session."""
     admin = Admin(port)
     admin.post("/authorized-domains", name=OFFICE)
     admin.post("/ip-black-list", ip=BLOCKED)
@@ -111,7 +111,7 @@ def right_answers(token: str) -> RightAnswers:
 
 
 def wrong_answers(port: int, token: str, rounds: int = 4) -> list[tuple[Verdict, Verdict]]:
-    """Send all requests several times, to reach every worker; return wrong and right answer where they differ."""
+    """Send all requests several times, to reach every worker; return actual and expected answer where they differ."""
     both = [(ask(port, question), right) for _ in range(rounds) for question, right in right_answers(token)]
     return [(given, right) for given, right in both if given != right]
 
@@ -187,7 +187,7 @@ def recorded_decisions(home: Path) -> set[str]:
     """Return the ids of all decisions in the spool and, with SQLite, in the access log."""
     found: set[str] = set()
     for path in segment_files(home / "spool"):
-        with suppress(FileNotFoundError):  # shipped meanwhile: it is in the database, which is read next
+        with suppress(FileNotFoundError):  # shipped meanwhile, so it is in the database, which is read next
             found.update(record.decision_id for record in read_records(path))
     with closing(sqlite3.connect(f"file:{home / 'gatewall.sqlite3'}?mode=ro", uri=True)) as database:
         found.update(str(uuid.UUID(id_)) for (id_,) in database.execute("SELECT decision_id FROM audit_accesslog"))

@@ -1,4 +1,4 @@
-"""Planes of this process that follow the shadow policy, without threads, and without a CPU budget."""
+"""Planes in this process that follow the shadow policy, without threads or a CPU budget."""
 
 from collections.abc import Callable
 
@@ -46,7 +46,7 @@ class ShadowedPlane:
 
 
 class _EagerPublisher(ShadowPublisher):
-    """The agent's publisher; it publishes the live policy first, and compiles again at once."""
+    """The agent's publisher, which publishes the live policy first and recompiles at once."""
 
     def turn(self) -> None:
         publish(self._files)

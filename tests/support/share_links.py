@@ -1,4 +1,4 @@
-"""Guests who hold the cookie of a share link."""
+"""Guests with the cookie of a share link."""
 
 from datetime import timedelta
 from typing import Any

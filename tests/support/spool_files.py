@@ -25,7 +25,7 @@ def read(spool: Path) -> list[AccessRecord]:
 
 
 def losing(writer: SpoolWriter, count: int, at: float = NOW) -> None:
-    """Make a writer lose this many records, as on a full disk."""
+    """Make a writer lose this many records, like on a full disk."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writer, "_append", lambda _frame: (_ for _ in ()).throw(OSError("disk full")))
         for number in range(count):

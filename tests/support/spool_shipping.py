@@ -12,7 +12,7 @@ from audit.storage.ingest import ship
 
 
 def spooled(folder: Path, records: list[AccessRecord], *, close: bool = True, **options: Any) -> SpoolWriter:
-    """Return a writer that has written these records and, unless told otherwise, closed its file."""
+    """Write these records; return the writer, by default closed."""
     writer = SpoolWriter(folder, "node-1", **options)
     for record in records:
         writer.write(record)

@@ -39,9 +39,9 @@ def folder_of(name: str, make: Callable[[Path], None]) -> Path:
 
 @cache
 def code_key() -> str:
-    """Return a digest of the product's code, of what the tests set up with, of the Python and of the day.
+    """Return a digest of the product's code, the set-up code of the tests, the Python version and the day.
 
-    The day: what has a date, as keys and the first admin have, is as new as in an installation of today.
+    The day is included so that dated values, such as keys and the first admin, are never older than a day.
     """
     files = [Path(__file__).with_name("processes.py"), BASE / "requirements.txt"]
     for app in _PRODUCT:

@@ -1,6 +1,6 @@
-"""The command ``gatewall`` for lines of documents that a shell runs: what is typed is forked, as in ``command_server``.
+"""The command ``gatewall`` for documented shell lines: each call is forked, like in ``command_server``.
 
-An interpreter that imports the product for each line takes 0.8 s of CPU; this takes 0.1.
+Starting an interpreter for each line would take 0.8 s of CPU; a fork takes 0.1 s.
 """
 
 import json
@@ -41,7 +41,7 @@ def put_command(folder: Path) -> None:
 
 @cache
 def _address() -> str:
-    """Return the address at which this process of the tests takes what is typed."""
+    """Return the address at which this test process receives the calls."""
     address = str(Path(tempfile.mkdtemp(prefix="gatewall-typed-")) / "socket")
     server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     server.bind(address)

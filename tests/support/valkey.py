@@ -39,7 +39,7 @@ class Valkey:
         self._ends.close()
 
     def start(self) -> None:
-        """Start it empty; return when it listens."""
+        """Start an empty server; return when it listens."""
         options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", str(self._folder)]
         command = [str(program()), *options]
         self._process = self._ends.enter_context(running(command, log=self._folder / "valkey.log"))
@@ -53,7 +53,7 @@ class Valkey:
 
     @contextmanager
     def hanging(self) -> Iterator[None]:
-        """Stop it (SIGSTOP) during the block: connections are accepted, and nothing is answered."""
+        """Stop the server (SIGSTOP) during the block: it accepts connections, but does not answer."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
         try:

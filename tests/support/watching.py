@@ -1,4 +1,4 @@
-"""An agent's detection in this process: ship the gate's records and ban detected clients."""
+"""Detection of an agent in this process: ship the gate's records and ban detected clients."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -49,7 +49,7 @@ def bans() -> list[str]:
 
 
 def events(*kinds: str) -> list[tuple[str, str | None, int]]:
-    """Return kind and count of the events of these kinds, by default all but those of the fixtures."""
+    """Return kind and count of the events of these kinds, by default all except those of the fixtures."""
     rows = SecurityEvent.objects.order_by("id")
     rows = rows.filter(kind__in=kinds) if kinds else rows
     return [(row.kind, row.client_ip, row.count) for row in rows]
