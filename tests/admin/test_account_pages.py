@@ -111,7 +111,7 @@ def test_the_django_password_page_redirects_to_the_user_page(pages, alice):
         ({"username": "a b"}, "a user name has 3 to 64 characters"),
     ],
 )
-def test_a_user_that_cannot_be_is_refused_on_the_page(pages, written, words):
+def test_the_page_refuses_an_invalid_user(pages, written, words):
     before = revisions.current()
 
     response = pages.submit("/accounts/user/add/", **{"username": "dave", "new_password": OTHER_PASSWORD, **written})

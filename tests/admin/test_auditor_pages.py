@@ -60,7 +60,7 @@ def test_pages_that_post_to_read_are_open(auditor, rows):
     assert auditor.client.post(f"{ADMIN}/backtest/", {"kind": "ip-black-list"}).status_code == 400
 
 
-def test_pages_say_that_they_are_read_only(auditor, pages):
+def test_pages_are_marked_as_read_only(auditor, pages):
     words = "You read these pages as an auditor"
 
     assert words in auditor.get("/").content.decode()
@@ -100,7 +100,7 @@ def test_a_former_auditor_sees_no_page(auditor):
     assert auditor.get("/").status_code == 302
 
 
-def test_every_operator_page_is_asked():
+def test_the_tests_cover_every_operator_page():
     (console,) = [part for part in walk(get_resolver()) if getattr(part, "app_name", "") == "console"]
     named = {str(each.pattern).partition("/")[0] for each in console.url_patterns}
 

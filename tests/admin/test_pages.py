@@ -164,6 +164,6 @@ def test_the_sign_in_page_needs_nothing_inline(client, db):
     assert not INLINE.findall(response.content.decode())
 
 
-def test_no_page_is_kept_by_a_cache(pages, rows):
+def test_pages_forbid_caching(pages, rows):
     for path in ("/", "/accounts/user/"):
         assert "no-store" in pages.get(path)["Cache-Control"]

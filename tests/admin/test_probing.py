@@ -28,7 +28,7 @@ def test_filters_by_shown_fields_are_accepted(pages, bob):
 
 
 @pytest.mark.parametrize("id_", ["9" * 30, "-1", "\u0661", "a", "1.5", "9" * 18], ids=repr)
-def test_a_domain_that_cannot_be_is_refused_on_the_page(pages, office, id_):
+def test_the_page_refuses_an_invalid_domain(pages, office, id_):
     written = {"username": "dave", "new_password": PASSWORD, "authorized_domains": [office.pk, id_]}
 
     response = pages.submit("/accounts/user/add/", **written)
@@ -38,14 +38,14 @@ def test_a_domain_that_cannot_be_is_refused_on_the_page(pages, office, id_):
 
 
 @pytest.mark.parametrize("email", ['"dave"@office.example', '"a\x01"@office.example'])
-def test_an_address_in_quotes_is_refused_on_the_page(pages, email):
+def test_the_page_refuses_a_quoted_mail_address(pages, email):
     response = pages.submit("/accounts/user/add/", username="dave", new_password=PASSWORD, email=email)
 
     assert response.status_code == 200
     assert not User.objects.filter(username="dave").exists()
 
 
-def test_a_year_of_three_digits_is_refused_on_the_page(pages):
+def test_the_page_refuses_a_year_of_three_digits(pages):
     moment = {"expires_at_0": "0999-12-31", "expires_at_1": "12:00:00"}
 
     response = pages.submit("/licensing/license/add/", name="build", **moment)
@@ -54,7 +54,7 @@ def test_a_year_of_three_digits_is_refused_on_the_page(pages):
     assert "the year is at least 1000" in response.text
 
 
-def test_signing_in_without_a_way_back_leads_to_the_index(alice, client):
+def test_signing_in_without_a_redirect_parameter_ends_on_the_index(alice, client):
     response = client.post(f"{ADMIN}/login/", {"username": "alice", "password": PASSWORD})
 
     assert (response.status_code, response.headers["Location"]) == (302, f"{ADMIN}/")

@@ -85,7 +85,7 @@ def test_saving_an_unchanged_waf_rule_makes_no_revision(pages):
         {"exclusions_path": "x"},
     ],
 )
-def test_a_waf_rule_that_cannot_be_is_refused(pages, written):
+def test_the_page_refuses_an_invalid_waf_rule(pages, written):
     before = revisions.current()
 
     response = pages.submit("/policies/wafrule/add/", **{"name": "bad", "pattern": "x", **written})

@@ -3,7 +3,7 @@
 from tests.import_graph import APPS, PAGE, drawn, folders, reduced
 
 
-def test_the_page_shows_the_folders_and_imports_of_today():
+def test_the_page_shows_the_current_folders_and_imports():
     assert PAGE.read_text() == drawn(), "python -m tests.import_graph"
 
 
@@ -14,5 +14,5 @@ def test_every_folder_is_drawn():
     assert set(APPS) <= set(folders())
 
 
-def test_an_import_that_follows_from_others_is_left_out():
+def test_transitive_imports_are_omitted():
     assert reduced({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == {"a": {"b"}, "b": {"c"}, "c": set()}

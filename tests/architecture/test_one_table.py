@@ -58,7 +58,7 @@ def test_no_other_product_file_lists_settings():
     assert {name for name, text in product_files().items() if len(settings_in(text)) > MOST_SETTINGS} == set()
 
 
-def test_a_second_list_is_noticed():
+def test_a_second_list_is_detected():
     assert len(settings_in((BASE / "gatewall/models/settings.py").read_text())) == len(SETTINGS)
     assert len(steps_in((BASE / "gatewall/engine/steps.py").read_text())) == len(STEPS)
     assert steps_in('ORDER = ["client-is-blocked", host_is_public]') == {"client-is-blocked", "host-is-public"}

@@ -43,7 +43,7 @@ def test_every_segment_has_rows_a_codec_and_a_table():
     assert {kind.attribute for kind in KINDS.values() if kind.attribute} == tables - {"version", "lists", "identity"}
 
 
-def test_no_module_lists_the_resources_besides():
+def test_no_other_module_lists_the_resources():
     listing = {named(path) for path in sources(*PACKAGES, "deploy") if len(set(deciding_in(path))) > 2}
 
     assert listing == set(SPELL_THEM)

@@ -177,7 +177,7 @@ def classes(module):
 
 
 @pytest.mark.parametrize("each", INTERNALS, ids=lambda each: f"{each.package}-{each.adapters[0]}")
-def test_internals_were_read_in_the_version_that_is_installed(each):
+def test_internals_were_reviewed_in_the_installed_version(each):
     assert version(each.package) == each.version
 
 
@@ -214,7 +214,7 @@ def test_nothing_else_overrides_or_uses_an_inherited_private_name():
     assert found - known == set()
 
 
-def test_the_scan_notices_an_override():
+def test_the_scan_detects_an_override():
     from gatewall.api.admin_forms import ServiceForm  # noqa: PLC0415
 
     assert ("django", "_post_clean") in set(inherited(ServiceForm))

@@ -79,7 +79,7 @@ def test_the_data_plane_runs_without_django(tmp_path):
     assert "gatewall.gate.application" in loaded
 
 
-def test_no_plane_waits_for_django_before_its_server_starts():
+def test_planes_start_their_server_without_importing_django():
     """Importing Django takes a second, and the workers do it themselves."""
     assert impure(loaded_by("gatewall.install.plane_start")) == []
 
@@ -88,7 +88,7 @@ def test_the_contract_names_folders_and_the_data_plane():
     assert [name for name in PURE if not (ROOT / name.replace(".", "/")).is_dir()] == ["gatewall.data_plane"]
 
 
-def test_probe_notices_django():
+def test_the_probe_detects_a_django_import():
     assert impure(loaded_by("django.utils.functional"))
 
 

@@ -19,7 +19,7 @@ COLUMN = {
 }
 
 
-def test_the_columns_of_the_access_log_are_those_of_the_table():
+def test_the_columns_of_the_access_log_match_the_table_of_fields():
     columns = {column.name: column for column in AccessLog._meta.concrete_fields}
     said = {name: (field, length) for field in FIELDS for name, length in field.columns.items()}
 

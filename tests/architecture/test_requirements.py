@@ -102,7 +102,7 @@ def test_every_requirement_is_pinned_and_listed_once(name):
     assert len({canonicalize_name(each.name) for each in wanted}) == len(wanted)
 
 
-def test_every_dependency_of_an_installation_has_its_reason():
+def test_every_direct_dependency_has_a_commented_reason():
     lines = [
         line for line in (BASE / "requirements.in").read_text().splitlines() if not line.startswith(("#", "hyperscan"))
     ]
@@ -119,7 +119,7 @@ def test_the_dev_lock_contains_all_locks_and_is_installed():
 
 
 @pytest.mark.parametrize("name", LOCKS)
-def test_no_index_is_named(name):
+def test_requirements_name_no_package_index(name):
     for kind in ("in", "txt"):
         assert (
             re.findall(r"://|--(?:extra-)?index|--find-links|--trusted-host", (BASE / f"{name}.{kind}").read_text())
@@ -135,7 +135,7 @@ def test_every_pip_install_requires_hashes(path):
     assert [line for line in installs if "--require-hashes" not in line] == []
 
 
-def test_the_base_of_the_image_is_named_by_its_digest():
+def test_the_base_image_is_pinned_by_digest():
     text = (BASE / "deploy/docker/Dockerfile").read_text()
     bases = re.findall(r"^FROM (\S+)", text, re.MULTILINE)
 

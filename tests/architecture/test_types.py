@@ -40,7 +40,7 @@ def checked_modules():
     return sorted(path for path in found if not is_excluded(path))
 
 
-def test_every_folder_with_code_is_checked():
+def test_mypy_checks_every_folder_with_code():
     folders = {each for each in BASE.iterdir() if each.is_dir() and not each.name.startswith(".")}
     with_code = {each.name for each in folders if next(each.rglob("*.py"), None)}
 

@@ -9,7 +9,7 @@ from gatewall import __version__
 from tests.docs.links import BASE
 
 
-def test_every_file_that_names_the_version_names_the_same():
+def test_every_file_states_the_same_version():
     project = tomllib.loads((BASE / "pyproject.toml").read_text())["project"]
     chart = yaml.safe_load((BASE / "deploy" / "helm" / "gatewall" / "Chart.yaml").read_text())
     images = [

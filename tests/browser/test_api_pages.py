@@ -41,7 +41,7 @@ def shown(page, words):
     return page.locator(".response-info").inner_text()
 
 
-def test_an_admin_works_with_the_pages_of_the_api(wall, visit, admin):
+def test_an_admin_edits_rows_in_the_browsable_api(wall, visit, admin):
     page = visit(viewport={"width": 1200, "height": 900})
     name, app = admin
     page.goto(wall.page("/ip-black-list"))

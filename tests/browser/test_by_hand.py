@@ -51,7 +51,7 @@ def test_the_keyboard_is_enough(wall, page):
     page.wait_for_selector("h1:has-text('You are through')")
 
 
-def test_every_control_of_the_account_is_reached_in_the_order_it_stands(wall, page):
+def test_controls_of_the_account_page_are_reached_in_visual_order(wall, page):
     page.goto(wall.page())
     sign_in(page, wall.a_user())
     page.goto(wall.page("/account"))
@@ -70,7 +70,7 @@ def test_every_control_of_the_account_is_reached_in_the_order_it_stands(wall, pa
     ]
 
 
-def test_password_managers_know_each_field(wall, page):
+def test_each_field_has_its_autocomplete_attribute(wall, page):
     fields = "inputs => inputs.map(input => [input.name, input.type, input.autocomplete])"
     name = wall.a_user()
     page.goto(wall.page())
@@ -94,7 +94,7 @@ def test_password_managers_know_each_field(wall, page):
     assert app.recovery_codes
 
 
-def test_a_browser_that_speaks_chinese_gets_chinese_pages(wall, visit):
+def test_a_browser_that_prefers_chinese_gets_chinese_pages(wall, visit):
     page = visit(locale="zh-CN")
     page.goto(wall.page())
     assert (page.title(), page.get_attribute("html", "lang")) == ("登录", "zh-hans")

@@ -34,7 +34,7 @@ def landings(page):
     return loaded
 
 
-def test_the_parents_of_these_tests_are_two_in_a_browser_too():
+def test_the_test_domains_are_two_registrable_domains():
     assert {registrable_domain(f"wall.{parent}") for parent in (SUFFIX, OTHER)} == {SUFFIX, OTHER}
 
 
@@ -68,7 +68,7 @@ def test_a_link_to_the_wrong_guard_page_leads_to_the_site(wall, page):
     assert heading(page) == "You are through"
 
 
-def test_a_site_that_no_cookie_reaches_ends_on_a_sentence(wall, page):
+def test_sign_in_for_a_site_that_no_cookie_reaches_ends_with_an_explanation(wall, page):
     loaded = landings(page)
     page.goto(wall.at("app.third.test", "/x"))
     assert page.url.startswith(wall.page("/?rd="))
@@ -82,7 +82,7 @@ def test_a_site_that_no_cookie_reaches_ends_on_a_sentence(wall, page):
 
 
 @pytest.mark.parametrize("signed_in", [False, True])
-def test_a_site_that_nobody_registered_is_said(wall, page, signed_in):
+def test_the_guard_page_names_an_unregistered_site(wall, page, signed_in):
     if signed_in:
         page.goto(wall.page())
         sign_in(page, wall.a_user())

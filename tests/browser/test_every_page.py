@@ -69,7 +69,7 @@ def checked(page, name):
     return wrong + [f"{name}: too small to hit: {each}" for each in page.evaluate(_SMALL, _CONTROLS)]
 
 
-def test_every_page_is_for_everybody(wall, look):
+def test_every_page_is_accessible(wall, look):
     wrong, seen = [], []
     for name in first_visit(wall, look, a_guest(wall)):
         seen.append(name)
@@ -79,7 +79,7 @@ def test_every_page_is_for_everybody(wall, look):
     assert len(seen) == len(set(seen)) >= 14
 
 
-def test_the_first_administrator_is_named_through_the_link_of_the_log(visit, tmp_path):
+def test_the_link_in_the_log_creates_the_first_administrator(visit, tmp_path):
     look = visit(color_scheme="dark", viewport={"width": 320, "height": 700})
     with without_admin(tmp_path) as link:
         look.goto(link)

@@ -19,7 +19,7 @@ def heading(page):
 
 
 @SCRIPTS
-def test_a_first_visit_leads_through_the_set_up_to_the_page_first_asked_for(wall, visit, scripts):
+def test_a_first_visit_enrols_a_factor_and_ends_on_the_requested_page(wall, visit, scripts):
     page, name = visit(java_script_enabled=scripts), wall.a_user()
 
     page.goto(wall.url("vault", "/papers?year=2026&q=a%20b"))
@@ -35,7 +35,7 @@ def test_a_first_visit_leads_through_the_set_up_to_the_page_first_asked_for(wall
     assert name in page.locator("main").inner_text()
 
 
-def test_a_second_visit_asks_for_a_code_and_leads_to_the_page_first_asked_for(wall, visit):
+def test_a_second_visit_asks_for_a_code_and_ends_on_the_requested_page(wall, visit):
     page, name = visit(java_script_enabled=False), wall.a_user()
     page.goto(wall.url("vault"))
     sign_in(page, name)
@@ -51,7 +51,7 @@ def test_a_second_visit_asks_for_a_code_and_leads_to_the_page_first_asked_for(wa
         assert (page.url, heading(page)) == (wall.url("vault", "/deep/page?x=1"), THROUGH)
 
 
-def test_one_sign_in_is_for_all_sites_until_one_asks_for_more(wall, page):
+def test_one_sign_in_serves_all_sites_until_one_requires_a_second_factor(wall, page):
     name = wall.a_user()
     page.goto(wall.url("office"))
     sign_in(page, name)
@@ -94,7 +94,7 @@ def test_wrong_passwords_are_refused_and_too_many_cause_a_delay(wall, page):
     assert page.locator("input[name=rd]").input_value() == wall.url("office", "/a")
 
 
-def test_too_many_wrong_codes_lead_to_the_beginning_and_from_there_on(wall, page):
+def test_too_many_wrong_codes_restart_the_sign_in(wall, page):
     name = wall.a_user()
     page.goto(wall.url("vault"))
     sign_in(page, name)
@@ -175,7 +175,7 @@ def test_a_phone_can_be_signed_out_from_the_computer(wall, visit):
     assert heading(page) == THROUGH
 
 
-def test_the_second_factor_is_set_up_and_taken_away_by_oneself(wall, page):
+def test_users_set_up_and_remove_their_own_second_factor(wall, page):
     page.goto(wall.page())
     sign_in(page, wall.a_user())
     page.click("text=Your account")

@@ -107,7 +107,7 @@ def test_a_prediction_is_confirmed_request_for_request(wall, page):
 
 
 @pytest.mark.parametrize("look", EACH_LOOK)
-def test_the_pages_are_for_everybody(wall, visit, look):
+def test_the_pages_are_accessible(wall, visit, look):
     scheme, width = LOOKS[look]
     page = visit(color_scheme=scheme, viewport={"width": width, "height": 700})
     answers(wall, f"{SEEN}page/1")

@@ -41,7 +41,7 @@ def verdicts(page):
     return found
 
 
-def test_the_first_run_ends_at_a_proxy_that_is_found_right(wall, visit):
+def test_the_first_run_finds_a_correct_proxy(wall, visit):
     page = visit(java_script_enabled=False)
     enter(wall, page)
     assert page.locator("h1").first.inner_text() == "Proxy doctor"
@@ -61,7 +61,7 @@ def broken(wall, folder, *changes):
     return site, changed_nginx(folder, behind, [BELIEVING, *changes])
 
 
-def test_a_forgeable_proxy_shows_the_lines_that_put_it_right(wall, page, tmp_path):
+def test_the_doctor_shows_the_fix_for_a_forgeable_proxy(wall, page, tmp_path):
     site, proxy = broken(wall, tmp_path, PASSED_THROUGH, KEPT)
     enter(wall, page)
     with site, proxy as port:
@@ -74,7 +74,7 @@ def test_a_forgeable_proxy_shows_the_lines_that_put_it_right(wall, page, tmp_pat
         assert "proxy_set_header X-Forwarded-For $remote_addr;" in text
 
 
-def test_a_mute_proxy_is_said_to_be_walked_around(wall, page, tmp_path):
+def test_the_doctor_reports_that_requests_bypass_a_proxy(wall, page, tmp_path):
     site, proxy = broken(wall, tmp_path, MUTE)
     enter(wall, page)
     with site, proxy as port:
@@ -86,7 +86,7 @@ def test_a_mute_proxy_is_said_to_be_walked_around(wall, page, tmp_path):
 
 
 @pytest.mark.parametrize("name", EACH_LOOK)
-def test_the_page_is_for_everybody(wall, visit, tmp_path, name):
+def test_the_page_is_accessible(wall, visit, tmp_path, name):
     scheme, width = LOOKS[name]
     look = visit(color_scheme=scheme, viewport={"width": width, "height": 700})
     site, proxy = broken(wall, tmp_path, PASSED_THROUGH, KEPT)

@@ -16,7 +16,7 @@ def passes(page, address):
 
 
 @SCRIPTS
-def test_a_refused_visitors_number_leads_to_an_exception_and_through(wall, visit, scripts):
+def test_the_decision_id_of_a_refusal_leads_to_an_exemption(wall, visit, scripts):
     path = ATTACK.replace("/page", f"/page-{scripts}".lower())
     visitor, admin = visit(), visit(java_script_enabled=scripts)
     refused(wall, visitor)
@@ -44,7 +44,7 @@ def test_a_refused_visitors_number_leads_to_an_exception_and_through(wall, visit
     assert not passes(visitor, wall.url("closed", path))
 
 
-def test_a_lock_out_reverts_by_itself(wall, visit):
+def test_an_unconfirmed_lockout_is_reverted_automatically(wall, visit):
     visitor, admin = visit(), visit()
     refused(wall, visitor)
     assert passes(visitor, wall.url("office"))
@@ -63,7 +63,7 @@ def test_a_lock_out_reverts_by_itself(wall, visit):
     assert "admin: 1 × blocklist entry (manual) added" in second.inner_text()  # noqa: RUF001 - the same
 
 
-def test_one_that_is_kept_stays_until_somebody_else_takes_it_off(wall, visit):
+def test_a_confirmed_lockout_lasts_until_its_entry_is_deleted(wall, visit):
     visitor, admin = visit(), visit()
     refused(wall, visitor)
     enter(wall, admin)
@@ -82,7 +82,7 @@ def test_one_that_is_kept_stays_until_somebody_else_takes_it_off(wall, visit):
 
 
 @pytest.mark.parametrize("look", EACH_LOOK)
-def test_every_one_of_these_pages_is_for_everybody(wall, visit, look):
+def test_explain_history_and_import_pages_are_accessible(wall, visit, look):
     number = refused(wall, visit())
     scheme, width = LOOKS[look]
     page, wrong, seen = visit(color_scheme=scheme, viewport={"width": width, "height": 700}), [], []

@@ -99,7 +99,7 @@ def refused_from(wall, address):
 
 
 @HANDS
-def test_someone_cannot_get_in_and_does_after_3_clicks(hand, request):
+def test_a_refused_user_is_let_in_after_3_clicks(hand, request):
     address = f"127.0.0.{90 + sum(map(ord, request.node.name)) % 100}"
     hand.wall.call("/ip-black-list", ip=address)
     wait_until(lambda: visit_from(hand.wall, address, "/") == 403, what="an address that is refused")
@@ -115,7 +115,7 @@ def test_someone_cannot_get_in_and_does_after_3_clicks(hand, request):
 
 
 @HANDS
-def test_we_are_under_attack_and_ban_the_attacker_in_3_clicks(hand, request):
+def test_an_attacker_is_banned_in_3_clicks(hand, request):
     address = f"127.0.1.{1 + sum(map(ord, request.node.name)) % 200}"
     for _ in range(4):
         assert visit_from(hand.wall, address, ATTACK) == 403

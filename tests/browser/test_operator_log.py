@@ -97,7 +97,7 @@ def test_from_the_dashboard_to_a_ban_without_a_script(wall, visit):
     assert visit_from(wall, NEIGHBOUR, path) == 401
 
 
-def test_twenty_rows_are_seen_and_a_row_opens_in_place(busy, visit):
+def test_twenty_rows_fit_and_a_row_opens_in_place(busy, visit):
     page = visit(viewport={"width": 1200, "height": 900})
     enter(busy, page)
     wait_until(lambda: page.goto(busy.page("/admin/log/")) and page.locator(".entry").count() == 50, what="a busy log")
@@ -124,7 +124,7 @@ def test_twenty_rows_are_seen_and_a_row_opens_in_place(busy, visit):
     assert page.locator(".chips li").count() == 3
 
 
-def test_the_log_is_followed_until_one_scrolls(busy, visit):
+def test_the_live_log_updates_until_the_user_scrolls(busy, visit):
     path = f"/{uuid.uuid4()}"
     page = visit(viewport={"width": 1200, "height": 500}, timezone_id="Asia/Tokyo")
     enter(busy, page, "/log/")
@@ -146,7 +146,7 @@ def test_the_log_is_followed_until_one_scrolls(busy, visit):
     assert page.locator(f"#{first}").count() == 1
 
 
-def test_charts_and_filters_speak_the_time_of_the_reader(busy, visit):
+def test_charts_and_filters_use_the_time_zone_of_the_browser(busy, visit):
     page = visit(timezone_id="Asia/Tokyo")
     enter(busy, page, "/dashboard/?window=24h")
     labels = "[...document.querySelectorAll('svg.trend [data-from]')].map(e => [e.dataset.from, e.textContent.trim()])"
@@ -171,7 +171,7 @@ def test_a_ban_of_the_own_address_must_be_forced(wall, visit):
 
 
 @pytest.mark.parametrize("look", EACH_LOOK)
-def test_every_page_is_for_everybody(busy, visit, look):
+def test_every_page_is_accessible(busy, visit, look):
     scheme, width = LOOKS[look]
     page = visit(color_scheme=scheme, viewport={"width": width, "height": 700})
     enter(busy, page)

@@ -14,7 +14,7 @@ FORMS = [f"{path}add/" for path in LISTS]
 
 @pytest.mark.full
 @pytest.mark.parametrize("look", LOOKS)
-def test_every_page_list_and_form_is_for_everybody(wall, visit, look):
+def test_every_page_list_and_form_is_accessible(wall, visit, look):
     scheme, width = LOOKS[look]
     page = visit(color_scheme=scheme, viewport={"width": width, "height": 700})
     enter(wall, page)
@@ -32,7 +32,7 @@ def test_every_page_list_and_form_is_for_everybody(wall, visit, look):
     assert seen > 50
 
 
-def test_the_sign_in_page_is_for_everybody(wall, visit):
+def test_the_sign_in_page_is_accessible(wall, visit):
     page = visit(color_scheme="dark", viewport={"width": 320, "height": 700})
     page.goto(wall.page("/admin/"))
 
@@ -40,7 +40,7 @@ def test_the_sign_in_page_is_for_everybody(wall, visit):
     assert page.get_by_role("heading").all_inner_texts() == ["Sign in"]
 
 
-def test_the_page_that_asks_before_it_deletes_is_for_everybody(wall, visit):
+def test_the_deletion_page_is_accessible(wall, visit):
     # The check treats a link as inline if it is shorter than its text.
     group = send(wall.control, wall.token, "POST", "/groups", {"name": "left"})
     page = visit(color_scheme="dark", viewport={"width": 320, "height": 700})
@@ -62,7 +62,7 @@ def test_a_list_that_is_too_large_to_upload_is_refused_on_the_page(wall, visit):
 
 @pytest.mark.full
 @pytest.mark.parametrize("look", LOOKS)
-def test_the_reference_of_the_api_and_its_pages_are_for_everybody(wall, visit, look):
+def test_the_api_reference_and_browsable_pages_are_accessible(wall, visit, look):
     scheme, width = LOOKS[look]
     page = visit(color_scheme=scheme, viewport={"width": width, "height": 700})
     enter(wall, page)

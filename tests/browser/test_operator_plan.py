@@ -77,7 +77,7 @@ def test_a_plan_is_made_without_scripts(wall, visit):
 
 
 @pytest.mark.parametrize("look", EACH_LOOK)
-def test_the_page_of_the_shadow_policy_is_for_everybody(wall, visit, look):
+def test_the_shadow_policy_page_is_accessible(wall, visit, look):
     scheme, width = LOOKS[look]
     page = visit(color_scheme=scheme, viewport={"width": width, "height": 700})
     enter(wall, page, "/shadow/?document=current")

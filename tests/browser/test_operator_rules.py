@@ -49,7 +49,7 @@ def test_rules_are_made_dragged_and_moved_with_buttons(wall, visit):
 
 @pytest.mark.usefixtures("rules")
 @pytest.mark.parametrize("look", EACH_LOOK)
-def test_their_pages_are_for_everybody(wall, visit, look):
+def test_access_rule_pages_are_accessible(wall, visit, look):
     scheme, width = LOOKS[look]
     page = visit(color_scheme=scheme, viewport={"width": width, "height": 700})
     enter(wall, page)

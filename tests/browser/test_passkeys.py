@@ -72,7 +72,7 @@ def add_passkey(page, site, name):
     return page.locator("pre.codes").inner_text().split()
 
 
-def test_a_passkey_signs_in_without_a_name_and_passes_what_resists_phishing(visit, site):
+def test_a_passkey_signs_in_without_a_name_and_satisfies_phishing_resistance(visit, site):
     page, name = visit(), site.a_user()
     with virtual_authenticator(page) as authenticator:
         codes = add_passkey(page, site, name)

@@ -82,7 +82,7 @@ def body(page):
     return page.locator("body").inner_text()
 
 
-def test_one_passkey_of_home_opens_sites_under_both_parents_and_works_nowhere_else(page, sites):
+def test_a_passkey_opens_sites_under_both_parents_and_works_only_at_home(page, sites):
     with virtual_authenticator(page) as authenticator:
         page.goto(sites.at(f"app.{OTHER}", "/x"))
         assert page.url.startswith(sites.at(f"wall.{SUFFIX}", "/wall/?rd="))
@@ -119,7 +119,7 @@ def test_one_passkey_of_home_opens_sites_under_both_parents_and_works_nowhere_el
         assert not [each for each in page.context.cookies() if each["name"] == "service.token"]
 
 
-def test_where_everybody_has_a_passkey_the_password_is_folded_up_and_works_without_script(page, sites):
+def test_if_all_users_have_passkeys_the_password_form_is_collapsed(page, sites):
     guard = sites.at(f"wall.{SUFFIX}", "/wall/")
     with virtual_authenticator(page):
         for name in ("visitor", "admin"):

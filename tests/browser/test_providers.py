@@ -90,7 +90,7 @@ def test_a_sign_in_at_the_provider_is_handed_to_another_parent_and_its_logout_en
         {**LOOKS["phone"], "viewport": {"width": 320, "height": 700}},
     ],
 )
-def test_every_page_on_the_way_is_for_everybody(wall, visit, corp, look):
+def test_every_page_on_the_way_is_accessible(wall, visit, corp, look):
     page = visit(**look)
     corp.subject, corp.claims["groups"] = f"sub-{look['viewport']['width']}", ["staff"]
     corp.claims["preferred_username"] = f"erin{look['viewport']['width']}"

@@ -31,7 +31,7 @@ def verdicts(wall, cookie):
     return [ask(port, question)[0] for port in (wall.control, wall.auth)]
 
 
-def test_a_guest_is_let_in_by_a_link_until_it_ends_or_is_taken_back(wall, visit):
+def test_a_link_lets_a_guest_in_until_it_ends_or_is_revoked(wall, visit):
     admin = visit(viewport=PHONE)
     link = a_link(wall, admin, "Anna")
     assert link.startswith(wall.url("closed", "/wall/share?token=gws_"))

@@ -13,7 +13,7 @@ SEND = """async ([path, policy]) => (await fetch(path, {
 })).status"""
 
 
-def test_no_trick_with_the_way_back_leads_away(wall, page):
+def test_a_hostile_redirect_parameter_adds_no_foreign_link(wall, page):
     page.goto(wall.page())
     sign_in(page, wall.a_user())
     for rd in HOSTILE:
@@ -23,7 +23,7 @@ def test_no_trick_with_the_way_back_leads_away(wall, page):
         assert set(hosts) == {f"wall.gate.test:{wall.port}"}
 
 
-def test_signing_in_with_a_hostile_way_back_stays_here(wall, page):
+def test_signing_in_with_a_hostile_redirect_parameter_stays_on_our_host(wall, page):
     name = wall.a_user()
     for rd in HOSTILE[:3]:
         page.context.clear_cookies()

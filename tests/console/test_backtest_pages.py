@@ -93,7 +93,7 @@ def test_a_rule_is_saved_as_monitor_by_its_first_button(pages, record):
     assert "This draft was saved to the policy" in pages.words(saved)
 
 
-def test_a_rule_that_only_records_is_tried_as_if_it_blocked(pages, record):
+def test_a_monitoring_rule_is_backtested_as_if_it_blocked(pages, record):
     rule = services.create_waf_rule(actor="", name="evil", pattern="evil", targets=["path"], action="monitor")
     ask(pages, "waf-rules", change="update", id=str(rule.pk))
     run = finish()
@@ -135,7 +135,7 @@ def test_a_change_that_would_lock_out_the_caller_needs_the_force_box(pages, reco
     assert BlocklistEntry.objects.get().remark.startswith(f"backtest {run.pk}:")
 
 
-def test_force_is_offered_for_what_it_overrides_alone(pages):
+def test_force_is_offered_only_for_refusals_that_it_overrides(pages):
     assert 'name="force"' not in pages.get(f"{LIST}?kind=ip-black-list").content.decode()
     assert 'name="force"' not in ask(pages, ip="10.0.0.1/8").content.decode()
     refused = ask(pages, ip="0.0.0.0/0").content.decode()
@@ -256,7 +256,7 @@ def test_unknown_actions_kinds_and_ids_are_not_found(pages, record):
 
 
 @pytest.mark.parametrize("path", [LIST, f"{LIST}1/", RADIUS])
-def test_nobody_else_sees_them(bob, path):
+def test_only_admins_see_backtests(bob, path):
     strangers = Pages()
     assert strangers.get(path).status_code == 302
     enter_admin_site(strangers.client, bob)

@@ -243,7 +243,7 @@ def test_untrusted_text_is_escaped(pages, log):
     assert not re.search(r'(href|src)="javascript:', html)
 
 
-def test_nobody_else_sees_it(pages, bob, client):
+def test_only_admins_see_the_dashboard(pages, bob, client):
     assert client.get("/wall/admin/dashboard/").status_code == 302
     client.force_login(bob)
     assert client.get("/wall/admin/dashboard/").status_code == 302

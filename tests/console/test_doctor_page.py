@@ -61,7 +61,7 @@ def test_the_form_begins_with_the_demo_where_the_page_was_asked_directly(pages, 
 
 
 @pytest.mark.parametrize("query", ["?proxy=iis", "?other=1", "?url=" + "a" * 3000])
-def test_a_query_that_makes_no_sense_is_400(pages, query):
+def test_an_invalid_query_is_refused(pages, query):
     response, text = page_of(pages, query)
 
     assert response.status_code == 400
@@ -101,7 +101,7 @@ def test_a_proxy_that_is_not_listed_is_refused(pages, office, monkeypatch):
     assert send(pages, url="http://office.example/", proxy="iis").status_code == 400
 
 
-def test_the_report_is_shown_with_the_lines_that_put_it_right(pages, office, monkeypatch):
+def test_the_report_shows_the_lines_that_fix_the_proxy(pages, office, monkeypatch):
     found = evidence(kind="nginx", forged_for="203.0.113.11")
     monkeypatch.setattr(doctor_page, "examine", lambda *_, **__: found)
 

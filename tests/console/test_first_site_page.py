@@ -81,7 +81,7 @@ def test_a_site_that_is_registered_already_is_changed(pages):
 
 
 @pytest.mark.parametrize(("before", "after"), [("authenticated", "public"), ("two_factor", "authenticated")])
-def test_a_registered_site_is_opened_to_more_people_only_when_asked_twice(pages, before, after):
+def test_opening_a_registered_site_to_more_people_needs_confirmation(pages, before, after):
     shown(pages, access=before)
     page = shown(pages, access=after)
 
@@ -93,7 +93,7 @@ def test_a_registered_site_is_opened_to_more_people_only_when_asked_twice(pages,
     assert AuthorizedDomain.objects.get(name="app.example.com").access == after
 
 
-def test_a_denied_site_is_not_opened_by_the_choice_that_the_page_begins_with(pages):
+def test_the_preselected_access_does_not_open_a_denied_site(pages):
     services.register_domain(actor="alice", name="app.example.com", access="denied")
 
     assert "app.example.com is registered already, and fewer people may enter" in shown(pages).text
@@ -127,5 +127,5 @@ def test_invalid_values_are_refused_and_change_nothing(pages, field, value):
     assert not AuthorizedDomain.objects.filter(created_by="alice").exists()
 
 
-def test_an_address_of_the_page_with_parameters_of_no_sense_is_400(pages):
+def test_invalid_parameters_of_the_page_are_refused(pages):
     assert pages.client.get("/wall/admin/first-site/?site=a%20b&proxy=x").status_code == 400

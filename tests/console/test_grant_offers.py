@@ -27,7 +27,7 @@ def refused(visits, outside, uri="/photos/7?x=1"):
     return visits(x_forwarded_host=OFFICE, x_forwarded_uri=uri, **outside)
 
 
-def test_the_narrowest_is_for_this_path_and_lets_it_through_and_no_other(pages, visits, auth, outside):
+def test_the_narrowest_grant_is_for_exactly_this_path(pages, visits, auth, outside):
     decision_id = refused(visits, outside)
     assert "A grant for the user Bob , at office.example , path /photos/7 and what is below it" in receipt(
         pages, decision_id

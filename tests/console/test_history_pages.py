@@ -82,7 +82,7 @@ def test_an_invalid_revision_is_not_found(pages, number):
     assert pages.get(f"/history/{number}/").status_code == 404
 
 
-def test_many_changes_are_numbers_and_their_source(pages):
+def test_a_revision_of_many_changes_shows_counts_and_source(pages):
     services.block_network(actor="bob", network="203.0.113.7")
     counts = [{"resource": "ip-black-list", "source": "import:drop", "action": "created", "count": MAX_CHANGES + 1}]
     PolicyRevision.objects.filter(pk=now()).update(changes=None, counts=counts)
@@ -128,7 +128,7 @@ def sent(response, **values):
     return {"csrfmiddlewaretoken": token, "head": head, **values}
 
 
-def test_a_restore_of_what_has_changed_meanwhile_is_shown_again(pages):
+def test_a_restore_whose_diff_has_changed_is_shown_again(pages):
     services.block_network(actor="bob", network="203.0.113.7")
     preview = pages.submit(f"/history/{now() - 1}/")
     services.block_network(actor="bob", network="203.0.113.8")
@@ -140,7 +140,7 @@ def test_a_restore_of_what_has_changed_meanwhile_is_shown_again(pages):
     assert BlocklistEntry.objects.count() == 2
 
 
-def test_a_restore_undoes_nothing_that_came_while_it_waited_for_its_turn(pages, monkeypatch):
+def test_a_restore_is_refused_if_the_policy_changes_while_it_waits(pages, monkeypatch):
     services.block_network(actor="bob", network="203.0.113.7")
     preview = pages.submit(f"/history/{now() - 1}/")
     hold = revisions._hold

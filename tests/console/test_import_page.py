@@ -78,7 +78,7 @@ def test_the_import_applies_the_previewed_changes(pages):
     )
 
 
-def test_a_file_is_read_as_a_text_is(pages):
+def test_a_file_is_read_like_pasted_text(pages):
     uploaded = SimpleUploadedFile("list.csv", b"ip,comment\r\n203.0.113.7,x\r\n")
     token = Fields(pages.get("/import/").content.decode()).values["csrfmiddlewaretoken"][0]
     response = pages.client.post(
@@ -169,7 +169,7 @@ def test_invalid_lines_are_shown_up_to_a_limit(pages):
     assert "<b>bad" not in dry_run(pages, text="\n".join([*lines, *["<b>bad</b>"] * 15])).content.decode()
 
 
-def test_a_list_with_the_own_address_is_not_imported_from_here(behind_proxy):
+def test_a_list_with_the_own_address_is_refused(behind_proxy):
     response = dry_run(behind_proxy, text=f"{ME}\n192.0.2.7\n")
 
     assert "would lock you out" in text_of(response)
@@ -181,7 +181,7 @@ def test_a_list_with_the_own_address_is_not_imported_from_here(behind_proxy):
     assert as_shown(behind_proxy, allowed).status_code == 302
 
 
-def test_the_guard_holds_also_when_it_was_passed_in_the_dry_run(behind_proxy):
+def test_the_guard_applies_even_if_the_dry_run_passed_it(behind_proxy):
     entry = services.allow_network(actor="x", network="198.51.100.0/24")
     shown = dry_run(behind_proxy, text=f"{ME}\n192.0.2.7\n")
     services.disallow_network(entry, actor="x")

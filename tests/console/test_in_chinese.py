@@ -92,7 +92,7 @@ def planned_and_applied(pages):
     return planned
 
 
-def test_no_page_has_a_word_of_ours_in_english(chinese, rows, monkeypatch):
+def test_no_page_has_an_untranslated_text(chinese, rows, monkeypatch):
     found = evidence(kind="nginx", forged_for="203.0.113.11")
     monkeypatch.setattr(doctor_page, "examine", lambda *_, **__: found)
     waiting = asked_backtest(chinese)
@@ -175,7 +175,7 @@ def refused_by_now(_path):
         (refused_by_now, "the change would be refused now: 198.51.100.7 exists already", "198.51.100.7 已存在"),
     ],
 )
-def test_why_a_backtest_failed_is_said_in_chinese(chinese, fail, english, said):
+def test_the_failure_of_a_backtest_is_in_chinese(chinese, fail, english, said):
     path = asked_backtest(chinese)
     fail(path)
 
@@ -186,7 +186,7 @@ def test_why_a_backtest_failed_is_said_in_chinese(chinese, fail, english, said):
     assert Backtest.objects.get().failure == english
 
 
-def test_why_a_change_was_not_reverted_is_said_in_chinese(chinese, rows):
+def test_the_reason_of_a_failed_revert_is_in_chinese(chinese, rows):
     row = confirmation.pending().get()
     PolicyRevision.objects.filter(pk=row.revision).delete()
     PolicyRevision.objects.create(number=row.revision)  # its changes are not recorded

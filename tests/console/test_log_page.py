@@ -130,7 +130,7 @@ def test_pages_lead_on_and_back_and_keep_their_size(pages, log):
     assert page.context["newer"] is page.context["newest"] is None
 
 
-def test_the_way_back_is_bounded(pages, log):
+def test_the_number_of_previous_pages_is_limited(pages, log):
     log(*(ago(number, number / 10) for number in range(1, 30)))
     page = shown(pages, page_size=1)
     query = page.context["older"]
@@ -193,7 +193,7 @@ def test_exports_have_the_same_filters_and_open_with_the_admin_session(pages, lo
         assert len(response.getvalue().splitlines()) == lines
 
 
-def test_it_refreshes_until_it_is_stopped(pages, log):
+def test_the_page_refreshes_until_it_is_stopped(pages, log):
     a_few(log)
     page = shown(pages, outcome="deny", refresh=10)
 
@@ -266,7 +266,7 @@ def test_a_row_opens_to_every_field_and_has_a_link_of_its_own(pages, log):
     assert page.context["histogram"] is None
 
 
-def test_nobody_else_sees_it(bob, client):
+def test_only_admins_see_the_log(bob, client):
     client.force_login(bob)
     for path in ("log/", "log/rows/", "log/find/", "log/views/", "log/ban/", "log/allow/"):
         assert client.get(f"/wall/admin/{path}").status_code == 302

@@ -76,14 +76,14 @@ def test_the_form_shows_invalid_values(pages, page, values):
 
 
 @pytest.mark.parametrize("query", ["network=nonsense", "colour=red", "network=<script>alert(1)</script>"])
-def test_an_address_that_makes_no_sense_is_refused(pages, query):
+def test_an_invalid_network_is_refused(pages, query):
     page = pages.get(f"/log/ban/?{query}")
     assert page.status_code == 400
     assert "<script>alert" not in page.content.decode()
 
 
 @pytest.mark.usefixtures("office")
-def test_an_exception_is_for_the_domain_of_the_row_and_an_hour(pages, log, noon):
+def test_an_exemption_is_for_the_domain_of_the_row_and_an_hour(pages, log, noon):
     row = row_of(pages, log)
     assert pages.submit(row.allow.removeprefix("/wall/admin")).status_code == 302
 
@@ -92,7 +92,7 @@ def test_an_exception_is_for_the_domain_of_the_row_and_an_hour(pages, log, noon)
     assert (entry.expires_at, entry.created_by) == (noon + timedelta(hours=1), "alice")
 
 
-def test_an_exception_for_every_host_must_be_chosen_explicitly(pages):
+def test_an_exemption_for_every_host_must_be_chosen_explicitly(pages):
     path = "/log/allow/?network=203.0.113.7&host=nowhere.example"
     refused = pages.submit(path)
     assert refused.status_code == 400
@@ -104,7 +104,7 @@ def test_an_exception_for_every_host_must_be_chosen_explicitly(pages):
 
 
 @pytest.mark.parametrize("back", ["https://evil.example/", "//evil.example", "a=b\r\nSet-Cookie: x=y", "&" * 1500])
-def test_the_way_back_is_always_to_the_log(pages, back):
+def test_the_redirect_after_saving_is_always_to_the_log(pages, back):
     done = pages.submit("/log/ban/", network="203.0.113.7", lasts="1h", back=back)
     assert done.status_code == 302
     assert done.url.startswith("/wall/admin/log/")

@@ -84,7 +84,7 @@ def test_undecidable_requests_are_counted_by_missing_attribute(pages, record):
     assert page.index("the credential is not recorded (5)") < page.index("preflight are not recorded (2)")
 
 
-def test_every_error_of_a_document_is_named_with_line_and_column_and_the_text_is_kept(pages, office):
+def test_errors_of_a_document_have_line_and_column_and_its_text_is_kept(pages, office):
     wrong = "version: 1\nnonsense: 1\ndomains:\n- name: a b\n- name: <i>\n  access: perhaps\n"
 
     refused = plan(pages, wrong)
@@ -145,7 +145,7 @@ def test_the_form_starts_from_the_policy_in_force_or_the_shadow_policy(pages, of
     assert exported["Content-Disposition"] == 'attachment; filename="policy.yaml"'
 
 
-def test_failed_expectations_come_first_and_say_what_happens_instead(pages, office, bob):
+def test_failed_expectations_come_first_with_the_actual_answer(pages, office, bob):
     wanted = CLOSED + expect(
         ("shut", {"as": {"user": bob.username}}, "deny", "host-not-authorized"),
         ("open", {"as": {"user": bob.username}}, "allow", ""),
@@ -166,7 +166,7 @@ def test_failed_expectations_come_first_and_say_what_happens_instead(pages, offi
     assert office.access == "authenticated"
 
 
-def test_settings_that_a_document_leaves_out_are_named_before_anything_else_that_it_does(pages, office):
+def test_omitted_settings_are_listed_before_all_other_changes(pages, office):
     system_settings.change(actor="x", contact="<desk>", waf_mode="monitor")
     page = pages.words(pages.get(planned(pages, "version: 1\nsettings:\n  waf_threshold: 12\n")))
 

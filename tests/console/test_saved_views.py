@@ -59,7 +59,7 @@ def test_a_name_is_one_line_of_text(pages, name):
     assert not SavedView.objects.exists()
 
 
-def test_others_see_what_is_shared_and_change_nothing(pages, dora):
+def test_other_users_see_shared_views_and_cannot_change_them(pages, dora):
     keep(pages, "outcome=deny", name="mine")
     keep(pages, "outcome=allow", name="ours", shared="on")
     mine, ours = SavedView.objects.order_by("name")
@@ -83,7 +83,7 @@ def test_the_number_of_saved_views_is_limited(alice):
         saved_views.save_view(alice, name="one more", query="outcome=deny", shared=False)
 
 
-def test_the_own_ones_are_in_front_of_any_number_of_others(alice, dora, monkeypatch):
+def test_own_views_come_before_any_number_of_shared_ones(alice, dora, monkeypatch):
     monkeypatch.setattr(saved_views, "MOST_SHOWN", 1)
     keep(dora, "outcome=deny", name="a", shared="on")
     own = saved_views.save_view(alice, name="z", query="outcome=deny", shared=False)

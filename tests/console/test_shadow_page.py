@@ -84,7 +84,7 @@ def test_examples_link_to_receipts_with_the_shadow_verdict(office, visits, pages
     assert "deny, access-denied" in pages.words(pages.get(f"/explain/{decision_id}/"))
 
 
-def test_the_log_has_a_filter_for_them(differing, pages):
+def test_the_log_has_a_filter_for_differing_requests(differing, pages):
     page = pages.words(pages.get("/log/?shadow=differs"))
 
     assert "reports.example" in page
@@ -129,7 +129,7 @@ def test_a_document_is_set_and_its_faults_are_named(noon, office, pages):
     assert (ShadowPolicy.objects.get().percent, ShadowPolicy.objects.get().created_by) == (10, "alice")
 
 
-def test_it_is_put_in_force(shadow, pages):
+def test_a_shadow_policy_is_put_in_force(shadow, pages):
     shown = revisions.current().revision
     assert pages.submit(PAGE, do="promote", revision=str(shown)).status_code == 302
 
@@ -137,7 +137,7 @@ def test_it_is_put_in_force(shadow, pages):
     assert not ShadowPolicy.objects.exists()
 
 
-def test_it_is_put_in_force_until_confirmed_and_watched(shadow, pages):
+def test_a_shadow_policy_is_put_in_force_with_confirmation_and_watch(shadow, pages):
     refused = pages.submit(PAGE, do="promote", confirm_minutes="61")
     assert (refused.status_code, AuthorizedDomain.objects.get().access) == (400, "authenticated")
     assert "errorlist" in pages.words(refused)
@@ -150,7 +150,7 @@ def test_it_is_put_in_force_until_confirmed_and_watched(shadow, pages):
     assert (watch.revision, watch.people, watch.until - watch.made_at) == (waiting.revision, 2, timedelta(minutes=30))
 
 
-def test_another_shadow_policy_than_the_one_shown_is_not_put_in_force(shadow, pages):
+def test_only_the_shown_shadow_policy_is_put_in_force(shadow, pages):
     key = Fields(pages.words(pages.get(PAGE))).values["shadow"][0]
     set_shadow(document=CLOSED.replace("denied", "public"), percent=50, actor="bob")
 
@@ -165,7 +165,7 @@ def test_the_form_starts_from_the_policy_in_force(noon, office, pages):
     assert pages.get(f"{PAGE}?document=other").status_code == 404
 
 
-def test_it_is_not_put_in_force_over_a_policy_that_moved_on(shadow, pages):
+def test_a_stale_shadow_policy_is_not_put_in_force(shadow, pages):
     shown = revisions.current().revision
     services.register_domain(actor="bob", name="other.example", access="public")
     answer = pages.submit(PAGE, do="promote", revision=str(shown))
@@ -175,7 +175,7 @@ def test_it_is_not_put_in_force_over_a_policy_that_moved_on(shadow, pages):
     assert AuthorizedDomain.objects.get(name="office.example").access == "authenticated"
 
 
-def test_it_is_not_put_in_force_against_an_expectation(noon, office, pages):
+def test_a_shadow_policy_that_fails_an_expectation_is_not_put_in_force(noon, office, pages):
     request = "{client: 203.0.113.1, host: office.example}"
     wanted = f"expect:\n- name: strangers enter\n  request: {request}\n  effect: allow\n"
     set_shadow(document=CLOSED + wanted, percent=50, actor="alice")
@@ -186,7 +186,7 @@ def test_it_is_not_put_in_force_against_an_expectation(noon, office, pages):
     assert AuthorizedDomain.objects.get().access == "authenticated"
 
 
-def test_it_is_stopped(shadow, pages):
+def test_a_shadow_policy_is_removed(shadow, pages):
     assert pages.submit(PAGE, do="stop").status_code == 302
     assert not ShadowPolicy.objects.exists()
     assert pages.submit(PAGE, do="promote", revision="1").status_code == 409

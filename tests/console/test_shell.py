@@ -190,7 +190,7 @@ def test_a_strange_search_finds_nothing_and_is_escaped(pages, text):
     assert not page.context.get("groups")
 
 
-def test_nobody_else_searches(client, bob):
+def test_only_admins_may_search(client, bob):
     client.force_login(bob)
 
     assert client.get("/wall/admin/search/?q=bob").status_code == 302

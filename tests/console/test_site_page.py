@@ -131,5 +131,5 @@ def test_names_of_visitors_are_escaped(pages, domain, log):
     assert not re.search("<script>alert", page_of(pages, domain).content.decode())
 
 
-def test_no_page_of_a_domain_that_is_gone(pages):
+def test_the_page_of_a_deleted_domain_is_not_found(pages):
     assert pages.get("/domains/999999/").status_code == 404

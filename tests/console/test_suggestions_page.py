@@ -35,7 +35,7 @@ def digest_in(page):
     return re.search(r'name="rules" value="([0-9a-f]{64})"', page)[1]
 
 
-def test_rules_are_shown_with_what_they_rest_on_and_what_else_they_let_in(refused, pages):
+def test_suggestions_show_their_evidence_and_further_matching_requests(refused, pages):
     page = shown(pages)
 
     assert "<code>/Items/*</code>, <code>/Sessions</code>, <code>/System/Info</code>" in page
@@ -45,7 +45,7 @@ def test_rules_are_shown_with_what_they_rest_on_and_what_else_they_let_in(refuse
     assert not AccessRule.objects.exists()
 
 
-def test_adding_them_writes_what_was_shown(refused, pages):
+def test_adding_suggestions_writes_the_shown_rules(refused, pages):
     values = {"domain": "office.example", "window": "604800", "rules": digest_in(shown(pages))}
     response = pages.submit(PAGE, **values)
 
@@ -60,7 +60,7 @@ def test_adding_them_writes_what_was_shown(refused, pages):
     assert AccessRule.objects.count() == 1
 
 
-def test_other_rules_than_were_shown_are_not_written(refused, pages, log):
+def test_rules_that_differ_from_the_shown_ones_are_not_written(refused, pages, log):
     digest = digest_in(shown(pages))
     common = {"host": "office.example", "reason": "credential-missing", "outcome": "challenge", "status": 401}
     log(ago(200, path="/admin", user_agent=APP, **common))

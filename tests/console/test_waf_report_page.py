@@ -61,7 +61,7 @@ def test_a_week_of_monitoring_then_a_report_an_exception_and_block(pages, visits
     assert auth(x_forwarded_uri="/other?q=attack").verdict == REFUSED
 
 
-def test_the_end_comes_by_itself_and_is_reported_once(pages, visits, auth, path, alice):
+def test_monitoring_ends_by_itself_with_one_report(pages, visits, auth, path, alice):
     a_rule()
     Webhook.objects.create(name="pager", url="https://pager.example/x", created_by="alice")
     press(pages, path, "monitor")
@@ -105,7 +105,7 @@ def test_an_agent_loads_the_pages_for_its_links_before_it_holds_locks(settings, 
     assert pages.loaded_in == [outside]
 
 
-def test_it_can_be_extended_before_and_after_its_end(pages, path, office):
+def test_monitoring_can_be_extended_before_and_after_its_end(pages, path, office):
     for ends_in in (timedelta(hours=1), -timedelta(hours=1)):
         earlier = timezone.now() + ends_in
         services.change_domain(office, actor="x", waf_monitor_until=earlier)
@@ -118,7 +118,7 @@ def test_it_can_be_extended_before_and_after_its_end(pages, path, office):
     assert report_ended(end + timedelta(minutes=1)) == 1
 
 
-def test_nobody_is_banned_for_what_monitoring_let_in():
+def test_requests_let_in_by_monitor_mode_cause_no_ban():
     watch = AttackDetection(TrustedProxies.parse([]))
     monitored = [{"id": number, "name": f"rule{number}", "action": "monitor"} for number in range(5)]
     now = timezone.now()
@@ -165,7 +165,7 @@ def test_the_report_over_the_api_has_exclusions_to_add(visits, admin, office):
 
 
 @pytest.mark.parametrize(("target", "field"), [("headers", "header"), ("cookies", "cookie")])
-def test_an_exclusion_of_the_report_is_for_the_part_that_matched_alone(visits, auth, admin, office, target, field):
+def test_an_exclusion_of_the_report_covers_only_the_matched_part(visits, auth, admin, office, target, field):
     rule = a_rule(targets=["args", target])
     services.change_domain(office, actor="x", waf_monitor_until=timezone.now() + timedelta(days=1))
     sent = {"x_note": "attack"} if field == "header" else {"cookie": "x-note=attack"}
@@ -220,5 +220,5 @@ def test_changes_that_the_page_did_not_offer_are_refused(pages, path, fields, st
     assert pages.submit(path, **fields).status_code == status
 
 
-def test_a_window_that_is_no_choice_is_refused(pages, path):
+def test_an_unknown_window_is_refused(pages, path):
     assert pages.get(f"{path}?days=2").status_code == 404

@@ -253,7 +253,7 @@ def only_what_no_schema_can_say(context, response, case):
 
 @SCHEMA.parametrize()
 @HYPOTHESIS
-def test_the_document_is_true(case, ask):
+def test_answers_conform_to_the_document(case, ask):
     label, is_usual = case.operation.label, case.method == case.operation.method.upper()
     counted[label] += 1
     if is_usual and case.meta.phase.name.name == "COVERAGE" and counted[label] % ONE_IN:
@@ -263,7 +263,7 @@ def test_the_document_is_true(case, ask):
 
 @pytest.mark.full
 @pytest.mark.parametrize(("mode", "path", "verb"), LONG_FORM)
-def test_the_document_is_true_of_many_more_requests(mode, path, verb, ask):
+def test_answers_to_many_random_requests_conform_to_the_document(mode, path, verb, ask):
     @given(SCHEMA[path][verb].as_strategy(generation_mode=mode))
     @settings(HYPOTHESIS, max_examples=LONG)
     def every(case):

@@ -31,7 +31,7 @@ class App:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_example_is_true(tmp_path, name):
+def test_every_example_prints_the_documented_output(tmp_path, name):
     home, port = tmp_path / "home", free_port()
     home.mkdir()
     prepare(home)
@@ -43,9 +43,9 @@ def test_every_example_is_true(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_address_is_the_one_that_the_test_replaces(name):
+def test_every_address_in_the_examples_is_replaced_by_the_test(name):
     assert set(re.findall(r"https?://([^/\s\"`]+)", (DOCS / name).read_text())) <= {IN_THE_DOCS}
 
 
-def test_the_reference_leads_to_the_tour():
+def test_the_api_reference_links_to_the_tour():
     assert "(api-tour.md)" in (DOCS / "api.md").read_text()[:1000]

@@ -27,12 +27,12 @@ def typed(page):
 LINES = [(page.name, line) for page in PAGES for line in typed(page)]
 
 
-def test_there_are_lines_to_look_at():
+def test_documented_commands_are_found():
     assert {name for name, _ in LINES} >= {"README.md", "operations.md", "operator.md"}
 
 
 @pytest.mark.parametrize(("page", "line"), LINES)
-def test_a_line_to_type_is_understood(page, line):
+def test_a_documented_command_line_can_be_parsed(page, line):
     _, name, *arguments = shlex.split(re.split(r" (?:[|]|[|][|]|>|<) ", line)[0], comments=True)
     if name == "keys":
         assert arguments == []
@@ -44,7 +44,7 @@ def test_a_line_to_type_is_understood(page, line):
     parser.parse_args(arguments)
 
 
-def test_a_command_in_a_sentence_is_there():
+def test_a_command_named_in_a_sentence_exists():
     named = {name for path in (*PAGES, *SOURCES) for name in NAMED.findall(path.read_text())}
 
     assert {name.replace("_", "-") for name in named} - command_groups.known() == set()

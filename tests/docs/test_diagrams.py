@@ -11,7 +11,7 @@ SOURCES = sorted(FOLDER.glob("*.d2"))
 PAGES = {page: page.read_text() for page in DOCS.rglob("*.md")}
 
 
-def test_the_flows_have_pictures():
+def test_every_main_flow_has_a_diagram():
     assert {source.stem for source in SOURCES} >= {"architecture", "request", "policy", "spool", "sign-in"}
 
 

@@ -52,7 +52,7 @@ def test_every_filter_of_the_security_events_is_documented_and_no_other():
     assert named == {*EVENT_FILTERS, "start_time", "end_time"}
 
 
-def test_words_that_are_said_to_be_masked_are_and_the_others_are_not():
+def test_documented_names_are_masked_or_kept_as_documented():
     table = rows("security.md", "## What the access log keeps")
     masked, kept = ([name for row in table for name in words(row[column])] for column in (0, 2))
 

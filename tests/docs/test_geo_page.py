@@ -39,7 +39,7 @@ def test_status_prints_the_lines_of_the_page_after_an_install_without_names(caps
     assert printed[-1] == shown[-1]
 
 
-def test_each_source_of_the_page_is_a_url_that_may_be_fetched_or_an_archive():
+def test_each_documented_source_is_a_permitted_url_or_an_archive():
     sources = [words[2] for words in COMMANDS if len(words) > 2]
 
     assert len(sources) == 2

@@ -151,7 +151,7 @@ def test_the_application_gets_the_identity_in_the_headers_of_the_page(page, inst
     assert (seen["X-Forwarded-Proto"], seen["X-Forwarded-Host"]) == ("https", host)
 
 
-def test_credentials_of_ours_stay_behind_and_those_of_the_application_arrive(installed):
+def test_our_credentials_are_removed_and_those_of_the_application_passed_on(installed):
     ask = "curl -so /dev/null https://api.example.com/"
 
     typed(f'{ask} -H "Service-License: $LICENSE" -H "Authorization: Bearer own"', installed)
@@ -180,7 +180,7 @@ def public(admin, host):
 
 
 @pytest.mark.parametrize("opened", [allowlisted, public])
-def test_app_without_a_sign_in_page_gets_in_as_nobody_and_an_attack_does_not(opened, installed):
+def test_a_native_client_passes_anonymously_and_an_attack_is_refused(opened, installed):
     ask = "curl -so /dev/null -w '%{http_code}\n' 'https://vault.example.com/api/config"
     asked = f"{ask}'\n{ask}?id=1%27%20UNION%20SELECT%20x%20FROM%20y--'"
 
@@ -235,7 +235,7 @@ def check_envoy(folder):
 @pytest.mark.parametrize(
     ("kind", "check"), [("nginx", check_nginx), ("haproxy", check_haproxy), ("envoy", check_envoy)]
 )
-def test_another_proxy_can_be_named_in_the_same_line(kind, check, tmp_path):
+def test_the_same_line_configures_another_proxy(kind, check, tmp_path):
     write_configuration("grafana", tmp_path, kind)
 
     command, environment = check(tmp_path)

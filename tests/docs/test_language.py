@@ -55,7 +55,7 @@ def test_sentences_are_short(page):
     assert len(found) <= most(page) * len(list(sentences(page.read_text()))), "\n".join(found)
 
 
-def test_a_long_sentence_is_found_wherever_it_stands():
+def test_long_sentences_are_found_in_text_lists_and_tables():
     long = "Word " + "word " * 25 + "end."
     short = "Word " + "word " * 23 + "end."
 

@@ -42,11 +42,11 @@ _OURS = re.compile(
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.parent.name != "adr"], ids=lambda page: page.name)
-def test_a_file_of_ours_that_a_page_names_is_there(page):
+def test_every_named_file_of_the_repository_exists(page):
     assert [name for name in _OURS.findall(page.read_text()) if "NAME" not in name and not (BASE / name).exists()] == []
 
 
-def test_each_decision_has_a_number_of_its_own():
+def test_each_adr_has_a_unique_number():
     numbers = [page.name[:4] for page in PAGES if page.parent.name == "adr" and page.name != "README.md"]
 
     assert sorted(set(numbers)) == sorted(numbers)

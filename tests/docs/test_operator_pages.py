@@ -54,7 +54,7 @@ def host(tmp_path):
     return Host(Site.migrated(tmp_path / "home"), str(programs), str(tmp_path / "etc"))
 
 
-def test_lines_of_the_first_site_register_it_and_write_the_proxys_files(host, tmp_path):
+def test_the_lines_for_the_first_site_register_it_and_write_the_proxy_files(host, tmp_path):
     (lines,) = blocks("first-site", "sh", OUTLINE[1])
     (tmp_path / "etc" / "caddy").mkdir(parents=True)
 
@@ -93,7 +93,7 @@ def test_the_lines_for_a_lockout_find_its_cause_and_end_it(host):
     assert host.typed(lines).splitlines() == said
 
 
-def test_lines_for_an_attack_block_the_list_limit_the_rate_and_can_be_taken_back(host):
+def test_the_lines_for_an_attack_block_a_list_and_limit_the_rate_reversibly(host):
     block, rate, over = blocks("under-attack", "sh", OUTLINE[1])
     lines, said = checks("under-attack")
     host.typed("gatewall domain add app.example.com")
@@ -108,7 +108,7 @@ def test_lines_for_an_attack_block_the_list_limit_the_rate_and_can_be_taken_back
     assert host.typed(lines).startswith("401 credential-missing")
 
 
-def test_metrics_and_health_are_read_with_the_token_that_the_page_makes(host, tmp_path):
+def test_metrics_and_health_are_readable_with_the_token_of_the_page(host, tmp_path):
     (make,) = blocks("monitoring", "sh", OUTLINE[1])
     lines, _ = checks("monitoring")
     user = pwd.getpwuid(os.getuid()).pw_name

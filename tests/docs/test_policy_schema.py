@@ -23,18 +23,18 @@ def test_the_committed_schema_is_that_of_this_release():
     assert (DOCS / POLICY_SCHEMA).read_text() == policy_schema(), "python -m tests.generated_docs"
 
 
-def test_it_is_a_json_schema_that_editors_can_read():
+def test_the_schema_is_valid_json_schema():
     Draft202012Validator.check_schema(schema())
     assert json.loads(policy_schema()) == schema()
 
 
 @settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 @given(values=documents())
-def test_a_validator_of_others_accepts_what_the_reader_takes(values):
+def test_another_validator_accepts_documents_that_the_reader_accepts(values):
     assert errors(values) == []
 
 
-def test_it_accepts_a_document_with_every_section():
+def test_the_schema_accepts_a_document_with_every_section():
     assert errors(parse(WHOLE)[0]) == []
 
 
@@ -58,7 +58,7 @@ def test_it_accepts_a_document_with_every_section():
         ),
     ],
 )
-def test_it_refuses_what_the_reader_refuses(values, place):
+def test_the_schema_refuses_documents_that_the_reader_refuses(values, place):
     found = list(Draft202012Validator(schema()).iter_errors(values))
 
     assert place in {each.json_path for each in found}

@@ -17,7 +17,7 @@ _BLOCK = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_it_has_under_200_lines_and_three_of_them_run_it(page):
+def test_the_readme_has_under_200_lines_and_three_commands_to_run_gatewall(page):
     text = page.read_text()
 
     assert len(text.splitlines()) < 200
@@ -48,7 +48,7 @@ def test_both_forms_have_the_same_lines_figures_and_pictures():
         ("reliability.md", ["1009189 answers", "1011 changes", "37731 answers", "101 kills"]),
     ],
 )
-def test_its_figures_are_those_of_the_page_that_it_names(page, figures):
+def test_figures_of_the_readme_are_on_the_linked_page(page, figures):
     text = (DOCS / page).read_text()
 
     assert [figure for figure in figures if figure not in text] == []

@@ -122,7 +122,7 @@ def with_lines_of_the_page(name, gates, monkeypatch):
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_proxy_asks_both_gates_and_leaves_out_the_one_that_fails(name, gates, tmp_path, monkeypatch):
+def test_a_proxy_asks_both_gates_and_avoids_the_failing_one(name, gates, tmp_path, monkeypatch):
     (one, two), site = gates
     with_lines_of_the_page(name, (one, two), monkeypatch)
     start = kinds.start_nginx_sample if name == "nginx" else KINDS[name].start

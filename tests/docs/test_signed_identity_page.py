@@ -100,7 +100,7 @@ def visit(request, verifies):
     return by_django
 
 
-def test_signed_visitor_is_known(visit):
+def test_a_signed_visitor_is_identified(visit):
     assert visit(a_token()) == (200, "2")
 
 
@@ -115,12 +115,12 @@ WRONG = {
 
 
 @pytest.mark.parametrize("token", WRONG.values(), ids=WRONG)
-def test_anything_else_is_refused(visit, token):
+def test_invalid_tokens_are_refused(visit, token):
     assert visit(token) == (403, "")
 
 
 @pytest.mark.full
-def test_the_function_in_go_lets_in_signed_visitors_alone(tmp_path, verifies):
+def test_the_go_function_admits_only_signed_visitors(tmp_path, verifies):
     go, keys, port = shutil.which("go"), os.environ["GATEWALL_KEYS"], free_port()
     if go is None:
         not_run("the example in Go, because there is no Go (apt-get install golang)")
@@ -137,7 +137,7 @@ def test_the_function_in_go_lets_in_signed_visitors_alone(tmp_path, verifies):
 
 
 @pytest.mark.full
-def test_the_lines_for_express_let_in_signed_visitors_alone(tmp_path, verifies):
+def test_the_express_lines_admit_only_signed_visitors(tmp_path, verifies):
     node, npm, port = shutil.which("node"), shutil.which("npm"), free_port()
     if node is None or npm is None:
         not_run("the example for Express, because there is no Node.js (apt-get install nodejs npm)")

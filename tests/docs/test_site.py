@@ -23,7 +23,7 @@ def site(tmp_path_factory):
     return folder
 
 
-def test_every_page_is_there_and_the_search_knows_it(site):
+def test_every_page_is_built_and_in_the_search_index(site):
     pages = {path.relative_to(DOCS).with_suffix(".html").as_posix() for path in DOCS.rglob("*.md")}
     pages = {re.sub(r"README\.html$", "index.html", page) for page in pages}
     index = json.loads((site / "search" / "search_index.json").read_text())

@@ -12,7 +12,7 @@ from tests.support.records import a_record
 BASE = Path(__file__).resolve().parents[2]
 
 
-def test_the_lines_that_look_into_a_spool_print_its_records_and_change_nothing(tmp_path):
+def test_the_lines_for_reading_a_spool_print_its_records_and_change_nothing(tmp_path):
     text = (BASE / "docs" / "operations.md").read_text().partition("## The spool\n")[2]
     code = re.search(r"python - <<'END'\n(.*?)END\n", text, re.DOTALL)[1]
     writer = SpoolWriter(tmp_path / "var" / "spool", "node-1")

@@ -76,7 +76,7 @@ def test_every_row_of_a_generated_table_has_a_description(page):
     assert [line for line in table if line.endswith("|  |")] == []
 
 
-def test_every_refusal_has_a_code_of_the_list_and_every_code_a_refusal():
+def test_refusals_and_listed_codes_correspond():
     named = {refusal.code for refusal in refusals() if "code" in vars(refusal)}
 
     assert (named | problem_codes()) - set(CODES.values()) == REFUSAL_CODES

@@ -13,13 +13,13 @@ def row(rule):
     return f"| `{rule.key}` | {rule.category} | {rule.severity} | {rule.score} | {targets} | {rule.reason} |"
 
 
-def test_every_rule_has_its_row_and_nothing_else_has():
+def test_the_table_has_exactly_one_row_for_every_built_in_rule():
     rows = [line for line in PAGE.splitlines() if line.startswith("| `") and line.count("|") == 7]
 
     assert rows == [row(rule) for rule in BUILTIN_RULES]
 
 
-def test_bounds_are_those_of_the_code():
+def test_documented_limits_are_those_of_the_code():
     kib = 1024
     assert (32 * kib, 8 * kib, 64 * kib, 64 * kib, 40) == (MAX_URI, MAX_HEADER, MAX_HEADERS, MAX_BODY, MAX_SEPARATE)
     assert "URI over 32 KiB" in PAGE

@@ -33,7 +33,7 @@ def is_ours():
 
 
 @pytest.mark.django_db
-def test_the_example_takes_our_messages_and_no_others(is_ours):
+def test_the_example_accepts_only_our_messages(is_ours):
     with receiving() as receiver:
         _, secret = services.create_webhook(actor="alice", name="pager", url=receiver.url, allow_private=True)
         record_event(Event(EventKind.CLIENT_SUSPECTED, client_ip="203.0.113.7"))
@@ -49,7 +49,7 @@ def test_the_example_takes_our_messages_and_no_others(is_ours):
 
 
 @pytest.mark.django_db
-def test_the_receiver_of_the_page_sends_a_line_on_to_slack(tmp_path):
+def test_the_documented_receiver_forwards_a_line_to_slack(tmp_path):
     for name, code in zip(("gatewall_webhook.py", "receiver.py"), CODE, strict=True):
         (tmp_path / name).write_text(code)
     port = free_port()
@@ -70,7 +70,7 @@ def test_the_receiver_of_the_page_sends_a_line_on_to_slack(tmp_path):
     assert {each.status for each in made.deliveries.all()} == {"delivered"}
 
 
-def test_the_kinds_without_an_end_are_those_of_the_docs():
+def test_documented_kinds_without_an_end_are_those_of_the_code():
     part = TEXT.partition("without an end: ")[2].partition("\n\n")[0]
 
     assert set(re.findall(r"`([a-z.-]+)`", part)) == {kind.value for kind in SINGLE}

@@ -102,7 +102,7 @@ def test_git_is_challenged_with_basic(auth, headers):
     assert auth(**headers).headers["WWW-Authenticate"].startswith("Basic realm=")
 
 
-def test_the_way_to_the_guard_page_leads_back(auth, office):
+def test_the_redirect_to_the_guard_page_has_the_way_back(auth, office):
     answer = auth(x_forwarded_host="office.example:8443", x_forwarded_uri="/a?b=c&d=%20é")
 
     assert answer.headers["Location"] == (
@@ -110,7 +110,7 @@ def test_the_way_to_the_guard_page_leads_back(auth, office):
     )
 
 
-def test_the_guard_page_is_never_looked_for_on_a_host_that_nobody_registered(auth):
+def test_an_unregistered_host_never_redirects_to_its_own_guard_page(auth):
     assert auth(x_forwarded_host="evil.example").headers["Location"] == "/wall/"
 
 

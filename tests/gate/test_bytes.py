@@ -31,7 +31,7 @@ def test_high_bytes_in_a_header_of_the_visitor_change_nothing(auth, bob, header)
 
 
 @pytest.mark.parametrize("header", ["x_forwarded_for", "x_forwarded_proto", "x_forwarded_method"])
-def test_high_bytes_where_none_can_be_are_malformed(auth, bob, header):
+def test_high_bytes_in_client_scheme_and_method_are_malformed(auth, bob, header):
     token = a_token(bob)
 
     for byte in HIGH:

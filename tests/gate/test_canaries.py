@@ -263,7 +263,7 @@ def test_no_secret_is_logged_when_everything_breaks(secrets, planes, monkeypatch
     assert found_in(shown, secrets) == set()
 
 
-def test_a_canary_that_is_there_is_found(secrets):
+def test_present_canaries_are_found_in_every_encoding(secrets):
     for name, secret in secrets.items():
         for spelling in spellings_of(secret):
             assert name in found_in(f"before{spelling}after", secrets), (name, spelling)

@@ -104,7 +104,7 @@ def test_a_change_that_is_rolled_back_is_never_enforced(ask, change, reason):
 
 
 @pytest.mark.parametrize(("change", "reason"), ADDED.values(), ids=ADDED)
-def test_a_change_behind_one_that_was_rolled_back_is_enforced(ask, change, reason):
+def test_a_change_after_a_rolled_back_one_is_enforced(ask, change, reason):
     with suppress(ZeroDivisionError), transaction.atomic():
         services.block_network(actor="alice", network="203.0.113.1")
         raise ZeroDivisionError
@@ -195,7 +195,7 @@ MACHINES = {
 
 
 @pytest.mark.parametrize("change", MACHINES.values(), ids=MACHINES)
-def test_a_license_counts_no_more_at_once(ask, change):
+def test_a_license_becomes_invalid_at_once(ask, change):
     license_ = {"service_authorization": None, "service_license": a_license()}
     assert ask(**license_) == (200, "license-valid")
 
@@ -213,7 +213,7 @@ GIT = {
 
 
 @pytest.mark.parametrize("change", GIT.values(), ids=GIT)
-def test_a_git_token_counts_no_more_at_once(ask, bob, change):
+def test_a_git_token_becomes_invalid_at_once(ask, bob, change):
     git = {"service_authorization": None, "service_git_token": f"Bob:{a_git_token(bob)}"}
     assert ask(**git) == (200, "git-token-valid")
 

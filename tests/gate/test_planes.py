@@ -51,7 +51,7 @@ def test_a_license_passes(plane, visit):
 
 
 @pytest.mark.smoke
-def test_nobody_is_challenged(plane, visit):
+def test_a_visitor_without_a_credential_is_challenged(plane, visit):
     answer = plane(visit())
 
     assert answer.verdict == (401, "credential-missing")
@@ -79,7 +79,7 @@ def test_a_user_out_of_scope_is_denied(plane, visit, charlie):
 
 
 @pytest.mark.smoke
-def test_a_rule_refuses_what_the_uri_holds(plane, visit, bob):
+def test_a_rule_refuses_a_matching_uri(plane, visit, bob):
     services.create_waf_rule(actor="alice", name="root", pattern="^/a%2e%2E/attack")
 
     assert plane(visit(uri="/a%2e%2E/attack").plus(session(bob))).verdict == (403, "waf-rule")
@@ -134,7 +134,7 @@ def test_other_methods_are_for_envoy_alone(plane, visit, dialect, bob):
 
 
 @pytest.mark.parametrize("path", ["/wall/nothing", "/wall/health", "/wall/health/live", "/elsewhere"])
-def test_the_data_planes_other_answers_are_numbered_and_not_sniffed(new_plane, path):
+def test_other_answers_of_the_data_plane_have_request_id_and_nosniff(new_plane, path):
     answer = new_plane("data")(Question(path, ()))
 
     assert (answer.request_id != "", answer.headers["x-content-type-options"]) == (True, "nosniff")
@@ -154,7 +154,7 @@ def test_a_browser_is_sent_to_the_guard_page_where_it_sees_the_answer(plane, vis
 @pytest.mark.parametrize(
     "line", [("Accept", "application/json"), ("X-Requested-With", "XMLHttpRequest"), ("Sec-Fetch-Mode", "cors")]
 )
-def test_a_script_is_never_sent_anywhere(plane, visit, line):
+def test_a_script_request_is_never_redirected(plane, visit, line):
     assert plane(visit().plus(HTML).header(*line)).status == 401
 
 

@@ -58,7 +58,7 @@ def test_an_imported_entry_never_beats_the_allowlist(auth):
     assert auth().verdict == (200, "client-allowed")
 
 
-def test_a_host_that_nobody_registered_is_refused_in_the_mode_registered(auth, token):
+def test_an_unregistered_host_is_refused_in_mode_registered(auth, token):
     domain("files.example", seed=False)
 
     assert auth(service_authorization=token).verdict == (403, "host-not-authorized")
@@ -70,7 +70,7 @@ def test_a_registered_host_is_asked_for_in_any_case_and_with_a_port(auth, token)
     assert auth(service_authorization=token, x_forwarded_host="OFFICE.Example.:8443").status == 200
 
 
-def test_a_denied_domain_is_refused_to_admins_too(auth, alice):
+def test_a_denied_domain_refuses_admins_too(auth, alice):
     domain(access="denied")
 
     assert auth(service_authorization=a_token(alice)).verdict == (403, "host-not-authorized")
@@ -94,7 +94,7 @@ def test_a_bad_token_does_no_harm_on_a_public_domain(auth):
     assert auth(service_authorization="no.good.token").verdict == (200, "host-public")
 
 
-def test_a_hit_in_the_address_that_the_visitor_asked_for_is_refused(auth, token):
+def test_a_rule_match_in_the_requested_uri_is_refused(auth, token):
     services.create_waf_rule(actor="alice", name="env files", pattern=r"/\.env$")
 
     assert auth(service_authorization=token, x_forwarded_uri="/a/.env").verdict == (403, "waf-rule")
@@ -151,19 +151,19 @@ def test_a_scoped_license_does_not_enter_another_domain(auth, office):
     assert auth(service_license=token, x_forwarded_host="files.example").verdict == (403, "host-not-in-scope")
 
 
-def test_a_domain_of_two_factors_asks_for_the_second(auth, token):
+def test_a_two_factor_domain_challenges_a_session_with_one_factor(auth, token):
     domain(access="two_factor")
 
     assert auth(service_authorization=token).verdict == (401, "second-factor-required")
 
 
-def test_a_session_with_a_second_factor_enters_a_domain_of_two_factors(auth, bob):
+def test_a_session_with_two_factors_enters_a_two_factor_domain(auth, bob):
     domain(access="two_factor")
 
     assert auth(service_authorization=a_token(bob, amr=("pwd", "otp"))).status == 200
 
 
-def test_a_license_enters_a_domain_of_two_factors_only_when_it_names_it(auth):
+def test_a_license_enters_a_two_factor_domain_only_if_its_scope_names_it(auth):
     named = a_license("named", all_domains=False, authorized_domains=[domain(access="two_factor")])
     everywhere = a_license("everywhere")
 
@@ -189,7 +189,7 @@ def test_a_client_over_its_rate_is_refused_with_the_seconds_to_wait(auth, token)
     ],
     ids=["GeoLite2", "registered only", "IPinfo", "flat"],
 )
-def test_a_blocked_country_is_refused_whoever_made_the_database(new_gate, settings, tmp_path, token, record):
+def test_a_blocked_country_is_refused_with_databases_of_every_vendor(new_gate, settings, tmp_path, token, record):
     settings.GATEWALL_GEOIP_DATABASE = write_mmdb(tmp_path / "geo.mmdb", {"198.51.100.0/24": record})
     services.block_country(actor="alice", country_code="NZ")
 

@@ -27,17 +27,17 @@ def restored(bob):
     return token
 
 
-def test_process_that_starts_on_restored_rows_keeps_to_the_published_policy(new_gate, restored):
+def test_a_process_started_on_restored_rows_uses_the_published_policy(new_gate, restored):
     assert new_gate()(service_authorization=restored).verdict == (403, "client-blocked")
 
 
-def test_numbers_that_have_passed_the_old_ones_change_nothing(new_gate, restored, office):
+def test_newer_revisions_after_a_restore_do_not_replace_the_published_policy(new_gate, restored, office):
     services.change_domain(office, remark="a change after the restore", actor="alice")
 
     assert new_gate()(service_authorization=restored).verdict == (403, "client-blocked")
 
 
-def test_confirmed_database_decides(new_gate, restored):
+def test_the_restored_database_decides_after_confirmation(new_gate, restored):
     gate = new_gate()
     gate(service_authorization=restored)
 

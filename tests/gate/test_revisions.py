@@ -80,7 +80,7 @@ def test_writers_at_the_same_time_get_consecutive_revisions():
     assert sorted(in_threads(8, write)) == list(range(before + 1, before + 9))
 
 
-def test_the_first_writers_of_all_do_not_collide():
+def test_the_very_first_concurrent_writers_do_not_collide():
     def write(number):
         with transaction.atomic():
             revisions.advance(actor="alice", changes=[])

@@ -41,7 +41,7 @@ def test_token_verifies_from_the_keys_of_the_plane(plane, visit, signed, bob):
     assert claims["exp"] - claims["iat"] == 120
 
 
-def test_new_group_is_in_the_next_token(plane, visit, signed, bob):
+def test_a_new_group_is_in_the_next_token(plane, visit, signed, bob):
     question = visit().plus(("Service-Authorization", a_token(bob)))
     claims_of(plane, question)
 
@@ -50,7 +50,7 @@ def test_new_group_is_in_the_next_token(plane, visit, signed, bob):
     assert claims_of(plane, question)["groups"] == ["staff"]
 
 
-def test_strangers_and_refused_visitors_get_no_token(both, visit, signed, bob):
+def test_refused_visitors_get_no_signed_identity(both, visit, signed, bob):
     answer = both(visit().plus(FORGED))
 
     assert answer.status in {302, 401}

@@ -66,7 +66,7 @@ def asked_alone(plane, question):
 
 
 @pytest.mark.parametrize(("mode", "status"), [("strict", 503), ("static", 200)])
-def test_without_the_database_a_policy_decides_for_its_time(
+def test_without_the_database_a_policy_decides_until_its_maximum_age(
     wall, plane, question, database, pass_seconds, mode, status
 ):
     system_settings.change(actor="alice", stale_policy=mode)
@@ -80,7 +80,7 @@ def test_without_the_database_a_policy_decides_for_its_time(
     assert asked_alone(plane, question).status == status
 
 
-def test_the_time_is_a_setting(strict, plane, question, database, pass_seconds):
+def test_the_maximum_age_of_a_policy_is_a_setting(strict, plane, question, database, pass_seconds):
     system_settings.change(actor="alice", stale_policy_seconds=300)
     plane(question)
     database.goes()
@@ -89,7 +89,7 @@ def test_the_time_is_a_setting(strict, plane, question, database, pass_seconds):
     assert asked_alone(plane, question).status == 200
 
 
-def test_answers_come_back_with_the_database(strict, plane, question, database, pass_seconds):
+def test_requests_are_allowed_again_when_the_database_recovers(strict, plane, question, database, pass_seconds):
     plane(question)
     database.goes()
     pass_seconds(TOO_OLD)
@@ -102,14 +102,14 @@ def test_answers_come_back_with_the_database(strict, plane, question, database, 
     assert plane(question).status == 200
 
 
-def test_time_without_questions_takes_nothing(strict, plane, question, pass_seconds):
+def test_time_without_requests_makes_no_policy_stale(strict, plane, question, pass_seconds):
     plane(question)
     pass_seconds(86_400)
 
     assert plane(question).status == 200
 
 
-def test_a_control_plane_that_starts_without_the_database_believes_what_the_agent_has_left(
+def test_without_the_database_a_new_control_plane_uses_the_published_policy(
     strict, new_plane, question, database, pass_seconds
 ):
     new_plane("data")(question)  # asking publishes first

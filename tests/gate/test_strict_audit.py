@@ -30,18 +30,20 @@ def question(visit, bob):
     return visit().plus(("Service-Authorization", a_token(bob)))
 
 
-def test_in_strict_mode_nobody_comes_in_unseen(strict, blocked, plane, question):
+def test_in_strict_mode_requests_are_refused_while_the_spool_fails(strict, blocked, plane, question):
     answer = plane(question)
 
     assert (answer.status, answer.headers["x-gatewall-reason"]) == (503, "cannot-decide")
     assert "remote-user" not in answer.headers
 
 
-def test_in_strict_mode_the_answer_is_the_decision_while_records_are_kept(strict, plane, question):
+def test_in_strict_mode_requests_are_allowed_while_the_spool_works(strict, plane, question):
     assert plane(question).status == 200
 
 
-def test_in_strict_mode_answers_come_back_with_the_spool(strict, blocked, plane, question, monkeypatch):
+def test_in_strict_mode_requests_are_allowed_again_when_the_spool_recovers(
+    strict, blocked, plane, question, monkeypatch
+):
     monkeypatch.setattr("audit.spool.writer._RETRY_SECONDS", 0)
     assert plane(question).status == 503
     blocked.unlink()
@@ -49,7 +51,7 @@ def test_in_strict_mode_answers_come_back_with_the_spool(strict, blocked, plane,
     assert plane(question).status == 200
 
 
-def test_best_effort_answers_on(wall, blocked, plane, question):
+def test_in_best_effort_mode_requests_are_allowed_while_the_spool_fails(wall, blocked, plane, question):
     assert plane(question).status == 200
 
 
@@ -60,7 +62,7 @@ def test_the_data_plane_is_ready_without_a_spool_unless_records_must_be_kept(wal
     assert new_plane("data")(HEALTH).status == status
 
 
-def test_the_data_plane_gets_ready_again_by_itself(strict, new_plane, blocked):
+def test_the_data_plane_becomes_ready_again_by_itself(strict, new_plane, blocked):
     plane = new_plane("data")
     assert plane(HEALTH).status == 503
     blocked.unlink()

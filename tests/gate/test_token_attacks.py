@@ -69,7 +69,7 @@ def test_each_attack_on_an_admin_is_refused_at_the_api(alice, forger_of):
     assert Api(forger.good()).get("/users").status_code == 200
 
 
-def test_the_forger_can_make_a_good_token(auth, alice, forger_of):
+def test_the_forger_can_make_a_valid_token(auth, alice, forger_of):
     token = forger_of(alice).good()
 
     assert auth(service_authorization=token).verdict == (200, "session-valid")
@@ -94,7 +94,7 @@ def test_every_bit_of_the_signature_counts(auth, bob):
     assert {auth(service_authorization=f"{head}.{each}").status for each in flipped} == {401}
 
 
-def test_a_revoked_session_has_no_other_spelling_that_passes(auth, bob, forger_of):
+def test_no_variant_of_a_revoked_sessions_token_passes(auth, bob, forger_of):
     forger = forger_of(bob)
     services.revoke_session(uuid.UUID(str(forger.claims["jti"])), at=Session.objects.get(user=bob).issued_at)
 

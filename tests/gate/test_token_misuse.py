@@ -80,7 +80,7 @@ REPLAYS = {
 
 
 @pytest.mark.parametrize("case", staged("J-17"))
-def test_a_token_that_was_good_opens_nothing_any_more(new_gate, settings, alice, case):
+def test_a_formerly_valid_token_is_refused(new_gate, settings, alice, case):
     a_user("other", is_admin=True)
     second_factor_of(alice)
     token = a_token(alice, amr=("pwd", "otp"))
@@ -140,13 +140,13 @@ CHALLENGES = {
 
 
 @pytest.mark.parametrize("case", staged("J-18"))
-def test_a_challenge_opens_nothing_but_once_and_for_its_user(alice, bob, case):
+def test_a_challenge_works_once_and_only_for_its_user(alice, bob, case):
     act, said = CHALLENGES[case]
 
     assert act(alice, bob) == said
 
 
-def test_the_challenges_of_these_tests_can_be_answered(alice):
+def test_the_test_challenge_can_be_answered(alice):
     token, codes = a_challenge(alice), second_factor_of(alice)
 
     assert answer(token, codes[0]) == "signed-in"
@@ -156,7 +156,7 @@ def test_the_challenges_of_these_tests_can_be_answered(alice):
 
 
 @pytest.mark.parametrize("case", staged("J-21"))
-def test_the_role_is_that_of_the_row(auth, charlie, case):
+def test_claims_do_not_override_the_rights_in_the_row(auth, charlie, case):
     forger = Forger(settings.GATEWALL_JWT_KEYS.signing, claims_of(a_token(charlie)), 0, {}, {}, {})
     token = forger.claiming(is_admin=True, role="admin", all_domains=True, groups=["admins"])
 
@@ -177,7 +177,7 @@ MIXES = {
 
 
 @pytest.mark.parametrize("case", staged("J-23"))
-def test_a_bad_token_beside_a_good_one_neither_passes_nor_lends_a_name(auth, alice, bob, case):
+def test_of_two_tokens_only_the_valid_one_identifies_the_visitor(auth, alice, bob, case):
     mix, at_the_gate, at_the_api = MIXES[case]
     header, cookie = mix(a_token(bob), a_token(alice))
 

@@ -53,7 +53,7 @@ def test_the_gate_recovers_with_the_database(auth, bob):
     assert auth(service_authorization=token).status == 200
 
 
-def test_no_statement_but_the_version_is_run_while_nothing_changes(auth, bob, django_assert_num_queries):
+def test_only_the_version_is_queried_while_nothing_changes(auth, bob, django_assert_num_queries):
     token = a_token(bob)
     auth()
 
@@ -97,7 +97,7 @@ def test_a_broken_cache_entry_is_ignored(shared_cache, new_gate, bob):
     assert new_gate()(service_authorization=token).status == 200
 
 
-def test_without_a_cache_server_no_process_keeps_the_segments_of_the_past(auth, bob):
+def test_without_a_cache_server_no_process_caches_old_segments(auth, bob):
     cache.clear()
 
     for number in range(5):
@@ -117,7 +117,7 @@ def test_a_policy_that_the_engine_refuses_leaves_the_last_good_one(auth, bob):
     assert auth(service_authorization=token).status == 200
 
 
-def test_a_policy_that_the_engine_refuses_is_read_once(auth, bob, django_assert_num_queries):
+def test_a_policy_that_the_engine_refuses_is_loaded_only_once(auth, bob, django_assert_num_queries):
     rule = services.create_waf_rule(actor="alice", name="root", pattern="^/admin")
     auth()
     WafRule.objects.filter(pk=rule.pk).update(pattern="(")
