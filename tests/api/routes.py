@@ -119,8 +119,8 @@ PAGES = {
     *("accept-invitation-passkey", "accept-invitation-passkey-begin", "ask", "share", "logo", "theme"),
     *("account-devices", "account-device-take-back"),
 }
-"""Pages for visitors: tests/integration/test_account_page.py, test_step_up.py, test_administration_page.py and the
-tests of providers there say who may use them."""
+"""Pages for visitors. For their permissions see tests/integration: test_account_page.py, test_step_up.py,
+test_administration_page.py and the tests of providers."""
 
 
 def patterns(resolver=None):

@@ -22,7 +22,7 @@ def ago(number, hours, **parts):
     return a_record(number, at=(NOON - timedelta(hours=hours)).timestamp(), **parts)
 
 
-def test_every_figure_is_there(admin, log):
+def test_statistics_have_every_documented_figure(admin, log):
     log(
         ago(1, 1.5, **ALLOWED),
         ago(2, 0.5, client_ip="203.0.113.2", country_code=None, host=None, path="/admin"),
@@ -71,7 +71,7 @@ def test_every_figure_is_there(admin, log):
     }
 
 
-def test_requests_that_only_monitor_mode_let_in_are_counted_by_rule_host_client_and_interval(admin, log):
+def test_would_be_refusals_are_counted_by_rule_host_client_and_interval(admin, log):
     watched = [{"id": 7, "name": "attack", "action": "monitor"}, {"id": 8, "name": "other", "action": "monitor"}]
     would = ALLOWED | {"would_refuse": True, "waf_score": 7}
     log(
@@ -186,7 +186,7 @@ def test_statistics_take_two_queries_besides_authentication(admin, log, django_a
         admin.get(PATH, WINDOW)
 
 
-def test_the_rows_of_the_log_are_not_looked_at(admin, log):
+def test_statistics_read_only_roll_ups(admin, log):
     from audit.models import AccessLog  # noqa: PLC0415
 
     log(a_record(1, at=timezone.now().timestamp()))

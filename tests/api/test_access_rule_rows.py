@@ -15,7 +15,7 @@ from tests.support.proxies import a_user, code_of
 pytestmark = pytest.mark.django_db
 
 
-def test_without_its_last_domain_or_user_a_rule_is_off_and_not_for_all(admin, office):
+def test_a_rule_without_its_last_domain_or_user_is_disabled(admin, office):
     zoe, domain = a_user("zoe"), {"domains": ["office.example"]}
     admin.post("/authorized-domains", {"name": "other.example"})
     for name, values in {

@@ -61,7 +61,7 @@ def test_a_rule_has_its_defaults(admin):
     assert (body["rate_per_minute"], body["expires_at"], body["remark"]) == (0, None, "")
 
 
-def test_a_rule_is_what_the_engine_reads(admin, bob, office):
+def test_a_rule_reaches_the_engine_unchanged(admin, bob, office):
     admin.post("/access-rules", WHOLE)
     admin.post("/access-rules", {"name": "off", "access": "denied", "enabled": False})
     [rule] = policy_source.access_rules()

@@ -14,7 +14,7 @@ from tests.support.proxies import PASSWORD, Api, a_token, an_api_token, with_api
 from webhooks.models import Mail
 
 NOBODY = MailServer(MailSecurity.NONE, "127.0.0.1", 1)
-"""Nothing is sent in these tests."""
+"""These tests send no mail."""
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ def test_requests_above_the_limit_are_refused_with_retry_after(alice):
     assert 1 <= int(response.headers["Retry-After"]) <= 121
 
 
-def test_all_that_a_user_calls_counts_together_by_whatever_credential(alice):
+def test_all_sessions_of_a_user_share_one_rate_limit(alice):
     one, other = Api(a_token(alice)), Api(cookie=a_token(alice))
     statuses(one, 2)
     statuses(other, 2, "/users")
@@ -55,7 +55,7 @@ def test_unauthenticated_calls_are_counted_by_network(alice, path):
     assert Api(a_token(alice)).get("/session").status_code == 200
 
 
-def test_a_credential_that_opens_nothing_counts_for_the_network(alice):
+def test_an_invalid_credential_counts_for_the_network(alice):
     clients = [Api("no.good.token"), Api(a_license()), Api(cookie="no.good.token"), Api(), Api("x.y.z")]
     assert [client.get("/users").status_code for client in clients] == [401] * LIMIT
 
@@ -88,7 +88,7 @@ def test_the_forwarding_headers_of_an_untrusted_peer_are_ignored(alice, settings
 
 
 @pytest.mark.parametrize("path", ["/health", "/health/live", "/health/ready"])
-def test_health_is_asked_as_often_as_anybody_likes(anonymous, path):
+def test_health_routes_have_no_rate_limit(anonymous, path):
     assert 429 not in statuses(anonymous, 3 * LIMIT, path)
 
 

@@ -78,7 +78,7 @@ def test_applying_a_profile_makes_its_rules_in_one_revision_after_the_others(adm
     assert row["created_by"] == "alice"
 
 
-def test_rules_that_an_earlier_rule_takes_are_named(admin):
+def test_rules_hidden_by_an_earlier_rule_are_warned_of(admin):
     admin.post("/access-rules", {"name": "closed", "access": "denied", "paths": [{"match": "prefix", "value": "/v2"}]})
 
     warnings = admin.post(PATH, {"domain": "git.example"}).json()["warnings"]
@@ -111,7 +111,7 @@ def test_applying_a_profile_twice_is_refused_with_the_existing_rules(admin):
     assert revisions.current().revision == before
 
 
-def test_another_domain_has_rules_of_its_own(admin):
+def test_a_profile_can_be_applied_to_several_domains(admin):
     AuthorizedDomain.objects.create(name="*.forge.example", created_by="alice")
 
     answers = [admin.post(PATH, {"domain": name}) for name in ("git.example", "*.forge.example")]
@@ -147,7 +147,7 @@ def test_invalid_fields_are_refused(admin, body, fields):
 
 
 @pytest.mark.parametrize("path", ["/app-profiles/none", "/app-profiles/Gitea", "/app-profiles/..%2floading"])
-def test_an_unknown_profile_is_not_there(admin, path):
+def test_an_unknown_profile_is_not_found(admin, path):
     assert admin.get(path).status_code == 404
     assert admin.post(f"{path}/apply", {"domain": "git.example"}).status_code == 404
 
@@ -238,7 +238,7 @@ def test_an_exclusion_that_is_there_already_is_not_added_again(admin, builtin):
     assert excluded() == {key: [OWN] for key in KEYS}
 
 
-def test_from_then_on_the_clients_get_through_and_nothing_else(admin, auth):
+def test_an_applied_profile_lets_its_clients_in_and_nothing_else(admin, auth):
     def asked(uri, method="GET"):
         answer = auth(x_forwarded_host="git.example", x_forwarded_uri=uri, x_forwarded_method=method)
         return answer.verdict

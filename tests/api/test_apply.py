@@ -120,7 +120,7 @@ def test_only_changes_of_its_own_contents_make_a_plan_stale(admin, office, docum
     assert (revisions.current() == before) is is_stale
 
 
-def test_a_revision_that_is_not_there_yet_is_stale(admin, office):
+def test_a_future_revision_is_stale(admin, office):
     later = revisions.current().revision + 1
     assert outcome(apply(admin, document=CLOSED, if_revision=later)) == STALE
 
@@ -233,7 +233,7 @@ def test_invalid_bodies_are_refused(admin, office, body, field):
     assert revisions.current() == before
 
 
-def test_a_plan_that_is_not_there_any_more_is_404(admin, office):
+def test_a_deleted_plan_is_not_found(admin, office):
     plan = planned(admin, CLOSED)
     admin.delete(f"/policy/plan/{plan['id']}")
 

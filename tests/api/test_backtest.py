@@ -163,7 +163,7 @@ def test_backtests_are_listed_without_their_results(admin, record):
     assert admin.get(PATH, {"state": "queued"}).status_code == 400
 
 
-def test_a_deleted_backtest_is_gone_and_its_process_stops(admin, record):
+def test_a_deleted_backtest_is_not_found_and_its_process_stops(admin, record):
     path = f"{PATH}/{admin.post(PATH, BLOCK).json()['id']}"
     claimed = runs.claim_next(timezone.now())
 

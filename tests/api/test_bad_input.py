@@ -69,7 +69,7 @@ WRONG = (
     (GroupMapField, ("text", 5, True, [], {"a": "b"}, {"a": [5]}, {"a": None}, {"": []}, {"a": ["nobody"]}, *HUGE)),
     (ShapedField, ("text", 5, True, {}, [5], [None], [[]], [{}], ["nonsense"], [{"colour": "red"}], *HUGE)),
 )
-"""What no field of this class takes; the first that fits counts."""
+"""Invalid values by field class; the first matching class counts."""
 
 NAUGHTY = (
     "undefined",

@@ -37,7 +37,7 @@ def test_a_body_that_is_no_json_object_is_refused(admin, kind):
 
 
 @ALL_KINDS
-def test_a_field_that_is_unknown_or_twice_or_not_there_is_refused(admin, kind):
+def test_unknown_duplicate_and_missing_fields_are_refused(admin, kind):
     body = raw(kind)
     name = next(iter(kind.body(0)))
     doubled = body[:-1] + f', "{name}": "other"}}'.encode()
@@ -71,7 +71,7 @@ MOMENTS = ("/ip-black-list", "/ip-white-list", "/licenses")
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.path in MOMENTS], ids=str)
-def test_a_moment_is_shown_in_utc(admin, kind):
+def test_a_time_is_shown_in_utc(admin, kind):
     body = admin.post(kind.path, {**kind.body(0), "expires_at": "2030-01-01T02:00:00+02:00"}).json()
 
     assert body["expires_at"] == "2030-01-01T00:00:00Z"

@@ -84,7 +84,7 @@ def cookie_of(settings, host="testserver", public_url=None, domain=None):
     return response.cookies["service.token"]
 
 
-def test_the_cookie_is_out_of_the_reach_of_scripts_and_other_sites(alice, settings):
+def test_the_cookie_is_httponly_samesite_lax_and_host_only(alice, settings):
     cookie = cookie_of(settings)
 
     assert (cookie["httponly"], cookie["samesite"], cookie["path"], cookie["domain"]) == (True, "Lax", "/", "")
@@ -172,7 +172,7 @@ def test_each_of_several_public_urls_is_an_origin_of_ours(alice, settings):
 @pytest.mark.parametrize(
     ("origin", "status"), [("https://wall.example", 201), ("https://office.example", 403), ("null", 403), (None, 403)]
 )
-def test_with_a_public_url_a_page_under_a_sites_host_is_not_ours(alice, settings, origin, status):
+def test_with_a_public_url_a_page_under_a_sites_host_is_cross_site(alice, settings, origin, status):
     settings.GATEWALL_PUBLIC_URL = "https://wall.example"
     headers = {"Sec-Fetch-Site": "same-origin", **({"Origin": origin} if origin else {})}
 

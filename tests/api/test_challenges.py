@@ -57,7 +57,7 @@ def test_a_challenge_belongs_to_its_flow(app, alice, flow, door):
     assert code_of(finish(challenge, app.code(), door)) == expected
 
 
-def test_a_challenge_opens_nothing(app, auth):
+def test_a_challenge_is_no_session(app, auth):
     challenge = begin()
 
     assert auth(service_authorization=challenge).status == 401
@@ -92,7 +92,7 @@ def test_a_challenge_that_we_did_not_issue_is_refused(app, settings, change):
 
 
 @pytest.mark.parametrize("text", ["x", "a.b.c", "." * 4000, "\u00e9.\u00e9.\u00e9"], ids=lambda text: ascii(text)[:9])
-def test_garbage_is_no_challenge(app, text):
+def test_a_malformed_challenge_is_invalid(app, text):
     assert code_of(finish(text, app.code())) == (401, "invalid-challenge")
 
 

@@ -67,7 +67,7 @@ def test_the_dashboard_has_exactly_the_documented_fields(admin):
     assert {name: set(shown[name]) for name in FIELDS} == FIELDS
 
 
-def test_the_answers_of_24_hours_are_counted(noon, admin, log):
+def test_the_answers_of_the_last_24_hours_are_counted(noon, admin, log):
     log(
         *(allowed(n, 0.05, latency_us=n + 1) for n in range(6)),
         *(ago(10 + n, 5, client_ip=f"203.0.113.{n % 2}", latency_us=1000) for n in range(3)),
@@ -138,7 +138,7 @@ def test_the_log_backlog_covers_all_hosts(noon, admin):
     assert admin.get(PATH).json()["log"] == {"lag_seconds": 2.25, "spooled": 150, "dropped": 5}
 
 
-def test_a_host_that_is_silent_lags(noon, admin):
+def test_the_time_since_the_last_report_of_a_host_adds_to_its_lag(noon, admin):
     Node.objects.create(name="a", seen_at=noon - timedelta(minutes=5), revision=1, log_lag_seconds=0.5)
 
     assert admin.get(PATH).json()["log"]["lag_seconds"] == 300.5

@@ -54,7 +54,7 @@ def code(response):
     return response.status_code, response.json()["code"]
 
 
-def test_it_lets_the_program_in_at_once_and_its_deletion_keeps_it_out(own, path, program):
+def test_a_pass_lets_the_program_in_at_once_until_it_is_deleted(own, path, program):
     assert program() == (401, "credential-missing")
 
     made = own.post(path, body())
@@ -69,7 +69,7 @@ def test_it_lets_the_program_in_at_once_and_its_deletion_keeps_it_out(own, path,
     assert program() == (401, "credential-missing")
 
 
-def test_on_the_account_page_a_program_that_was_refused_is_let_in_and_taken_back(own, program, settings):
+def test_the_account_page_creates_and_revokes_passes_for_refused_programs(own, program, settings):
     program()
     program(agent="<b>")
     ingest.ship(settings.GATEWALL_HOME / "spool")

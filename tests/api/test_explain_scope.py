@@ -63,7 +63,7 @@ def test_a_git_token_enters_through_the_groups_of_its_user(explained, groups):
     assert explained("git-token", f"dora:{a_git_token(user)}") == expected
 
 
-def test_a_license_has_a_scope_of_its_own_alone(explained, groups, office):
+def test_a_license_has_only_its_own_scope(explained, groups, office):
     token = a_license(all_domains=False, authorized_domains=[office])
 
     assert explained("license", token) == ("license-valid", {**NOBODY, "own": True})

@@ -31,7 +31,7 @@ EXPRESSIONS = {
     },
 }
 OURS_ALONE = {"job"}
-"""The label that Prometheus itself gives every sample."""
+"""The label that Prometheus adds to every sample."""
 WORDS = {
     *("sum", "min", "max", "rate", "increase", "histogram_quantile", "absent", "scalar", "up"),
     *("by", "on", "group_left", "and", "or"),
@@ -69,7 +69,7 @@ def selectors(expression):
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS.values(), ids=EXPRESSIONS)
-def test_every_metric_label_and_value_that_is_asked_for_is_there(samples, expression):
+def test_every_queried_metric_label_and_value_is_exported(samples, expression):
     asked = list(selectors(expression))
     assert asked
     labels = set()
@@ -85,7 +85,7 @@ def test_every_metric_label_and_value_that_is_asked_for_is_there(samples, expres
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS.values(), ids=EXPRESSIONS)
-def test_an_expression_is_whole(expression):
+def test_an_expression_is_well_formed(expression):
     depth = 0
     for character in re.sub(r'"[^"]*"', '""', expression):
         depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(character, 0)

@@ -129,7 +129,7 @@ def test_deleting_a_group_takes_its_scope_from_its_members_and_records_it(admin,
     assert changed[1][2:] == ({"groups": ["family", "guests"]}, {"groups": ["guests"]})
 
 
-def test_a_removed_domain_leaves_the_scope_of_a_group_and_widens_none(admin, office):
+def test_a_removed_domain_leaves_the_scope_of_a_group_without_widening_it(admin, office):
     group = a_group(admin, authorized_domains=["office.example"])
 
     admin.delete(f"/authorized-domains/{office.pk}?force=true")

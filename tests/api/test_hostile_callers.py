@@ -50,7 +50,7 @@ def test_token_revisions_do_not_count_towards_the_undo_limit(alice, bob, monkeyp
     assert [row["ip"] for row in admin.get("/ip-black-list").json()["results"]] == ["203.0.113.7"]
 
 
-def test_a_session_that_was_ended_meanwhile_is_not_replaced(bob):
+def test_a_session_revoked_meanwhile_is_not_replaced(bob):
     visitor = Visitor("203.0.113.9", "tests")
     token = login.start_session(bob, audiences=("gate",), amr=("pwd",), visitor=visitor, at=timezone.now())
     services.revoke_session(token.jti, at=timezone.now())
@@ -75,7 +75,7 @@ def test_sessions_of_one_factor_end_when_the_second_is_switched_on(bob, auth):
     assert [auth(service_authorization=token).status for token in (own, other)] == [200, 401]
 
 
-def test_forms_of_the_guard_page_are_counted(client, bob, monkeypatch):
+def test_forms_of_the_guard_page_are_rate_limited(client, bob, monkeypatch):
     system_settings.change(actor="alice", api_requests_per_minute=60)
     monkeypatch.setattr(rate, "_remembered", (0.0, 0))
     form = {"content_type": "application/x-www-form-urlencoded"}

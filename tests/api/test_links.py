@@ -42,12 +42,12 @@ def test_browsable_pages_behind_a_proxy_with_tls_have_https_links(alice):
 
 
 @pytest.mark.parametrize("scheme", ["ftp", "https,http", ""])
-def test_another_scheme_is_that_of_the_connection(admin, log, scheme):
+def test_an_invalid_forwarded_scheme_is_ignored(admin, log, scheme):
     for link in links(admin, log, BEHIND_TLS | {"X-Forwarded-Proto": scheme}):
         assert link.startswith(f"http://{OFFICE}/wall/")
 
 
-def test_the_scheme_of_anybody_but_a_trusted_proxy_does_not_count(admin, log, settings):
+def test_the_forwarded_scheme_of_an_untrusted_peer_is_ignored(admin, log, settings):
     settings.GATEWALL_TRUSTED_PROXIES = TrustedProxies.parse([])
 
     for link in links(admin, log, BEHIND_TLS):

@@ -8,7 +8,7 @@ from tests.api.resources import KINDS, fields_refused, make
 pytestmark = [pytest.mark.django_db, pytest.mark.parametrize("kind", KINDS, ids=str)]
 
 
-def test_a_list_comes_in_its_envelope_in_pages_or_whole(admin, kind):
+def test_a_list_is_returned_in_pages_or_as_a_whole(admin, kind):
     made = make(admin, kind, 5)
     body = admin.get(kind.path).json()
 
@@ -35,7 +35,7 @@ def in_pages(admin, kind):
     return seen
 
 
-def test_everything_is_read_and_written_in_pieces(admin, kind, monkeypatch):
+def test_an_unpaged_list_is_read_and_written_in_batches(admin, kind, monkeypatch):
     monkeypatch.setattr(pagination, "MAX_PAGE_SIZE", 2)
     monkeypatch.setattr(pagination, "PAGE_SIZE", 2)
     make(admin, kind, 5)
@@ -106,7 +106,7 @@ def test_a_list_is_ordered_by_each_field_it_names_and_searched_in_any_case(admin
     assert [row["id"] for row in body["results"]] == [made[1]["id"]]
 
 
-def test_search_takes_every_character_as_itself(admin, kind):
+def test_search_treats_every_character_literally(admin, kind):
     make(admin, kind, 1)
     texts = ["%", "_", "\\", "'", '"; --', "é", "[a-z]"]
 

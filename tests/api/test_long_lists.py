@@ -43,7 +43,7 @@ def git_tokens(number):
 
 
 LONG = {"/ip-black-list": block, "/users": people, "/licenses": licenses, "/users/{bob}/git-tokens": git_tokens}
-"""The lists that may have a hundred thousand rows and more, and what fills them."""
+"""The lists that may have a hundred thousand rows or more, with functions that fill them."""
 SHORT = {
     "/users/{bob}/app-tokens": "at most fifty",
     "/ip-white-list": "typed by hand",
@@ -81,8 +81,8 @@ SEARCHED = {
                   "ordering=expires_at"},
     "/users/{bob}/git-tokens": {"ordering=created_at", "created_at_after", "created_at_before"},
 }  # fmt: skip
-"""What a walk over the list finds, for want of an index, or a sort of the few rows that one finds: of an address, which
-some hundred texts can name, and of one user."""
+"""Filters and orderings without an index that walk the list, or that sort the few rows of one address or user. An
+address may match some hundred rows."""
 
 
 def lists(resolver=None, prefix=""):
@@ -129,7 +129,7 @@ def walks(found, table, *, filtered):
     return sorts or (filtered and any(line.startswith(f"SCAN {table}") for line in found))
 
 
-def test_every_list_is_known_to_be_long_or_short():
+def test_every_list_is_classified_as_long_or_short():
     assert {path for path, _ in lists()} - {"/users/{bob}/sessions"} == {*LONG, *SHORT}
 
 

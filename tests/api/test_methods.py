@@ -29,7 +29,7 @@ def verbs_of(name):
     return {verb for route, verb in ROUTES if route == name}
 
 
-def test_a_method_that_is_not_there_names_those_that_are(admin, alice):
+def test_an_unsupported_method_lists_the_allowed_ones(admin, alice):
     for name, verb in [(each, verb) for each in NAMES for verb in sorted(set(VERBS) - verbs_of(each))]:
         response = admin.send(verb, path_of(name, alice.pk), b"{}")
 
@@ -46,7 +46,7 @@ def test_pages_for_visitors_list_the_allowed_methods_too(path, verb):
     assert (response.status_code, response.headers["Allow"].replace(", OPTIONS", "")) == (405, PAGES[path])
 
 
-def test_head_is_there_where_get_is(admin, alice):
+def test_head_is_answered_like_get(admin, alice):
     for name in NAMES:
         response = admin.send("HEAD", path_of(name, alice.pk))
         shown = admin.send("GET", path_of(name, alice.pk))
@@ -70,7 +70,7 @@ def test_options_requires_authentication(anonymous, alice):
         assert anonymous.send("OPTIONS", path_of(name, alice.pk)).status_code == 401, name
 
 
-def test_an_answer_that_nobody_can_give_is_not_acceptable(admin, alice):
+def test_an_unsupported_accept_header_is_not_acceptable(admin, alice):
     for name in [name for name in NAMES if not name.startswith("health") and name not in TO_ALL]:
         for accept in ("application/xml", "image/png", "text/csv;q=1"):
             response = admin.send(min(verbs_of(name)), path_of(name, alice.pk), b"{}", headers={"Accept": accept})

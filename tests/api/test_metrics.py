@@ -78,7 +78,7 @@ def test_the_decision_counter_has_the_engines_effect_for_every_reason(scrape):
     assert {frozenset({Effect[effect].value, Reason[reason].value}) for effect, reason in given} <= counted
 
 
-def test_lost_records_are_counted_by_why(scrape):
+def test_lost_records_are_counted_by_kind(scrape):
     ingest._record_gap("a", GapKind.DROPPED, 5)
     ingest._record_gap("b", GapKind.DROPPED, 2)
 
@@ -250,7 +250,7 @@ def test_the_answer_is_text_for_every_accept_header(accept):
     assert scraped({"Accept": accept})["Content-Type"].startswith("text/plain")
 
 
-def test_a_chain_of_addresses_that_cannot_be_read_opens_nothing(anonymous):
+def test_a_malformed_address_chain_gives_no_access_to_metrics(anonymous):
     response = anonymous.get("/metrics", headers={"X-Forwarded-For": ",".join(["127.0.0.1"] * 33)})
 
     assert response.status_code == 401

@@ -54,7 +54,7 @@ def test_a_second_setup_replaces_the_secret_that_waited(fresh, bob):
     assert fresh.post(of(bob, "totp/confirm"), {"code": second.code()}).status_code == 200
 
 
-def test_the_code_that_switched_it_on_signs_nobody_in(fresh, bob, clock):
+def test_the_code_of_the_confirmation_cannot_be_used_again(fresh, bob, clock):
     app = enrol(fresh, bob)
     challenge = Api().post("/login", {"username": "Bob", "password": PASSWORD}).json()["challenge_token"]
 
@@ -151,7 +151,7 @@ def test_a_code_that_was_used_at_sign_in_switches_nothing_off(stale, bob):
     assert CALLS["off"](stale, bob, {"code": code}).status_code == 403
 
 
-def test_a_wrong_code_is_not_made_good_by_the_password(stale, bob):
+def test_a_wrong_code_is_refused_even_with_the_right_password(stale, bob):
     app = an_app(bob)
 
     assert CALLS["off"](stale, bob, {"code": app.wrong, "password": PASSWORD}).status_code == 403
@@ -184,7 +184,7 @@ def test_a_disabled_second_factor_cannot_be_switched_off(fresh, bob, call):
 
 
 @OFF
-def test_a_setup_that_waits_is_not_on(fresh, bob, call):
+def test_a_pending_setup_is_not_enabled(fresh, bob, call):
     fresh.post(of(bob, "totp/setup"), {})
 
     assert CALLS[call](fresh, bob, {}).status_code == 404

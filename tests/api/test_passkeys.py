@@ -14,7 +14,7 @@ from tests.support.second_factor import an_app
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("passkey_home")]
 PROVED = ("mfa", "hwk", "phr")
-"""What a session proved that was opened with a passkey."""
+"""The authentication methods of a session that was opened with a passkey."""
 
 
 def test_the_first_second_factor_brings_recovery_codes_and_ends_other_sessions(bob):

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 HOME = "203.0.113.7"
 LOSERS = {"grants": "user", "share-links": "guest", "users/device-passes": "device"}
-"""By resource: the kind of the subject that it lets in."""
+"""The kind of the subject that loses access, by resource."""
 
 
 @pytest.fixture

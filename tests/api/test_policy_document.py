@@ -16,7 +16,7 @@ from tests.support.proxies import Api, a_token, a_user, an_api_token, with_api_t
 pytestmark = pytest.mark.django_db
 
 
-def test_it_is_yaml_unless_json_is_asked_for(admin, office):
+def test_the_document_is_yaml_unless_json_is_requested(admin, office):
     text, values = admin.get("/policy/document"), admin.get("/policy/document", HTTP_ACCEPT="application/json")
 
     assert (text.status_code, text.headers["Content-Type"]) == (200, "application/yaml")
@@ -27,7 +27,7 @@ def test_it_is_yaml_unless_json_is_asked_for(admin, office):
     assert "Accept" in text.headers["Vary"]
 
 
-def test_another_form_than_these_is_refused(admin):
+def test_another_media_type_than_yaml_and_json_is_refused(admin):
     answer = admin.get("/policy/document", HTTP_ACCEPT="text/html")
 
     assert (answer.status_code, answer.json()["code"]) == (406, "not-acceptable")
@@ -144,7 +144,7 @@ def test_a_document_is_compared_with_the_policy_in_force(admin, alice, office):
 @pytest.mark.parametrize(
     "character", ["\x7f", "\x80", "\x85", "\u2028", "\u2029", "\ufeff", "\ufffe", "\uffff", "\U0001fffe"]
 )
-def test_an_export_as_json_can_be_applied_whatever_its_texts_have(admin, character):
+def test_a_json_export_with_any_character_can_be_applied(admin, character):
     document = {"version": 1, "groups": [{"name": "staff", "description": f"a {character} b"}]}
     assert admin.post("/policy/apply", {"document": document, "if_revision": 0}).status_code == 200
 

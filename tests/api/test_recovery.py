@@ -116,17 +116,17 @@ def test_an_admin_without_a_factor_may_recover_as_well(alice):
 
 @pytest.mark.parametrize("peer", LOCAL_PEERS)
 @pytest.mark.parametrize("host", LOCAL_HOSTS)
-def test_every_way_to_this_machine_is_taken(app, peer, host):
+def test_recovery_accepts_every_local_peer_and_host(app, peer, host):
     assert recover(peer=peer, host=host).status_code == 204
 
 
-def test_no_other_peer_is_taken(app):
+def test_recovery_from_a_foreign_peer_is_refused(app):
     for peer, host in product(FOREIGN_PEERS, LOCAL_HOSTS[:3]):
         assert code_of(recover(peer=peer, host=host)) == (403, "recovery-local-only"), (peer, host)
     assert has_factor()
 
 
-def test_no_other_host_is_taken(app):
+def test_recovery_at_a_foreign_host_is_refused(app):
     for peer, host in product(LOCAL_PEERS[:3], FOREIGN_HOSTS):
         assert code_of(recover(peer=peer, host=host)) == (403, "recovery-local-only"), (peer, host)
     assert has_factor()
@@ -138,7 +138,7 @@ def test_recovery_through_a_proxy_is_refused(app):
     assert has_factor()
 
 
-def test_the_public_name_is_no_name_of_this_machine(app, settings):
+def test_recovery_at_the_public_host_is_refused(app, settings):
     settings.GATEWALL_PUBLIC_URL = "https://wall.example"
 
     assert code_of(recover(host="wall.example")) == (403, "recovery-local-only")
@@ -154,7 +154,7 @@ def test_remote_attempts_count_no_failure(app):
     assert not FailureCount.objects.exists()
 
 
-def test_a_setting_opens_it_to_other_machines_and_the_key_is_still_needed(app):
+def test_a_setting_permits_remote_recovery_with_the_key(app):
     system_settings.change(actor="cast", recovery_local_only=False)
     elsewhere = {"peer": "203.0.113.7", "host": "wall.example", "headers": {"Via": "1.1 proxy"}}
 

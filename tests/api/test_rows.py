@@ -9,8 +9,8 @@ ALL_KINDS = pytest.mark.parametrize("kind", KINDS, ids=str)
 CHANGEABLE_KINDS = pytest.mark.parametrize("kind", CHANGEABLE, ids=str)
 ONCE = {"token", "secret", "warnings"}
 SOON = {"next_at"}
-"""A list that was changed is due at once, which may be a second later."""
-"""What the creator sees and nobody after."""
+"""A changed list is due at once, so this time may change by a second."""
+"""Fields that are shown only in the response to the creation."""
 
 
 @ALL_KINDS

@@ -49,7 +49,7 @@ def assert_refused(response, rule="mine", host="office.example"):
         {"credential_kinds": ["session"], "groups": ["family"]},
     ],
 )
-def test_a_rule_against_oneself_is_refused(me, alice, values):
+def test_a_rule_against_its_author_is_refused(me, alice, values):
     alice.groups.create(name="family")
 
     assert_refused(me.post("/access-rules", {**DENY, **values}))

@@ -40,7 +40,7 @@ def test_every_operation_has_a_summary_and_names_its_authorization(document):
         )
 
 
-def test_the_scope_that_is_described_is_the_one_that_is_needed(document):
+def test_descriptions_name_the_required_scope(document):
     for name, operation in operations(document):
         scopes = [scope for each in operation.get("security", []) for scope in each.get("apiToken", [])]
         for scope in scopes:

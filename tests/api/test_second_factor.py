@@ -115,7 +115,7 @@ def test_a_code_is_good_once(app, steps):
     assert code_of(finish(begin(), code)) == (401, "invalid-code")
 
 
-def test_no_code_is_good_after_a_later_one(app):
+def test_a_code_older_than_the_last_one_is_invalid(app):
     assert finish(begin(), app.code(steps=1)).status_code == 200
 
     assert code_of(finish(begin(), app.code())) == (401, "invalid-code")
@@ -138,7 +138,7 @@ def test_a_secret_that_was_never_confirmed_is_no_factor(alice, clock):
     assert Api().post("/login", {"username": "alice", "password": PASSWORD}).json()["two_factor_required"] is False
 
 
-def test_a_row_of_another_users_secret_does_not_open(app, bob):
+def test_a_sealed_secret_in_another_users_row_does_not_open(app, bob):
     bobs = an_app(bob)
     stolen = TotpDevice.objects.get(user=bob).sealed_secret
     TotpDevice.objects.exclude(user=bob).update(sealed_secret=stolen)

@@ -52,7 +52,7 @@ def test_a_refused_token_is_not_repeated(wall):
     assert "canary" not in wall.Api("canary.canary.canary").get("/users").text
 
 
-def test_a_bug_is_answered_without_a_word_about_it(alice, monkeypatch):
+def test_an_internal_error_reveals_no_details(alice, monkeypatch):
     from django.test import Client  # noqa: PLC0415
 
     from policies.models import BlocklistEntry  # noqa: PLC0415

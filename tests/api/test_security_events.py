@@ -59,7 +59,7 @@ def test_an_admin_site_sign_in_is_recorded(alice):
     assert told() == [("login.succeeded", 1, "alice", HOME)]
 
 
-def test_failures_of_a_minute_and_account_are_one_row_and_another_minute_has_its_own(bob, clock):
+def test_failures_are_grouped_by_account_and_minute(bob, clock):
     for _ in range(3):
         sign_in("bob", "wrong")
     clock.shift(60)

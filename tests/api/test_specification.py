@@ -53,7 +53,7 @@ PUT /system/settings
 POST /system/reload
 """
 BEFORE_DJANGO = {"GET /auth"}
-"""Answered by gatewall/wsgi.py."""
+"""Routes that gatewall/wsgi.py answers."""
 
 
 def rows(table):

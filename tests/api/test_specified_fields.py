@@ -209,7 +209,7 @@ def test_values_are_accepted_or_refused_as_the_contract_specifies(admin, path, b
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", FIELDS)
-def test_a_deletion_is_answered_once(admin, path):
+def test_a_second_deletion_is_not_found(admin, path):
     made = admin.post(path, least(path)).json()
 
     assert admin.delete(f"{path}/{made['id']}").status_code == 204

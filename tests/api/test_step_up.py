@@ -72,7 +72,7 @@ def kept(user):
 
 @EACH
 @pytest.mark.parametrize(("amr", "age"), [(("pwd",), OLD - OLD), (("pwd", "otp"), OLD)], ids=["password", "stale"])
-def test_neither_the_password_alone_nor_a_proof_of_long_ago_is_enough(app, alice, what, amr, age):
+def test_neither_the_password_nor_an_old_proof_is_enough(app, alice, what, amr, age):
     client, before = Api(a_token(alice, amr=amr, at=timezone.now() - age)), kept(alice)
 
     assert code_of(CHANGES[what](client, alice)) == (403, "code-required")

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock", "alice", "
 
 
 @pytest.mark.parametrize("username", ["alice", "nobody", "no name at all; --", "Bob"])
-def test_ten_failures_pass_and_then_one_waits(username):
+def test_after_ten_failures_sign_in_is_delayed(username):
     services.change_user(services.User.objects.get(username="Bob"), actor="cast", is_active=False)
 
     assert fail(10, username) == 401
@@ -96,7 +96,7 @@ def test_a_network_may_fail_a_hundred_times(clock):
     assert sign_in("Bob", PASSWORD, at=THERE).status_code == 200
 
 
-def test_the_success_of_an_attackers_own_account_clears_no_network():
+def test_a_success_with_an_own_account_does_not_reset_the_network_count():
     for number in range(11):
         fail(9, f"guess-{number}")
         assert sign_in("Bob", PASSWORD).status_code == 200

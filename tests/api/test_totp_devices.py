@@ -81,7 +81,7 @@ def test_another_app_needs_a_name_and_waits_for_its_code(first, fresh, bob, cloc
     assert code_of(fresh.post(of(bob, "totp/confirm"), {"code": first.code()})) == (400, "invalid-code")
 
 
-def test_a_set_up_that_is_given_up_leaves_the_others_alone(first, fresh, bob, clock):
+def test_an_abandoned_setup_leaves_confirmed_apps_unchanged(first, fresh, bob, clock):
     for name in ("tablet", "watch"):
         fresh.post(of(bob, "totp/setup"), {"name": name})
 
@@ -97,7 +97,7 @@ def test_there_are_at_most_five(first, fresh, bob):
     assert bob.totp_devices.count() == totp.MAX_DEVICES
 
 
-def test_an_app_has_another_name(second, fresh, bob):
+def test_an_app_can_be_renamed(second, fresh, bob):
     path = f"{of(bob, 'totp-devices')}/{row_of(bob, 'tablet').pk}"
 
     assert fresh.put(path, {"name": "old tablet"}).json()["name"] == "old tablet"
@@ -117,7 +117,7 @@ def test_codes_of_a_removed_app_end_at_once_and_the_others_stay(first, second, f
     assert event.detail == {"actor": "Bob", "device": ""}
 
 
-def test_the_last_one_takes_the_recovery_codes_along(second, fresh, bob):
+def test_removing_the_last_app_deletes_the_recovery_codes(second, fresh, bob):
     for name in ("", "tablet"):
         assert fresh.delete(f"{of(bob, 'totp-devices')}/{row_of(bob, name).pk}").status_code == 204
 
@@ -172,7 +172,7 @@ def test_a_stale_session_adds_and_removes_none_without_a_code(second, bob, first
     assert stale.delete(path, data={"code": first.code()}).status_code == 204
 
 
-def test_nobody_reaches_the_app_of_another_or_one_that_waits(second, fresh, bob, alice, admin):
+def test_apps_of_other_users_and_pending_ones_are_not_reachable(second, fresh, bob, alice, admin):
     waiting = totp.begin_setup(bob, name="waits", at=MOMENT) and row_of(bob, "waits")
     of_alice = f"{of(alice, 'totp-devices')}/{row_of(bob, 'tablet').pk}"
 

@@ -116,7 +116,7 @@ def test_a_page_costs_one_query_more_however_many_rows_it_has(admin, django_asse
 
 
 @COUNTED_KINDS
-def test_it_is_counted_by_kind_and_id(admin, kind):
+def test_uses_are_counted_by_kind_and_id(admin, kind):
     first, second = make(admin, kind, 2)
     name, count, last = COUNTED[kind.path]
     use(name, second["id"])
@@ -129,7 +129,7 @@ def test_it_is_counted_by_kind_and_id(admin, kind):
 
 
 @COUNTED_KINDS
-def test_a_hit_is_no_change_that_somebody_made(admin, kind):
+def test_a_hit_does_not_make_a_conditional_write_stale(admin, kind):
     row = make(admin, kind)[0]
     path = f"{kind.path}/{row['id']}"
     before = admin.get(path).headers["ETag"]

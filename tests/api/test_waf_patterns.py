@@ -125,7 +125,7 @@ def test_a_rule_that_comes_to_match_everything_must_be_forced_too(admin, first, 
     assert admin.put(path, {**change, "force": True}).status_code == 200
 
 
-def test_a_forced_rule_is_not_asked_about_its_remarks(admin):
+def test_a_forced_rule_needs_no_force_for_unrelated_changes(admin):
     shown = admin.post("/waf-rules", {"name": "all", "pattern": ".*", "force": True}).json()
 
     sent_back = admin.put(f"/waf-rules/{shown['id']}", {**shown, "description": "maintenance", "score": 7})

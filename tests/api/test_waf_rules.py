@@ -103,7 +103,7 @@ def test_a_plain_text_cannot_become_an_invalid_expression(admin):
         ("builtin", True),
     ],
 )
-def test_a_field_of_another_kind_is_refused(admin, name, value):
+def test_a_field_of_a_wrong_type_is_refused(admin, name, value):
     body = {"name": "env", "pattern": "env", name: value}
 
     assert fields_refused(admin.post("/waf-rules", body)) == {name}
@@ -149,7 +149,7 @@ def test_exclusions_are_shown_as_they_were_sent(admin):
         ({"argument": "a", "header": "b"}, "at most one of argument, header, cookie"),
     ],
 )
-def test_an_exclusion_that_names_nothing_is_refused_in_a_sentence(admin, exclusion, why):
+def test_an_exclusion_that_names_nothing_is_refused_with_a_reason(admin, exclusion, why):
     answer = admin.post("/waf-rules", {"name": "env", "pattern": "env", "exclusions": [exclusion]})
 
     assert fields_refused(answer) == {"exclusions"}

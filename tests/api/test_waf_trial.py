@@ -17,7 +17,7 @@ def builtin(db):
     seed_waf_rules(actor="seed")
 
 
-def test_an_ordinary_request_meets_no_rule(tried, builtin):
+def test_an_ordinary_request_matches_no_rule(tried, builtin):
     answer = tried("/index.html?page=2")
 
     assert answer == {
@@ -134,7 +134,7 @@ def test_transforms_are_made_before_the_text_is_shown(tried):
     ]
 
 
-def test_credentials_meet_no_rule(tried):
+def test_rules_do_not_see_credentials(tried):
     rule(pattern="ey", targets=["headers", "cookies"])
 
     answer = tried(headers={"Service-Authorization": "ey", "Authorization": "Bearer ey", "Cookie": "service.token=ey"})
@@ -153,7 +153,7 @@ def test_a_long_match_is_cut_and_a_frequent_one_is_shown_five_times(tried):
     assert len(places(tried("/?" + "&".join(f"x{n}=b" for n in range(20))), "often")) == 5
 
 
-def test_bytes_that_are_no_text_are_written_out(tried):
+def test_matched_bytes_beyond_ascii_are_escaped(tried):
     rule(pattern=".", targets=["args"], action="monitor")
 
     assert places(tried("/?q=%ff"))[0]["text"] == "\\xff"
@@ -223,7 +223,7 @@ def test_a_rule_of_a_domain_is_tried_at_its_host(tried, office):
     assert (tried("/attack", host=OFFICE)["domain"], len(tried("/attack", host=OFFICE)["rules"])) == (OFFICE, 1)
 
 
-def test_a_rule_that_is_off_is_not_met(tried):
+def test_a_disabled_rule_does_not_match(tried):
     rule(enabled=False)
 
     assert tried("/attack")["rules"] == []

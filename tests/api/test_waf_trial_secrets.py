@@ -55,7 +55,7 @@ def test_a_secret_is_in_no_answer_and_no_log(tried, caplog, target, parts):
         assert secret not in caplog.text
 
 
-def test_a_secret_beside_the_match_hides_nothing_of_it(tried):
+def test_a_secret_beside_the_match_leaves_the_match_visible(tried):
     rule(targets=["uri"])
 
     assert places(tried(f"/attack?token={SECRET}"))[0]["text"] == "attack"

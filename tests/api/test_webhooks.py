@@ -89,7 +89,7 @@ def test_a_webhook_that_is_switched_off_is_sent_nothing(admin, hook):
     assert [(answer.status_code, answer.json()["code"]) for answer in answers] == [(409, "webhook-disabled")] * 2
 
 
-def test_tests_are_bounded_as_notices_are(admin, hook):
+def test_messages_count_towards_the_limit_of_notices(admin, hook):
     admin.put("/system/settings", {"webhook_notices_per_hour": 1})
     answers = [admin.post(f"/webhooks/{hook['id']}/test", {}) for _ in range(2)]
 
@@ -185,5 +185,5 @@ def test_a_field_that_makes_no_sense_is_refused(admin, fields, refused):
 
 
 @pytest.mark.parametrize("path", ["rotate", "test"])
-def test_a_call_without_fields_takes_none(admin, hook, path):
+def test_a_call_without_fields_refuses_every_field(admin, hook, path):
     assert fields_refused(admin.post(f"/webhooks/{hook['id']}/{path}", {"secret": "mine"})) == {"secret"}

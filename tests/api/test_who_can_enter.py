@@ -65,7 +65,7 @@ def test_without_a_rule_the_domain_and_scopes_decide(admin, policy):
     assert answer["left_out"] == 0
 
 
-def test_rules_are_named_with_what_they_ask_for(admin, policy):
+def test_the_answer_names_rules_with_the_access_they_require(admin, policy):
     people = told(ask(admin, "/admin/users")["people"])
     assert people["zoe"] == ("deny", "access-denied", "denied", "no family")
     assert people["Bob"] == ("allow", "session-valid", "authenticated", None)
@@ -76,7 +76,7 @@ def test_rules_are_named_with_what_they_ask_for(admin, policy):
     assert lan == {"203.0.113.0/24": "client-allowed", "198.51.100.0/24": "access-denied"}
 
 
-def test_people_are_bounded(admin, policy, monkeypatch):
+def test_the_number_of_listed_people_is_limited(admin, policy, monkeypatch):
     monkeypatch.setattr("gatewall.replay.entrants.MAX_LISTED", 2)
     answer = ask(admin)
 

@@ -117,7 +117,7 @@ def test_public_routes_require_no_credential(anonymous, alice, route):
 
 
 @pytest.mark.django_db
-def test_methods_beside_those_of_the_table_are_not_a_way_around(user, anonymous, bob):
+def test_other_methods_do_not_bypass_permissions(user, anonymous, bob):
     for name in sorted({name for (name, _), who in PERMISSIONS.items() if who == ADMIN}):
         for verb in ("HEAD", "OPTIONS", "PATCH", "TRACE"):
             assert status(anonymous, (name, verb), 999_999) == 401, (name, verb)

@@ -100,7 +100,7 @@ def test_a_refused_code_is_not_counted_and_costs_no_try_of_its_challenge(app):
     assert (number(), Challenge.objects.exclude(pk__in=guessed).get().tries) == (6, 0)
 
 
-def test_a_code_that_the_network_may_not_send_is_not_counted(app):
+def test_a_code_from_a_throttled_network_is_not_counted(app):
     mine = challenge()
     fail(10)
 
@@ -173,7 +173,7 @@ def test_password_and_recovery_code_end_the_lock(locked):
     assert finish(challenge(), locked.code()).status_code == 200
 
 
-def test_wrong_recovery_codes_wait_as_well_while_codes_are_locked(locked):
+def test_recovery_codes_are_throttled_too_while_codes_are_locked(locked):
     assert finish(challenge(), "0000-0000-0000-0000").json()["code"] == "invalid-code"
 
     assert waits(finish(challenge(), locked.recovery_codes[0])) == 3600
@@ -233,7 +233,7 @@ def test_delays_of_a_clock_that_was_put_back_end_within_an_hour(app, alice):
     assert caught.value.retry_after_seconds == 3600
 
 
-def test_the_own_lock_is_ended_by_a_recovery_code_and_not_by_the_password(locked, app, alice):
+def test_users_unlock_code_entry_with_a_recovery_code_only(locked, app, alice):
     path = f"/users/{alice.pk}/totp/unlock"
     client = Api(a_token(alice, at=timezone.now() - timedelta(hours=1)))
     assert client.post(path, {"password": PASSWORD}).json()["code"] == "code-required"

@@ -18,7 +18,7 @@ TABLES = {
     "gatewall/engine/snapshot.py",
 }
 MOST_STEPS, MOST_REASONS, MOST_SETTINGS = 1, 7, 8
-"""How many a file may name without being a list of them: code for one step, for some refusals, for one subject."""
+"""How many a file may name without counting as a list: code about one step, some refusals, or one subject."""
 SETTINGS = [column.name for column in SystemSettings.columns()]
 
 

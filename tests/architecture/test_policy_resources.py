@@ -20,10 +20,10 @@ SPELL_THEM = {
     "gatewall/console/backtest/forms.py": "a form for each draft",
     "gatewall/replay/change_reach.py": "asks which requests a change of each concerns; of others, all",
 }
-"""Modules that name more than two of the resources that decide, and why."""
+"""Modules that name more than two of the deciding resources, with the reason."""
 
 BESIDES = {Resource.GROUPS, Resource.EXPECTATIONS}
-"""Restored too, although they decide nothing: groups add to scopes, expectations belong to the policy's document."""
+"""Restored although they decide nothing: groups add to scopes, expectations belong to the policy document."""
 
 
 def test_every_deciding_resource_is_restorable_and_registered():

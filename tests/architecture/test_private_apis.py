@@ -138,7 +138,7 @@ PUBLIC = {
     "_replace",
     "_fields",
 }
-"""Public by their documentation in spite of their names, or made by a metaclass."""
+"""Names that are documented as public despite the underscore, or made by a metaclass."""
 
 
 def modules():

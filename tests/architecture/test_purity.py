@@ -15,7 +15,7 @@ FORBIDDEN = (
 )  # fmt: skip
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
 PURE = next(each["source_modules"] for each in CONTRACTS if each["name"].endswith("are plain Python"))
-"""What imports no Django, as the contract of pyproject.toml names it: folders, and the data plane."""
+"""Packages and modules that must not import Django, by the contract in pyproject.toml."""
 
 
 def modules_of(name):

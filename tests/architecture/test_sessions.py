@@ -11,7 +11,7 @@ DIRECT = {
     "gatewall/database/online_index.py",
     "gatewall/install/backup/revoked.py",
 }
-"""Migrations, which talk to PostgreSQL itself, and temporary tables that a restore drops in their transaction."""
+"""Migrations, which bypass the pooler, and temporary tables that a restore drops in the same transaction."""
 OF_SESSIONS = re.compile(
     r"""["'](SET (?!LOCAL |TRANSACTION )[a-z_]+ (TO|=) |SET SESSION)|["' ](RESET [a-z_]+|LISTEN |NOTIFY |"""
     r"""PREPARE |CREATE TEMP|pg_(try_)?advisory_lock|pg_advisory_unlock|set_config\([^)]*false)"""

@@ -17,7 +17,7 @@ SHARED = (
     ("gatewall.engine.model", "Decision", "verdict"),
     ("audit.spool.records", "AccessRecord", "path"),
 )
-"""Values that are frozen to the type checker and not at run time: module, class, a field."""
+"""Values that are frozen only for the type checker, not at run time: module, class, a field."""
 MUTATION = """
 
 from {module} import {name} as _Shared

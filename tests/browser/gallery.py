@@ -14,7 +14,7 @@ from tests.support.second_factor import App, secret_of
 from tests.support.servers import about, ask
 
 QR_CODES = zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode)
-"""Without it zxing also finds other barcodes among the squares of a QR code."""
+"""Without this limit, zxing finds other barcodes in the squares of a QR code."""
 
 
 def scan(page: Page) -> App:

@@ -43,7 +43,7 @@ _SITES = {
     "closed": "authenticated",
     "safe": "phishing_resistant",
 }
-"""The sites under the first parent, and what they ask for."""
+"""The sites under the first parent, with the required access."""
 _numbers = count(1)
 
 
@@ -56,9 +56,9 @@ class Wall:
     control: int
     auth: int = 0
     token: str = field(default="", repr=False)
-    """A session of the first admin, for making users."""
+    """The token of a session of the first admin, to create users."""
     mailbox: Mailbox = field(default_factory=Mailbox, repr=False)
-    """The mails that were sent."""
+    """The sent mails."""
 
     def url(self, name: str, path: str = "/") -> str:
         """Return an address on ``wall`` (our own host), ``office``, ``vault`` or ``closed``."""

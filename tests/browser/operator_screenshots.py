@@ -60,7 +60,7 @@ PAGES = {
     "deliveries": "/webhooks/delivery/",
     "mails": "/webhooks/mail/",
 }
-"""Path below /admin by name. The page about backups shows where this machine's home is, and has no picture."""
+"""Path below /admin by name. The page about backups has no picture, because it shows a path of this machine."""
 LOOKS: dict[str, dict[str, Any]] = {
     "": {"viewport": {"width": 1200, "height": 900}},
     "-dark": {"viewport": {"width": 1200, "height": 900}, "color_scheme": "dark"},

@@ -15,7 +15,7 @@ from tests.browser.screenshots import FOLDER, keep
 from tests.support.processes import PATIENCE, wait_until
 
 _REQUESTS = 1_000
-"""Of the made-up days at least that many are in the window of the dashboard."""
+"""The pictures wait until the window of the dashboard has more requests than this."""
 
 
 def _has_all(page: Page) -> bool:

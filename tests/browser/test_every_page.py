@@ -9,8 +9,8 @@ from tests.browser.installation import without_admin
 LOOKS = {"light and wide": ("light", 900), "dark and narrow": ("dark", 320)}
 EACH_LOOK = [pytest.param("light and wide", marks=pytest.mark.full), "dark and narrow"]
 _AXE = {"preload": False, "resultTypes": ["violations"]}
-"""With ``preload`` it fetches the admin's imported style sheets from the wrong place, which the content security policy
-forbids. Of what passes, it describes one element for each rule, and not all."""
+"""With ``preload``, axe fetches the admin's imported style sheets from a wrong URL, which the content security policy
+forbids. For passed rules, ``resultTypes`` limits the results to one element each."""
 _CONTRAST = {**_AXE, "runOnly": {"type": "rule", "values": ["color-contrast"]}}
 _ALL_ELSE = {**_AXE, "rules": {"color-contrast": {"enabled": False}}}
 # The contrast check takes four fifths of the time, mostly in similar rows. Two elements are similar if no style sheet

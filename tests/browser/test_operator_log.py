@@ -30,9 +30,9 @@ PAGES = {
 }
 VISIBLE = "[...document.querySelectorAll('.entry')].filter(e => e.getBoundingClientRect().bottom <= innerHeight).length"
 IN_FULL = {"index", "hour"}
-"""The dashboard again, at another address and over another time."""
+"""The dashboard again, at another address and for another window."""
 DJANGO = {"list", "form", "settings"}
-"""Pages with small boxes of Django's."""
+"""Pages with Django's own small boxes."""
 
 
 @pytest.fixture(scope="module")

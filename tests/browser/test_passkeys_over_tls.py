@@ -26,7 +26,7 @@ class Sites:
     port: int
     gate: int
     certificate: str
-    """SHA-256 of the public key in Base64: the one certificate that the browser trusts."""
+    """SHA-256 of the public key in Base64, of the only certificate that the browser trusts."""
 
     def at(self, host, path="/"):
         return f"https://{host}:{self.port}{path}"

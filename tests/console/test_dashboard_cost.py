@@ -26,10 +26,10 @@ _KEYS = {
     "would-rule": [f"{number} rule {number}" for number in range(40)],
     "would-refuse": ["waf"],
 }
-"""Of clients and paths, each summary is full of others than those before."""
+"""For clients and paths, each summary is full, with other keys than earlier ones."""
 _BUSY_DAYS = 60
 _NARROW = timedelta(days=2)
-"""Hours of all kinds, ten minutes and minutes are read at the edges of a window alone."""
+"""Hours of all kinds, ten minutes and minutes are read only at the edges of a window."""
 
 
 def _row(kind, width, start):

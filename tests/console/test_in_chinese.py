@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 CHINESE = "zh-CN,zh;q=0.9,en;q=0.5"
 TEXTS = {entry.msgid for entry in polib.pofile(str(CATALOGS["console"]))} - {"Webhook", "User-Agent"}
 CODES = re.compile(r"<(code|pre|bdi|del|ins|script|style|textarea|option)\b.*?</\1>", re.DOTALL)
-"""What holds codes and names, and no words."""
+"""Elements that contain codes and names, but no words to translate."""
 SAID = re.compile(r'(?:aria-label|data-label|placeholder|title)="([^"]*)"|<input type="submit" value="([^"]*)"')
 COORDINATE = re.compile(
     r'<(?:svg|rect|line|text|circle|progress)\b[^>]*?\b(?:x|y|x1|x2|y1|y2|width|height|max)="([^"]*)"'

@@ -54,6 +54,6 @@ MEANT = {
     "values",
     "window",
 }
-"""Fields whose value must also make sense, which no schema can say: a network, a host name, a pattern that compiles.
+"""Fields with rules that no schema can express: a network, a host name, a pattern that compiles.
 
-``If-Match`` has a pattern, which schemathesis does not hold header values to."""
+``If-Match`` has a pattern, but schemathesis ignores patterns of headers."""

@@ -56,7 +56,7 @@ LONG_FORM = [
     (mode, *each) for mode in (POSITIVE, NEGATIVE) for each in OPERATIONS if mode is POSITIVE or takes_values(*each)
 ]
 SHORT, LONG = 3, 24
-"""Random cases of an operation."""
+"""Random cases per operation, by form of the test run."""
 ONE_IN = by_form(full=3, default=6)
 
 

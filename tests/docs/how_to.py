@@ -34,7 +34,7 @@ OF_AN_OPERATOR = [
         "under-attack",
     ),
 ]
-"""The pages that protect no application; test_operator_pages.py and the test of their name use their lines."""
+"""The pages that protect no application; their lines run in test_operator_pages.py and in tests of their own."""
 PAGES = [
     page
     for page in ALL
@@ -42,7 +42,7 @@ PAGES = [
 ]
 """The pages of applications."""
 TASKS = [page for page in ALL if page not in [*PAGES, *OF_AN_OPERATOR]]
-"""The pages about rules for a part of a site that is guarded already."""
+"""The pages about rules for a part of a protected site."""
 OUTLINE = ["What you will have", "Lines to copy", "How to see that it works"]
 PUBLIC_URL = "https://wall.example.com"
 OPTIONS = """{{

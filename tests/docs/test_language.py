@@ -20,17 +20,17 @@ WORDS = {
         r"(?:author|initial|minim|normal|optim|organ|recogn|serial|summar|synchron|util)is(?:e[ds]?|ing|ation))\b"
     ),
 }
-"""Of pages, outside of code."""
+"""Forbidden words of all pages, outside of code."""
 EDITED = {"no intensifier": re.compile(r"\bvery\b")}
-"""Of pages but the decisions (docs/adr/0120-prose-is-checked-by-our-own-test.md)."""
+"""Further forbidden words, except in ADRs (docs/adr/0120-prose-is-checked-by-our-own-test.md)."""
 FOLLOWED = (
     *("README.md", "CONTRIBUTING.md", "docs/README.md", "docs/tutorial.md", "docs/first-change.md", "docs/upgrade.md"),
     *("docs/how-to/", "docs/providers/", "docs/contributing/", "docs/backup.md", "docs/geo.md"),
 )
 SHORT = [page for page in PAGES if page.parent.name != "adr" and page.name != "SECURITY.md"]
-"""Pages but the decisions, which are not edited."""
+"""Pages except ADRs, which are not edited."""
 RIDDLES = (Path(__file__).parent / "riddles.txt").read_text().splitlines()
-"""Sentences that had to be read twice; of pages and of the program."""
+"""Unclear sentences that must not return, in pages and in the program."""
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(BASE)))

@@ -57,7 +57,7 @@ TASKS = {
     "session lifetime": "visitors",
     "slack notification": "webhooks",
 }
-"""What a reader types, and the page that they look for."""
+"""Search terms of a reader, and the page that they need."""
 
 
 @pytest.mark.parametrize("number", [1, pytest.param(len(TASKS), marks=pytest.mark.full)])

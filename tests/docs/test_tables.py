@@ -92,7 +92,7 @@ SAY_IT_THEMSELVES = """
     too-many-access-rules too-many-attempts too-many-backtests too-many-device-passes too-many-grants
     too-many-passkeys too-many-share-links too-many-totp-devices totp-enabled totp-not-set-up user-disabled
 """
-"""Refusals whose message says what to do, or that only visitors, programs and sign-ins meet."""
+"""Refusals whose message contains the advice, or that occur only for visitors, programs and sign-ins."""
 
 
 def test_every_refusal_code_has_documented_advice():

@@ -11,7 +11,7 @@ from tests.access_rules.oracle import decide
 from tests.access_rules.planes import Planes, dialects_for
 
 NAMED = {"path-public", "access-denied", "client-rate-limited", "second-factor-required", "phishing-resistant-required"}
-"""The reasons that a rule may decide by."""
+"""The possible reasons of a decision by a rule."""
 
 
 def differences(cases):

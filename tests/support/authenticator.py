@@ -34,7 +34,7 @@ class Authenticator:
     counter: int = 0
     counts: bool = True
     rp_id: str = ""
-    """Other than the one of the options, which no browser would allow."""
+    """An RP ID other than that of the options; no browser would allow it."""
     key: ec.EllipticCurvePrivateKey = field(default_factory=lambda: ec.generate_private_key(ec.SECP256R1()))
     credential_id: bytes = field(default_factory=lambda: secrets.token_bytes(32))
     user_handle: str | None = None

@@ -33,10 +33,10 @@ _LIBRARIES = (
     *("gunicorn.app.wsgiapp", "gunicorn.arbiter", "gatewall.data_plane", "gatewall.gate.worker"),
     *("gatewall.install.plane_start", "gatewall.server.threads"),
 )
-"""None of them reads the settings or the environment of an installation when it is imported."""
+"""Libraries that do not read the settings or the environment of an installation on import."""
 _MOST = 2**20
 _M_MMAP_THRESHOLD = -3
-"""The parameter of ``mallopt`` that an environment variable sets where glibc starts with a program."""
+"""The parameter of ``mallopt`` that glibc sets from an environment variable at program start."""
 _one_at_a_time = threading.Lock()
 
 

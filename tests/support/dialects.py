@@ -28,7 +28,7 @@ from tests.support.proxies import ROOT, AuthEndpoint
 Line = tuple[str, str]
 EVERY_HIGH = bytes(range(0x80, 0x100)).decode("latin-1")
 HIGH = EVERY_HIGH if FULL else EVERY_HIGH[::9]
-"""The high bytes that both planes are asked about one by one; ``tests/gate/test_bytes.py`` sends each to one plane."""
+"""The high bytes sent to both planes one by one; ``tests/gate/test_bytes.py`` sends each one to one plane."""
 _IDS = ("x-gatewall-decision-id", "x-request-id")
 
 

@@ -26,7 +26,7 @@ TABLES = (
 )
 """Tables that the service writes when it creates a user."""
 _MOMENT = datetime(2011, 11, 11, 11, 11, 11, 111111, UTC)
-"""When rows are recorded: found again in them, and replaced by the time of the test."""
+"""The recorded time of rows, which is replaced by the time of the test."""
 _RANDOM = frozenset({"epoch", "lineage", "change"})
 _STATE = """SELECT (SELECT epoch || ' ' || revision FROM gatewall_policyhead),
     (SELECT count(*) FROM accounts_user), (SELECT count(*) FROM audit_securityevent),

@@ -50,7 +50,7 @@ with connection.cursor() as cursor:
     (later["table"],) = cursor.fetchone()
 out = [said.getvalue(), later]
 """
-"""Code whose ``out`` is what commands said, and the column's values, whether there is the index, the table's rows."""
+"""Code whose ``out`` has the output of commands, the column's values, the index's existence, and the table's rows."""
 
 
 def with_later_migrations(folder: Path, code: str) -> str:

@@ -19,7 +19,7 @@ ONE, TWO = "one", "two"
 BLOCKED = {ONE: "203.0.113.1", TWO: "203.0.113.2"}
 WALL, OPEN, SHUT = Verdict(403, "client-blocked"), Verdict(200, "host-public"), Verdict(403, "host-not-authorized")
 RIGHT = {ONE: {BLOCKED[ONE]: WALL, BLOCKED[TWO]: OPEN}, TWO: {BLOCKED[ONE]: SHUT, BLOCKED[TWO]: WALL}}
-"""Answers by the address of the client. One that mixes the policies lets the first in or shuts the second out."""
+"""Answers by the address of the client. A mix of the policies would let the first in or refuse the second."""
 UNSENT = (OSError, http.client.HTTPException)
 
 

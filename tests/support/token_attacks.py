@@ -36,7 +36,7 @@ COUNTS = {
     "J-10": 10, "J-11": 9, "J-12": 6, "J-13": 8, "J-14": 4, "J-15": 9, "J-16": 8, "J-17": 5, "J-18": 4,
     "J-19": 4, "J-20": 3, "J-21": 2, "J-23": 4, "J-24": 3,
 }  # fmt: skip
-"""Number of cases of each row of the list: 158 in total. J-22 stands for Wycheproof vectors, besides these."""
+"""Number of cases of each row of the list: 158 in total. J-22 is not counted: it stands for the Wycheproof vectors."""
 
 
 _NONE = ("none", "None", "NONE", "nOnE", "none ")
