@@ -90,7 +90,7 @@ def test_the_form_shows_errors(pages, values, words):
     assert not AccessRule.objects.exists()
 
 
-def test_many_users_are_named_instead_of_chosen(pages, bob, monkeypatch):
+def test_with_many_users_the_form_takes_names_instead_of_a_choice(pages, bob, monkeypatch):
     monkeypatch.setattr("policies.admin.access_rules._MOST_TO_CHOOSE", 1)
 
     assert "no user nobody" in pages.words(pages.submit(ADD, name="x", access="denied", users="bob, nobody"))

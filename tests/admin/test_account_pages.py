@@ -261,7 +261,7 @@ def test_an_admin_signs_in_with_their_password_and_nobody_else(alice, bob):
         assert response.status_code == status, username
 
 
-def test_the_session_of_a_disabled_admin_stays_dead_when_they_are_enabled_again(pages, bob):
+def test_enabling_an_admin_again_does_not_revive_old_sessions(pages, bob):
     services.change_user(bob, is_admin=True, actor="alice")
     browser = Pages()
     enter_admin_site(browser.client, bob)
@@ -273,7 +273,7 @@ def test_the_session_of_a_disabled_admin_stays_dead_when_they_are_enabled_again(
     assert browser.get("/").status_code == 302
 
 
-def test_an_admin_takes_a_lost_second_factor_from_a_user(pages, bob):
+def test_an_admin_removes_the_lost_second_factor_of_a_user(pages, bob):
     setup = totp.begin_setup(bob, at=timezone.now())
     code = f"{oath.totp(b32decode(setup.secret)):06d}"
     totp.confirm_setup(bob, code, at=timezone.now())

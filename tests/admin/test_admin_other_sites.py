@@ -36,7 +36,7 @@ def under_a_site(alice):
 
 
 @pytest.mark.parametrize("headers", FROM_ELSEWHERE)
-def test_another_site_writes_nothing_with_the_admin_session_and_its_csrf_token(own_host, alice, headers):
+def test_another_site_cannot_write_with_the_admin_session_and_csrf_token(own_host, alice, headers):
     client, token = under_a_site(alice)
     sent = {**headers, "X-CSRFToken": token}
 
@@ -49,7 +49,7 @@ def test_another_site_writes_nothing_with_the_admin_session_and_its_csrf_token(o
 
 
 @pytest.mark.parametrize("headers", FROM_ELSEWHERE)
-def test_another_site_signs_nobody_in(own_host, alice, headers):
+def test_another_site_cannot_sign_a_user_in(own_host, alice, headers):
     client = Client(enforce_csrf_checks=True, headers=UNDER_A_SITE)
     client.get(f"{ADMIN}/login/")
     sent = {**headers, "X-CSRFToken": client.cookies["gatewall.csrf"].value}

@@ -102,7 +102,7 @@ def test_a_session_ends_after_session_hours(alice):
         assert not is_in(pages)
 
 
-def test_signing_out_ends_the_row(alice):
+def test_signing_out_ends_the_session_in_its_row(alice):
     pages = Pages()
     sign_in(pages)
     first = Session.objects.get()
@@ -113,7 +113,7 @@ def test_signing_out_ends_the_row(alice):
     assert not is_in(pages)
 
 
-def test_a_session_without_a_row_opens_nothing(alice):
+def test_a_session_without_a_row_is_refused(alice):
     pages = Pages()
     pages.client.force_login(alice)
 
@@ -121,7 +121,7 @@ def test_a_session_without_a_row_opens_nothing(alice):
     assert pages.client.get("/wall/users").status_code == 401
 
 
-def test_a_session_of_another_users_row_opens_nothing(alice, bob):
+def test_a_session_with_the_row_of_another_user_is_refused(alice, bob):
     pages = Pages()
     enter_admin_site(pages.client, bob)
     row = pages.client.session["gatewall.session"]
@@ -168,7 +168,7 @@ def test_with_the_current_password_the_own_one_changes_and_its_owner_stays(alice
     assert selectors.live_sessions(alice.pk, timezone.now()).count() == 1
 
 
-def test_another_users_page_asks_for_the_own_password_to_set_theirs(alice, bob):
+def test_setting_the_password_of_another_user_asks_for_the_own_one(alice, bob):
     pages = an_old_session(alice)
     page = f"/accounts/user/{bob.pk}/change/"
 
@@ -205,7 +205,7 @@ def test_a_code_alone_changes_no_password(alice):
     assert alice.check_password(PASSWORD)
 
 
-def test_a_second_factor_that_was_given_up_is_not_remembered(alice):
+def test_a_removed_second_factor_does_not_count_for_a_new_one(alice):
     app = an_app(alice)
     pages = an_old_session(alice, amr=("pwd", "otp"))
     given = {"new_password": OTHER_PASSWORD, "current_password": PASSWORD, "current_code": app.code()}
@@ -218,7 +218,7 @@ def test_a_second_factor_that_was_given_up_is_not_remembered(alice):
     assert not is_in(pages)
 
 
-def test_a_row_of_an_older_session_version_opens_nothing(alice):
+def test_a_row_with_an_older_session_version_is_refused(alice):
     pages = Pages()
     sign_in(pages)
 

@@ -94,7 +94,7 @@ def test_non_admins_and_wrong_passwords_do_not_sign_in(stranger, bob, username, 
     assert not is_in(stranger)
 
 
-def test_a_field_that_is_missing_or_too_long_is_not_tried(stranger, app):
+def test_missing_and_too_long_fields_are_refused_uncounted(stranger, app):
     stranger.client.get(f"{ADMIN}/login/")
     for fields in ({"password": ""}, {"username": ""}, {"code": "x" * 65}):
         sign_in(stranger, **{"code": app.code(), **fields})
@@ -103,7 +103,7 @@ def test_a_field_that_is_missing_or_too_long_is_not_tried(stranger, app):
     assert COOKIE not in stranger.client.cookies
 
 
-def test_guesses_are_counted_with_those_at_the_other_doors(clock, stranger):
+def test_failures_are_counted_together_with_those_of_the_other_routes(clock, stranger):
     for _ in range(10):
         assert sign_in(stranger, password="wrong").status_code == 200
 
@@ -116,7 +116,7 @@ def test_guesses_are_counted_with_those_at_the_other_doors(clock, stranger):
     assert Api().post("/login", {"username": "alice", "password": PASSWORD}).status_code == 429
 
 
-def test_wrong_codes_are_guesses(stranger, app):
+def test_wrong_codes_count_as_failures(stranger, app):
     for code in app.wrong_codes(10):
         sign_in(stranger, code=code)
 
@@ -124,7 +124,7 @@ def test_wrong_codes_are_guesses(stranger, app):
 
 
 @pytest.mark.parametrize("nothing", ["", "  "], ids=repr)
-def test_a_code_that_was_not_filled_in_is_asked_for_and_is_no_guess(stranger, app, nothing):
+def test_an_empty_code_is_asked_for_and_counts_no_failure(stranger, app, nothing):
     answers = [sign_in(stranger, code=nothing) for _ in range(11)]
 
     assert {answer.status_code for answer in answers} == {200}
@@ -134,7 +134,7 @@ def test_a_code_that_was_not_filled_in_is_asked_for_and_is_no_guess(stranger, ap
     assert sign_in(stranger, code=app.code()).status_code == 302
 
 
-def test_a_session_of_one_factor_is_shut_out_when_the_second_is_switched_on(pages, alice):
+def test_enabling_a_second_factor_ends_sessions_with_one_factor(pages, alice):
     assert is_in(pages)
     assert pages.client.get("/wall/users").status_code == 200
 
@@ -154,7 +154,7 @@ def test_a_pending_setup_ends_no_session(pages, alice):
     assert is_in(pages)
 
 
-def test_a_session_of_one_factor_writes_nothing_either(pages, alice):
+def test_enabling_a_second_factor_refuses_pending_forms(pages, alice):
     page = pages.get("/accounts/user/add/")
     assert page.status_code == 200
     an_app(alice)
@@ -225,7 +225,7 @@ def test_the_backend_finds_active_users_alone(bob, disabled):
 
 
 @pytest.mark.parametrize("way", ["https://evil.example/", "//evil.example", "javascript:alert(1)"])
-def test_signing_in_leads_to_no_other_site(stranger, way):
+def test_signing_in_never_redirects_to_another_site(stranger, way):
     stranger.client.get(f"{ADMIN}/login/")
 
     response = stranger.submit(f"/login/?next={way}", username="alice", password=PASSWORD, next=way)
@@ -233,7 +233,7 @@ def test_signing_in_leads_to_no_other_site(stranger, way):
     assert response.headers["Location"] == f"{ADMIN}/"
 
 
-def test_the_page_holds_no_secret_and_no_password(stranger, app):
+def test_the_sign_in_page_contains_no_secret_and_no_password(stranger, app):
     code = app.wrong
     text = sign_in(stranger, code=code).text
 

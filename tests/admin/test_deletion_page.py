@@ -19,7 +19,7 @@ from tests.support.proxies import a_token
 pytestmark = pytest.mark.django_db
 
 
-def test_kinds_of_rows_have_their_plural(pages, bob):
+def test_the_deletion_page_uses_plurals_of_models(pages, bob):
     now = timezone.now()
     provider = IdentityProvider.objects.create(slug="corp", name="Corp", issuer="https://corp.example", client_id="x")
     ExternalIdentity.objects.create(provider=provider, user=bob, issuer=provider.issuer, subject="1", linked_at=now)

@@ -95,14 +95,14 @@ def test_a_secret_is_rotated_in_a_fresh_session_alone(pages):
 
 
 @pytest.mark.parametrize(("never", "days"), [({}, 90), ({"never_expires": "on"}, None)])
-def test_git_token_expires_unless_somebody_asks_that_it_never_does(pages, bob, never, days):
+def test_a_git_token_expires_in_90_days_unless_it_never_expires(pages, bob, never, days):
     pages.submit("/licensing/gittoken/add/", name="laptop", user=str(bob.pk), **never)
 
     end = GitToken.objects.get().expires_at
     assert (None if end is None else round((end - timezone.now()) / timedelta(days=1))) == days
 
 
-def test_git_token_cannot_have_an_end_and_never_expire(pages, bob):
+def test_a_git_token_cannot_both_expire_and_never_expire(pages, bob):
     end = {"expires_at_0": "2030-01-01", "expires_at_1": "00:00:00"}
 
     answer = pages.submit("/licensing/gittoken/add/", name="laptop", user=str(bob.pk), never_expires="on", **end)

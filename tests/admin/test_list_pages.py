@@ -155,7 +155,7 @@ def test_a_country_is_blocked_and_unblocked(pages, decide):
 
 
 @pytest.mark.parametrize("sent", ["XX", "Germany", "", "de"])
-def test_a_country_that_cannot_be_picked_is_refused(pages, sent):
+def test_an_invalid_country_is_refused_on_the_page(pages, sent):
     response = pages.submit("/policies/geoblockrule/add/", country_code=sent)
 
     assert response.status_code == 200

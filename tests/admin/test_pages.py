@@ -136,7 +136,7 @@ def test_every_kind_has_pages_and_no_other(rows):
     assert registered == {type(row).__name__ for row in rows[0]}
 
 
-def test_every_page_is_served_by_us_without_anything_inline_and_shows_no_secret(pages, rows):
+def test_every_page_is_local_without_inline_code_and_shows_no_secret(pages, rows):
     kinds, secrets = rows
     seen, files = 0, set()
     for path in paths(kinds):

@@ -80,7 +80,7 @@ def test_a_delivery_is_looked_at_and_sent_again_and_nothing_else(pages):
 
 
 @pytest.mark.parametrize("lookup", ["sealed_secret__startswith", "webhook__sealed_secret__startswith"])
-def test_a_sealed_secret_is_nothing_to_filter_by(pages, lookup):
+def test_filters_by_sealed_secrets_are_refused(pages, lookup):
     page = OUTBOX if lookup.startswith("webhook") else LIST
 
     assert pages.get(f"{page}?{lookup}=v1").status_code == 400

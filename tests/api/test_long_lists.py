@@ -81,8 +81,8 @@ SEARCHED = {
                   "ordering=expires_at"},
     "/users/{bob}/git-tokens": {"ordering=created_at", "created_at_after", "created_at_before"},
 }  # fmt: skip
-"""Filters and orderings without an index that walk the list, or that sort the few rows of one address or user. An
-address may match some hundred rows."""
+"""Filters and orderings that walk the list, for want of an index, or that sort few rows: those of one user, or of one
+address, which some hundred networks can contain."""
 
 
 def lists(resolver=None, prefix=""):

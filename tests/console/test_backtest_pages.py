@@ -33,14 +33,14 @@ def finish():
 
 
 @pytest.mark.parametrize("kind", FORMS)
-def test_every_kind_of_draft_has_its_form(pages, kind):
+def test_every_kind_of_draft_has_a_form(pages, kind):
     page = pages.get(f"{LIST}?kind={kind}")
 
     assert page.status_code == 200
     assert f'name="kind" value="{kind}"' in page.content.decode()
 
 
-def test_a_form_may_come_filled_in(pages):
+def test_a_form_can_be_prefilled(pages):
     assert f'value="{CLIENT}"' in pages.get(f"{LIST}?kind=ip-black-list&ip={CLIENT}").content.decode()
 
 
@@ -79,7 +79,7 @@ def test_a_result_names_people_first_and_leads_to_decisions(pages, record):
     assert "Bob loses" not in pages.words(answer)
 
 
-def test_a_rule_is_saved_as_monitor_by_its_first_button(pages, record):
+def test_the_first_button_saves_a_rule_in_monitor_mode(pages, record):
     answer = ask(pages, "waf-rules", name="evil", pattern="evil", targets=["path"])
     run = finish()
     assert run.result["changed"] == 1

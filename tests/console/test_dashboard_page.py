@@ -143,7 +143,7 @@ def test_the_page_refuses_unknown_parameters(pages, query):
     assert page.context["wrong"]
 
 
-def test_it_refreshes_only_where_somebody_chose_that(pages):
+def test_the_page_refreshes_only_if_chosen(pages):
     assert not pages.get(PAGE).has_header("Refresh")
     page = pages.get(f"{PAGE}?refresh=30")
     assert page["Refresh"] == "30"
@@ -169,7 +169,7 @@ def test_events_and_bans_are_counted_and_linked(pages, noon):
     assert pages.client.get(tiles["Active bans"]["url"]).status_code == 200
 
 
-def test_the_size_of_the_log_and_what_went_for_it_are_shown(pages, noon):
+def test_the_size_of_the_log_and_the_rows_removed_for_it_are_shown(pages, noon):
     before = pages.get(PAGE)
     counters.note(counters.LOG_BYTES, 3 * 2**30, noon)
     counters.add(counters.LOG_FOLDED, 1200)

@@ -21,13 +21,13 @@ def send(browser, **values):
     return browser.submit(DOCTOR, **values)
 
 
-def test_only_admins_see_it(client, bob):
+def test_only_admins_see_the_doctor(client, bob):
     assert client.get(f"/wall/admin{DOCTOR}").status_code == 302
     client.force_login(bob)
     assert client.get(f"/wall/admin{DOCTOR}").status_code == 302
 
 
-def test_the_request_itself_is_explained(pages):
+def test_the_page_explains_the_current_request(pages):
     response, text = page_of(
         pages, REMOTE_ADDR="127.0.0.1", HTTP_X_FORWARDED_FOR="203.0.113.9, 198.51.100.7, 127.0.0.1"
     )
@@ -52,7 +52,7 @@ def test_untrusted_headers_are_escaped(pages):
     assert "&lt;script&gt;alert(1)" in text
 
 
-def test_the_form_begins_with_the_demo_where_the_page_was_asked_directly(pages, office, settings):
+def test_the_form_is_prefilled_with_the_demo_if_called_directly(pages, office, settings):
     settings.GATEWALL_DEMO, settings.GATEWALL_PORT, settings.GATEWALL_DEMO_PORT = True, 9999, 8080
     for host, site in {"office.example:9999": "office.example:8080", "office.example": "office.example"}.items():
         assert page_of(pages, HTTP_HOST=host)[0].context["url"] == f"http://{site}/"

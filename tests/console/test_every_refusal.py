@@ -47,7 +47,7 @@ def test_every_refusal_ends_in_an_offer_or_in_what_to_do(pages, log, office, rea
         ("/a?q=attack", {}, "args q", "argument"),
     ],
 )
-def test_a_match_in_a_header_cookie_or_argument_is_named_and_excepted_by_its_name(
+def test_a_match_in_a_header_cookie_or_argument_is_excluded_by_name(
     pages, auth, visits, office, uri, headers, place, field
 ):
     rule = a_rule(targets=[place.split()[0]])

@@ -80,7 +80,7 @@ def test_at_a_host_that_is_not_registered_an_exclusion_is_for_that_host(pages, v
     assert added_to(rule) == {"domain": "other.example", "path_prefix": "/a", "argument": "q"}
 
 
-def test_an_argument_beyond_ascii_is_named_as_people_write_it(pages, visits, auth, office):
+def test_an_argument_beyond_ascii_is_shown_decoded(pages, visits, auth, office):
     rule = a_rule()
     uri = "/a?gr%C3%B6%C3%9Fe=attack"
     decision_id = visits(x_forwarded_uri=uri)

@@ -142,7 +142,7 @@ def test_an_exclusion_covers_this_domain_path_and_argument_for_a_time(pages, vis
     assert auth(x_forwarded_uri=uri, x_forwarded_host="other.example").reason == "waf-rule"
 
 
-def test_a_match_outside_arguments_is_excepted_by_path(pages, visits, office):
+def test_a_match_outside_arguments_is_excluded_by_path(pages, visits, office):
     rule = a_rule(targets=["path"])
     decision_id = visits(x_forwarded_uri="/wiki/attack/../attack")
 
@@ -152,7 +152,7 @@ def test_a_match_outside_arguments_is_excepted_by_path(pages, visits, office):
     assert set(added) == {"domain", "path_prefix", "expires_at"}
 
 
-def test_an_exception_for_every_path_holds_only_at_the_host_of_the_request(pages, visits):
+def test_an_exclusion_for_every_path_is_limited_to_the_host_of_the_request(pages, visits):
     a_rule(targets=["path"], pattern="^/$")
 
     assert f"domain {OFFICE} , every path" in receipt(pages, visits(x_forwarded_uri="/"))
@@ -181,7 +181,7 @@ def test_several_rules_have_an_offer_each(pages, visits, office):
     assert not WafRule.objects.get(pk=second.pk).exclusions
 
 
-def test_several_rules_are_excepted_at_once(pages, visits, auth, office, charlie):
+def test_several_rules_are_excluded_at_once(pages, visits, auth, office, charlie):
     rules = [a_rule(), a_rule(name="again", pattern="att.ck")]
     decision_id = visits(x_forwarded_uri="/a?q=attack")
     words = receipt(pages, decision_id)
@@ -213,7 +213,7 @@ def test_a_blocked_client_gets_an_inspected_allowlist_entry_for_this_domain(page
     assert auth(x_forwarded_for="198.51.100.8").reason == "client-blocked"
 
 
-def test_an_address_that_is_blocked_itself_is_taken_off(pages, visits, auth, office):
+def test_the_offer_for_a_blocked_address_deletes_its_entry(pages, visits, auth, office):
     services.block_network(actor="", network=CLIENT)
     decision_id = visits()
     assert "An allowlist entry cannot override it" in receipt(pages, decision_id)
@@ -284,7 +284,7 @@ def test_untrusted_text_is_escaped(pages, visits):
     assert 'href="javascript' not in page
 
 
-def test_only_admins_come_in_and_see_what_is_there(pages):
+def test_only_admins_see_the_page_and_unknown_ids_are_not_found(pages):
     assert pages.get("/explain/019cebab-8748-7000-8000-000000000000/").status_code == 404
     pages.client.logout()
 

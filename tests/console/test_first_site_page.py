@@ -20,13 +20,13 @@ def shown(pages, **values):
     return pages.client.get(response.headers["Location"]) if response.status_code == 302 else response
 
 
-def test_only_admins_see_it(client, bob):
+def test_only_admins_see_the_page(client, bob):
     assert client.get("/wall/admin/first-site/").status_code == 302
     client.force_login(bob)
     assert client.get("/wall/admin/first-site/").status_code == 302
 
 
-def test_a_site_is_registered_and_the_page_goes_on(pages):
+def test_the_page_registers_a_site_and_shows_the_next_step(pages):
     page = shown(pages, access="two_factor")
 
     domain = AuthorizedDomain.objects.get(name="app.example.com")

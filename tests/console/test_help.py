@@ -33,14 +33,14 @@ def test_every_topic_is_a_heading_of_a_page():
     assert set(TOPICS.values()) - targets == set()
 
 
-def test_the_first_page_is_the_index_and_a_folder_leads_to_its_own(pages):
+def test_the_help_starts_at_the_index_and_folders_redirect_to_theirs(pages):
     assert "<h1>Documentation of Gatewall</h1>" in pages.client.get(HELP).content.decode()
     for path in ("adr", "how-to/"):
         response = pages.client.get(f"{HELP}{path}")
         assert (response.status_code, response["Location"]) == (302, f"{HELP}{path.rstrip('/')}/README.md")
 
 
-def test_a_picture_is_served_as_what_it_is(pages):
+def test_a_picture_is_served_with_its_media_type(pages):
     response = pages.client.get(f"{HELP}screenshots/sign-in.png")
 
     assert (response.status_code, response["Content-Type"]) == (200, "image/png")

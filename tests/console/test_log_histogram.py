@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("noon")]
 @pytest.mark.parametrize(
     "query", [{}, {"outcome": "deny"}, {"exclude_outcome": "deny"}, {"path": "/*"}, {"rule_id": "7"}]
 )
-def test_every_bar_of_the_histogram_leads_to_its_rows(pages, log, query):
+def test_every_bar_of_the_histogram_links_to_its_rows(pages, log, query):
     a_few(log)
     log(ago(5, 3.2, path="/x"), ago(6, 30))
     bars = [bar for bar in shown(pages, **query).context["histogram"].bars if bar.bar.total]
@@ -45,7 +45,7 @@ def new_rows(pages, since, query=""):
     return pages.get(f"{PAGE}rows/?{urlencode({'query': query, 'since': since})}")
 
 
-def test_new_rows_are_those_since_a_moment_that_match(pages, log):
+def test_new_rows_are_the_matching_ones_since_a_time(pages, log):
     a_few(log)
     page = shown(pages, outcome="deny")
     url, since = page.context["live"], ago(2, 2).at
@@ -68,7 +68,7 @@ def test_a_query_that_can_match_no_new_row_is_not_polled(pages, query):
 @pytest.mark.parametrize(
     "since", ["", "yesterday", "2026-03-15T10:00:00", "2026-13-45T10:00:00Z", "0001-01-01T00:00:00Z"]
 )
-def test_new_rows_since_no_moment_are_refused(pages, since):
+def test_new_rows_since_an_invalid_time_are_refused(pages, since):
     assert new_rows(pages, since).status_code == 400
     assert new_rows(pages, "2026-03-15T10:00:00Z", "outcome=perhaps").status_code == 400
 

@@ -37,7 +37,7 @@ def test_a_text_is_looked_at_in_the_parts_that_the_rule_inspects(tried, target):
     assert places(tried(pattern="sleep", targets=[target], example="sleep")) == [(target, "sleep")]
 
 
-def test_the_script_gets_the_result_alone(tried):
+def test_the_script_gets_only_the_result_fragment(tried):
     html = tried("/waf-rules/try/?part=1", pattern="x1", example="/?a=<b>").content.decode()
 
     assert "does not match this example" in html

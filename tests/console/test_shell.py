@@ -79,7 +79,7 @@ def test_every_kind_of_page_has_the_sidebar_with_its_own_item_marked(pages, bob)
         ("Policy", "Policy document", "/plan/?document=current"),
     ],
 )
-def test_a_shortcut_leads_to_a_part_of_a_page_and_is_marked_there_alone(pages, section, label, path):
+def test_a_shortcut_links_to_a_part_of_a_page_and_is_marked_only_there(pages, section, label, path):
     shown = pages.get(path)
     marked = re.findall(r'<a href="([^"]+)" aria-current="page">([^<]+)', sidebar_of(shown))
 
@@ -94,7 +94,7 @@ def test_the_waf_settings_are_a_group_of_the_settings(pages):
     assert 'id="waf"' in pages.client.get(url).content.decode()
 
 
-def test_hosts_show_what_is_wrong_and_what_to_do(pages):
+def test_hosts_show_problems_and_fixes(pages):
     seen = {"revision": revisions.current().revision, "unconfirmed_seconds": 0.0}
     workers = [{"pid": 7, "revision": seen["revision"], "rejected": ""}]
     Node.objects.create(name="one", seen_at=timezone.now(), workers=workers, **seen)

@@ -5,7 +5,7 @@ from policies.access_rules.services import create_access_rule
 PAGE = "/who-can-enter/"
 
 
-def test_the_page_lists_people_with_what_is_asked_of_them(pages, bob, office):
+def test_the_page_lists_people_with_the_required_access(pages, bob, office):
     create_access_rule(actor="x", name="strict <b>", access="two_factor")
     empty = pages.words(pages.get(PAGE))
     page = pages.words(pages.get(f"{PAGE}?host=office.example&path=/a&method=GET"))

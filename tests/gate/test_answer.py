@@ -84,7 +84,7 @@ def test_no_answer_is_kept_by_a_cache(auth):
     assert auth().headers["Cache-Control"] == "no-store"
 
 
-def test_a_browser_is_challenged_without_a_prompt(auth):
+def test_a_browser_challenge_opens_no_password_prompt(auth):
     assert auth().headers["WWW-Authenticate"].startswith("Gatewall realm=")
 
 
@@ -122,25 +122,25 @@ def test_the_guard_page_is_on_the_public_url_where_there_is_one(new_gate, settin
     assert location == "https://wall.example/wall/?rd=https%3A%2F%2Foffice.example%2F"
 
 
-def test_a_peer_that_nobody_trusts_cannot_forward_an_address(auth):
+def test_an_untrusted_peer_cannot_forward_an_address(auth):
     services.allow_network(actor="alice", network=CLIENT)
 
     assert auth(peer="203.0.113.9", x_forwarded_for=CLIENT).status == 401
 
 
-def test_a_peer_that_nobody_trusts_is_the_client(auth, bob):
+def test_an_untrusted_peer_is_the_client(auth, bob):
     services.block_network(actor="alice", network="203.0.113.9")
 
     assert auth(peer="203.0.113.9", service_authorization=a_token(bob)).verdict == (403, "client-blocked")
 
 
-def test_nonsense_in_the_headers_of_a_peer_that_nobody_trusts_does_not_exist(auth, bob):
+def test_malformed_headers_of_an_untrusted_peer_are_ignored(auth, bob):
     answer = auth(peer="203.0.113.9", x_forwarded_for="nonsense", service_authorization=a_token(bob))
 
     assert answer.status == 200
 
 
-def test_with_an_empty_list_even_loopback_cannot_forward(new_gate, settings, bob):
+def test_without_trusted_proxies_even_loopback_headers_are_ignored(new_gate, settings, bob):
     settings.GATEWALL_TRUSTED_PROXIES = TrustedProxies(())
     services.block_network(actor="alice", network=CLIENT)
 

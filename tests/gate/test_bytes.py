@@ -15,7 +15,7 @@ EVERY = "".join(HIGH)
     ["service_authorization", "service_git_token", "service_license", "authorization", "cookie"],
 )
 @pytest.mark.parametrize("around", ["{}", "x{}", "a.b.{}", "Bob:{}", "Basic {}", "service.token={}", "Bearer {}"])
-def test_a_credential_of_high_bytes_is_a_bad_one(auth, header, around):
+def test_a_credential_of_high_bytes_is_invalid(auth, header, around):
     for byte in [*HIGH, EVERY]:
         answer = auth(**{header: around.format(byte)})
 
@@ -47,7 +47,7 @@ def test_a_host_of_high_bytes_is_answered(auth, bob):
         assert auth(service_authorization=token, x_forwarded_host=f"{byte}.example").status in {200, 403}
 
 
-def test_a_host_in_utf_8_is_its_a_label(auth, bob):
+def test_a_host_in_utf_8_is_matched_by_its_a_label(auth, bob):
     services.register_domain(actor="alice", name="xn--bcher-kva.example", access="authenticated")
     raw = "bücher.example".encode().decode("latin-1")
 
@@ -69,7 +69,7 @@ def test_a_rule_sees_the_bytes_of_the_uri(auth, bob):
     assert answer.verdict == (403, "waf-rule")
 
 
-def test_a_good_credential_passes_beside_high_bytes_in_all_others(auth, bob):
+def test_a_valid_credential_passes_beside_high_bytes_in_all_others(auth, bob):
     answer = auth(
         service_authorization=f"Bearer {EVERY}",
         cookie=f"service.token={EVERY}; other={EVERY}",
@@ -81,13 +81,13 @@ def test_a_good_credential_passes_beside_high_bytes_in_all_others(auth, bob):
     assert answer.verdict == (200, "git-token-valid")
 
 
-def test_a_user_name_of_high_bytes_with_a_good_git_token_is_a_bad_one(auth, bob):
+def test_a_user_name_of_high_bytes_with_a_valid_git_token_is_refused(auth, bob):
     token = a_git_token(bob)
 
     assert {auth(service_git_token=f"{byte}:{token}").verdict for byte in HIGH} == {(401, "credential-invalid")}
 
 
-def test_a_license_with_one_byte_more_is_a_bad_one(auth):
+def test_a_license_with_an_extra_byte_is_invalid(auth):
     token = a_license()
 
     assert {auth(service_license=token + byte).verdict for byte in HIGH} == {(401, "credential-invalid")}

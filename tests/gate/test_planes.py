@@ -121,7 +121,7 @@ def test_head_is_answered_like_get(plane, visit, dialect, bob, signed_in):
     assert (head.status, head.headers, head.body) == (get.status, get.headers, "")
 
 
-def test_other_methods_are_for_envoy_alone(plane, visit, dialect, bob):
+def test_other_methods_are_allowed_only_for_envoy(plane, visit, dialect, bob):
     question = visit().plus(session(bob))
 
     for verb in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"):
@@ -183,7 +183,7 @@ def test_high_bytes_in_any_header_of_the_visitor_pass_on_both_planes(both, visit
     assert answers == {(200, "session-valid")}
 
 
-def test_high_bytes_in_a_credential_are_a_bad_one_on_both_planes(both, visit):
+def test_a_credential_of_high_bytes_is_invalid_on_both_planes(both, visit):
     answers = {both(visit().plus((name, f"Bob:{byte}"))).status for name in CREDENTIALS for byte in (*HIGH, EVERY_HIGH)}
 
     assert answers == {401}

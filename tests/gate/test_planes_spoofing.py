@@ -213,21 +213,21 @@ def test_a_comma_in_a_uri_is_data(both, visit, session, uri):
 # Strangers.
 
 
-def test_a_peer_that_nobody_trusts_forwards_nothing(both, visit, doors, office):
+def test_forwarding_headers_of_an_untrusted_peer_are_ignored(both, visit, doors, office):
     question = visit(client=INSIDE, host=OPEN)
     stranger = replace(question, peer=STRANGER).header("Host", OFFICE)
 
     assert both(stranger).verdict == (401, "credential-missing")
 
 
-def test_a_peer_that_nobody_trusts_is_the_client(both, visit, session):
+def test_an_untrusted_peer_is_the_client(both, visit, session):
     services.block_network(actor="alice", network=STRANGER)
     question = visit().plus(session)
 
     assert both(replace(question, peer=STRANGER)).verdict == (403, "client-blocked")
 
 
-def test_nonsense_of_a_peer_that_nobody_trusts_does_not_exist(both, visit, session):
+def test_malformed_headers_of_an_untrusted_peer_are_ignored(both, visit, session):
     question = visit(client="nonsense", proto="gopher").plus(session).header("Host", OFFICE)
 
     assert both(replace(question, peer=STRANGER)).status == 200

@@ -88,7 +88,7 @@ def test_a_public_domain_still_identifies_a_visitor_with_a_valid_token(auth, tok
     assert auth(service_authorization=token).headers["Remote-User"] == "Bob"
 
 
-def test_a_bad_token_does_no_harm_on_a_public_domain(auth):
+def test_a_public_domain_ignores_an_invalid_token(auth):
     domain(access="public")
 
     assert auth(service_authorization="no.good.token").verdict == (200, "host-public")

@@ -86,7 +86,7 @@ def test_rule_and_mode_decide_about_uninspected_bodies(ask):
 
 
 @pytest.mark.parametrize("dialect", SHOWN)
-def test_a_rule_of_ones_own_may_look_at_the_body(ask):
+def test_a_custom_rule_may_inspect_the_body(ask):
     services.create_waf_rule(actor="alice", name="word", pattern="forbidden", operator="contains", targets=["body"])
 
     assert ask(b"a=forbidden", FORM) == (403, "waf-rule")
@@ -94,7 +94,7 @@ def test_a_rule_of_ones_own_may_look_at_the_body(ask):
 
 
 @pytest.mark.parametrize("dialect", ["auth", "original-url"])
-def test_a_body_is_shown_by_no_other_dialect(plane, visit):
+def test_other_dialects_ignore_bodies(plane, visit):
     services.allow_network(actor="alice", network=CLIENT, inspect=True)
 
     assert plane(visit().showing(*ATTACKS["form"])).verdict == (200, "client-allowed")
