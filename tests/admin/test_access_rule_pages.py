@@ -120,7 +120,7 @@ def test_an_invalid_position_moves_nothing(pages, rules, position):
     assert order() == "abc"
 
 
-def test_a_position_beyond_the_last_is_refused_in_words(pages, rules):
+def test_a_position_beyond_the_last_is_refused_with_an_error(pages, rules):
     response = move(pages, rules[0], "4")
 
     assert "A position from 1 to 3" in pages.words(response)

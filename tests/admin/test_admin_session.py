@@ -195,7 +195,7 @@ def test_removing_the_own_second_factor_requires_a_code(alice, known):
     assert selectors.has_second_factor(alice) is (known != "code")
 
 
-def test_a_code_alone_changes_no_password(alice):
+def test_a_code_alone_does_not_change_the_password(alice):
     app = an_app(alice)
     pages = an_old_session(alice, amr=("pwd", "otp"))
 

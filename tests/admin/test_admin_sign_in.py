@@ -50,7 +50,7 @@ def test_with_a_second_factor_a_code_signs_in(stranger, app):
     assert is_in(stranger)
 
 
-def test_a_recovery_code_is_good_once(stranger, app):
+def test_a_recovery_code_is_accepted_once(stranger, app):
     code = app.recovery_codes[0]
     assert sign_in(stranger, code=code).status_code == 302
 
@@ -60,7 +60,7 @@ def test_a_recovery_code_is_good_once(stranger, app):
 
 
 @pytest.mark.parametrize("code", ["", "000", "wrong", "x" * 65, "\u0661" * 6], ids=ascii)
-def test_without_a_good_code_nobody_gets_in(stranger, app, code):
+def test_without_a_valid_code_sign_in_is_refused(stranger, app, code):
     response = sign_in(stranger, code=app.wrong if code == "wrong" else code)
 
     assert response.status_code == 200
@@ -78,7 +78,7 @@ def test_a_code_used_elsewhere_is_refused(stranger, app):
     assert not is_in(stranger)
 
 
-def test_a_right_code_makes_no_wrong_password_good(stranger, app):
+def test_a_right_code_does_not_replace_the_password(stranger, app):
     code = app.code()
 
     assert sign_in(stranger, password="wrong", code=code).status_code == 200
@@ -217,7 +217,7 @@ def test_djangos_own_authentication_always_fails(alice):
 
 
 @pytest.mark.parametrize("disabled", [True, False])
-def test_the_backend_finds_active_users_alone(bob, disabled):
+def test_the_backend_finds_only_active_users(bob, disabled):
     services.change_user(bob, actor="cast", is_active=not disabled)
 
     assert (AccountsBackend().get_user(bob.pk) is None) is disabled
@@ -248,7 +248,7 @@ def test_a_sign_in_here_opens_no_session_of_the_gate(stranger, app):
     assert Session.objects.get().amr == ["pwd", "otp"]
 
 
-def test_signing_out_ends_it(stranger):
+def test_signing_out_ends_the_session(stranger):
     sign_in(stranger)
     token = stranger.client.cookies["gatewall.csrf"].value
 

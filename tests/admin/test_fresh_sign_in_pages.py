@@ -72,7 +72,7 @@ def test_a_fresh_session_adds_a_user_without_a_question(pages):
     assert pages.submit("/accounts/user/add/", **NEW).status_code == 302
 
 
-def test_wrong_passwords_on_such_a_page_are_counted(pages):
+def test_wrong_passwords_on_these_pages_are_counted(pages):
     get_older()
     for _ in range(10):
         pages.submit("/licensing/license/add/", name="x", current_password="wrong")
@@ -83,7 +83,7 @@ def test_wrong_passwords_on_such_a_page_are_counted(pages):
     assert not License.objects.exists()
 
 
-def test_a_secret_is_rotated_in_a_fresh_session_alone(pages):
+def test_a_secret_is_rotated_only_in_a_fresh_session(pages):
     pages.submit("/webhooks/webhook/add/", name="pager", url="https://hooks.example/in")
     row = Webhook.objects.get()
     get_older()

@@ -31,7 +31,7 @@ def test_an_admin_sees_renames_and_removes_a_passkey(pages, passkey):
     assert SecurityEvent.objects.get(kind="passkey.removed").detail["passkey"] == "old phone"
 
 
-def test_nobody_adds_one_here(pages, passkey):
+def test_the_page_adds_no_passkey(pages, passkey):
     assert pages.get(f"{PAGES}add/").status_code == 403
 
 

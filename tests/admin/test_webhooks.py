@@ -65,7 +65,7 @@ def test_a_test_is_sent_or_its_problem_is_shown(pages):
     assert [row.webhook_id for row in Delivery.objects.all()] == [webhook.pk]
 
 
-def test_a_delivery_is_looked_at_and_sent_again_and_nothing_else(pages):
+def test_a_delivery_can_only_be_viewed_and_resent(pages):
     delivery = services.send_test(a_webhook(), actor="alice")
     Delivery.objects.update(status="failed", next_at=None)
 

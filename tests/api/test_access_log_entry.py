@@ -166,7 +166,7 @@ def test_deciding_again_assumes_that_unchanged_builtin_rules_match_the_same(admi
     assert (again["same"], again["undecidable"]) == (True, None)
 
 
-def test_a_new_rule_that_looks_at_cookies_makes_it_undecidable(admin, visits):
+def test_a_new_rule_that_inspects_cookies_makes_the_request_undecidable(admin, visits):
     decision_id = visits(cookie="a=b")
     a_rule_row("new", "nothing", "cookies")
 
@@ -202,14 +202,14 @@ def test_deciding_again_writes_no_record(admin, visits, settings):
         "x",
     ],
 )
-def test_an_answer_that_is_not_there_is_404(admin, log, decision_id):
+def test_an_unknown_decision_id_is_not_found(admin, log, decision_id):
     log(a_record(1))
 
     assert admin.get(f"/access-logs/{decision_id}").status_code == 404
 
 
 @pytest.mark.parametrize("query", ["again=yes", "again=", "again=true&again=true", "again=TRUE", "color=red"])
-def test_a_parameter_of_an_answer_that_means_nothing_is_refused(admin, log, query):
+def test_an_invalid_parameter_of_an_entry_is_refused(admin, log, query):
     log(a_record(1))
 
     response = admin.get(f"/access-logs/019cebab-8748-7000-8000-000000000001?{query}")

@@ -57,7 +57,7 @@ WRONG = {
 }
 
 
-def test_a_parameter_that_means_nothing_is_refused_by_its_name(admin):
+def test_an_invalid_parameter_is_refused_by_name(admin):
     for name, value in [(name, value) for name, values in WRONG.items() for value in values]:
         for parameter in (name, *({f"exclude_{name}"} & set(PARAMETERS))):
             response = admin.get("/access-logs", {parameter: value})
@@ -69,7 +69,7 @@ def test_a_parameter_that_means_nothing_is_refused_by_its_name(admin):
 TWICE = ["path=a&path=b", "reason=waf-rule&reason=waf-rule", "cursor=x&cursor=y", "path=%00", "path=%ff"]
 
 
-def test_a_parameter_that_is_there_twice_or_is_no_text_is_refused(admin):
+def test_a_duplicate_or_undecodable_parameter_is_refused(admin):
     for query in TWICE:
         response = admin.get(f"/access-logs?{query}")
 
@@ -77,7 +77,7 @@ def test_a_parameter_that_is_there_twice_or_is_no_text_is_refused(admin):
         assert response.json()["errors"][0]["field"] == query.partition("=")[0]
 
 
-def test_a_range_without_a_moment_in_it_is_refused(admin):
+def test_an_empty_time_range_is_refused(admin):
     response = admin.get("/access-logs", {"start_time": HOUR_AGO, "end_time": HOUR_AGO})
 
     assert response.json()["errors"][0]["field"] == "end_time"

@@ -92,7 +92,7 @@ def test_would_be_refusals_are_counted_by_rule_host_client_and_interval(admin, l
     assert [(bar["total"], bar["would_refuse"]) for bar in shown["timeline"]] == [(1, 1), (3, 2)]
 
 
-def test_without_a_window_it_is_the_last_24_hours_by_the_hour(wall, alice, log):
+def test_the_default_window_is_24_hours_in_hourly_bars(wall, alice, log):
     log(ago(1, 23.9), ago(2, 24.1), ago(3, 0))
 
     with time_machine.travel(NOON + timedelta(seconds=30), tick=False):

@@ -99,7 +99,7 @@ def test_a_page_costs_the_same_number_of_queries_however_many_rows_it_has(admin,
     assert counts[0] == counts[1]
 
 
-def test_a_row_is_there_within_a_second_of_its_answer(admin, visits):
+def test_a_row_appears_within_a_second_of_its_answer(admin, visits):
     decision_id = visits(x_forwarded_uri="/first?token=secret&a=1")
 
     (row,) = listed(admin, path="/first")["results"]

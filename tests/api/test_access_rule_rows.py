@@ -103,7 +103,7 @@ def test_services_reread_the_users_of_a_rule(bob, office):
         services.change_access_rule(rule, actor="x", users=[bob])
 
 
-def test_rules_are_found_by_what_they_name(admin, bob, office):
+def test_rules_are_filtered_by_the_rows_they_name(admin, bob, office):
     admin.post("/groups", {"name": "family"})
     for body in (
         {"name": "one", "access": "public", "domains": ["office.example"], "rate_per_minute": 9},

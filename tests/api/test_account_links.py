@@ -39,7 +39,7 @@ def test_without_mail_the_admin_gets_the_link_once(clock, admin, bob):
     assert reset["expires_at"] == "2026-03-14T09:56:53Z"
 
 
-def test_with_mail_it_is_sent_and_not_shown(mail, admin, bob):
+def test_with_mail_the_link_is_sent_and_not_shown(mail, admin, bob):
     body = admin.post(f"/users/{bob.pk}/invitation", {"choose_username": False}).json()
 
     assert body == {"sent_to": "bob@office.example", "link": None, "expires_at": None}
@@ -48,7 +48,7 @@ def test_with_mail_it_is_sent_and_not_shown(mail, admin, bob):
     assert not AccountLink.objects.exists()
 
 
-def test_it_is_shown_to_hand_over_if_asked_or_without_an_address(mail, admin, bob):
+def test_the_link_is_shown_on_request_or_without_a_mail_address(mail, admin, bob):
     asked = admin.post(f"/users/{bob.pk}/password-reset", {"hand_over": True}).json()
     User.objects.filter(pk=bob.pk).update(email="")
     without = admin.post(f"/users/{bob.pk}/invitation", {}).json()
@@ -85,7 +85,7 @@ def test_a_new_user_has_a_password_or_an_invitation(admin, values, field, code):
     assert [(error["field"], error["code"]) for error in refused.json()["errors"]] == [(field, code)]
 
 
-def test_a_change_invites_nobody(admin, bob):
+def test_changing_a_user_sends_no_invitation(admin, bob):
     assert admin.put(f"/users/{bob.pk}", {"invite": True}).status_code == 400
 
 

@@ -92,7 +92,7 @@ def test_health_routes_have_no_rate_limit(anonymous, path):
     assert 429 not in statuses(anonymous, 3 * LIMIT, path)
 
 
-def test_the_gate_has_no_such_limit(auth, alice):
+def test_the_gate_has_no_rate_limit_of_the_api(auth, alice):
     statuses(Api(), LIMIT + 1, "/users")
 
     assert 429 not in {auth.plain(service_authorization=a_token(alice)).status for _ in range(3 * LIMIT)}
@@ -120,7 +120,7 @@ def test_the_workers_of_a_host_count_together(alice, settings):
     assert other.count(b"user %d api gate" % alice.pk, LIMIT, rate.time.time()) > 0
 
 
-def test_a_call_costs_no_statement_for_it(alice, monkeypatch, django_assert_num_queries):
+def test_counting_a_call_needs_no_database_query(alice, monkeypatch, django_assert_num_queries):
     monkeypatch.undo()
     monkeypatch.setattr(rate, "SETTING_SECONDS", 600)
     monkeypatch.setattr(rate, "_remembered", (0.0, 0))

@@ -50,7 +50,7 @@ def test_a_token_ends_at_its_expiry(alice, clock):
 
 
 @pytest.mark.parametrize("end", [{"is_admin": False}, {"is_active": False}], ids=str)
-def test_a_token_ends_for_good_with_the_admin_right_of_its_maker(alice, other, end):
+def test_a_token_ends_permanently_when_its_creator_loses_the_admin_right(alice, other, end):
     token = an_api_token(alice)
     accounts.change_user(alice, actor="zoe", **end)
 
@@ -61,14 +61,14 @@ def test_a_token_ends_for_good_with_the_admin_right_of_its_maker(alice, other, e
     assert [each["action"] for each in counts] == ["created", "deleted"]
 
 
-def test_a_token_ends_when_its_maker_lost_the_admin_right_in_the_database_alone(alice):
+def test_a_token_ends_if_the_admin_right_is_removed_directly_in_the_database(alice):
     token = an_api_token(alice)
     type(alice).objects.update(is_admin=False)
 
     assert code_of(with_api_token(token).get("/groups")) == INVALID
 
 
-def test_a_token_ends_when_its_maker_is_deleted(alice, other):
+def test_a_token_ends_when_its_creator_is_deleted(alice, other):
     token = an_api_token(alice)
     accounts.delete_user(alice, actor="zoe")
 

@@ -27,7 +27,7 @@ from tests.support.second_factor import an_app
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
 
 
-def test_a_token_is_shown_when_it_is_made_and_never_again(admin):
+def test_a_token_is_shown_only_at_its_creation(admin):
     made = admin.post("/api-tokens", BODY)
     body = made.json()
     token = body.pop("token")
@@ -61,7 +61,7 @@ def test_a_token_is_shown_when_it_is_made_and_never_again(admin):
     ],
     ids=str,
 )
-def test_bad_input_is_refused(admin, sent, fields):
+def test_invalid_input_is_refused(admin, sent, fields):
     assert fields_refused(admin.post("/api-tokens", BODY | sent)) == fields
 
 

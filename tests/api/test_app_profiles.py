@@ -161,7 +161,7 @@ def test_a_profile_above_the_rule_limit_is_refused_as_a_whole(admin, monkeypatch
     assert not AccessRule.objects.exists()
 
 
-def test_an_applied_profile_can_be_taken_back(admin, builtin):
+def test_an_applied_profile_can_be_undone(admin, builtin):
     admin.post(EXCLUDING, {"domain": "git.example"})
 
     latest = revisions.current().revision
@@ -230,7 +230,7 @@ def test_a_profile_that_is_not_applied_cannot_be_removed(admin):
     assert revisions.current().revision == before
 
 
-def test_an_exclusion_that_is_there_already_is_not_added_again(admin, builtin):
+def test_an_existing_exclusion_is_not_added_again(admin, builtin):
     rule = WafRule.objects.get(builtin_key=KEYS[0])
     admin.put(f"/waf-rules/{rule.pk}", {"exclusions": [OWN]})
 

@@ -85,7 +85,7 @@ def test_a_token_opens_its_scope_until_it_is_deleted(admin, auth, tokens_of_bob)
     assert reason("/dav/calendars") == "credential-invalid"
 
 
-def test_an_access_rule_names_a_header_for_it(admin, auth, tokens_of_bob):
+def test_an_access_rule_may_name_a_header_for_app_tokens(admin, auth, tokens_of_bob):
     token = admin.post(tokens_of_bob, DAV).json()["token"]
     sent = {"x_forwarded_for": "198.51.100.7", "x_forwarded_host": OFFICE, "x_forwarded_uri": "/dav"}
 

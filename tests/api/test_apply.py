@@ -163,7 +163,7 @@ def test_expectations_that_hold_are_stored_and_guard_the_next_change(admin, offi
     assert outcome(refused) == (409, "expectation-failed")
 
 
-def test_a_lock_out_is_refused_unless_forced_and_then_reverted_unless_confirmed(me, office):
+def test_a_lockout_must_be_forced_and_then_confirmed(me, office):
     digest = planned(me, OWN)["digest"]
     assert outcome(apply(me, digest=digest)) == (409, "would-lock-you-out")
     assert not BlocklistEntry.objects.exists()

@@ -76,7 +76,7 @@ def test_an_auditor_signs_in_where_admins_do(auditor, bob):
     assert code_of(Api().post("/admin-login", body | {"username": "Bob"})) == (403, login.AdminRequired.code)
 
 
-def test_an_admin_makes_an_auditor_and_it_is_in_the_revision(admin, bob):
+def test_making_a_user_an_auditor_is_recorded_in_a_revision(admin, bob):
     answer = admin.put(f"/users/{bob.pk}", {"is_auditor": True})
 
     assert answer.json()["is_auditor"] is True

@@ -173,7 +173,7 @@ def test_a_deleted_backtest_is_not_found_and_its_process_stops(admin, record):
     assert not running.run(claimed)
 
 
-def test_the_blast_radius_names_people_and_how_far_back_it_looked(admin, record, bob):
+def test_the_blast_radius_names_people_and_counts_their_requests(admin, record, bob):
     for parameters in ({"network": CLIENT}, {"network": "198.51.100.0/24"}, {"country": "nz"}):
         found = admin.get("/policy/blast-radius", parameters).json()
 

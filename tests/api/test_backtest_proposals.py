@@ -33,7 +33,7 @@ def test_settings_are_a_draft_without_an_id(admin):
     assert running.run(runs.claim_next(timezone.now()))
 
 
-def test_a_later_change_names_what_an_earlier_one_creates(admin):
+def test_a_later_change_may_name_a_row_that_an_earlier_one_creates(admin):
     asked = admin.post(PATH, {"changes": [NEW_DOMAIN, RULE_THERE]})
     shown = asked.json()
 

@@ -68,7 +68,7 @@ def test_the_form_of_a_page_creates_a_row(browser, kind):
     assert response.headers["Content-Type"].startswith("text/html")
 
 
-def test_the_form_for_a_change_begins_with_what_is_there(browser, alice):
+def test_the_form_for_a_change_is_prefilled_with_the_row(browser, alice):
     path = f"/ip-black-list/{make(Api(a_token(alice)), KINDS[1])[0]['id']}"
     _, text = page(browser, path)
 
@@ -102,7 +102,7 @@ def test_an_anonymous_visitor_gets_a_page_without_rows(alice):
     assert "alice" not in response.content.decode()
 
 
-def test_a_page_escapes_what_rows_say(browser, alice):
+def test_a_page_escapes_values_of_rows(browser, alice):
     Api(a_token(alice)).post("/ip-black-list", {"ip": "203.0.113.1", "remark": "<script>alert(1)</script>"})
 
     _, text = page(browser, "/ip-black-list")

@@ -121,7 +121,7 @@ def test_without_a_setting_the_domain_is_the_smallest_that_the_registered_sites_
     assert cookie_of(settings, host, "https://wall.home.example.com")["domain"] == domain
 
 
-def test_the_configured_domain_is_for_the_first_public_url_alone(settings, sites):
+def test_the_configured_domain_applies_only_to_the_first_public_url(settings, sites):
     settings.GATEWALL_OTHER_PUBLIC_URLS = ("https://wall.example.org",)
     home = "https://wall.home.example.com"
 
@@ -151,7 +151,7 @@ def test_the_public_url_decides_whether_the_cookie_is_secure(alice, settings, pu
     assert bool(cookie_of(settings, host, public_url)["secure"]) is secure
 
 
-def test_the_cookie_is_taken_back_as_it_was_given(bob, settings):
+def test_the_cookie_is_deleted_with_the_attributes_it_was_set_with(bob, settings):
     settings.GATEWALL_COOKIE_DOMAIN = "example.org"
 
     cookie = Api(a_token(bob)).post("/logout").cookies["service.token"]

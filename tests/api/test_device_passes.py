@@ -156,7 +156,7 @@ def test_a_site_that_the_user_may_not_enter_is_refused(own, path, bob):
     assert f"you may not enter {OFFICE} yourself" in refused.json()["detail"]
 
 
-def test_behind_carrier_nat_it_is_refused_with_the_reason(bob, office, wall, path):
+def test_a_pass_for_a_carrier_nat_address_is_refused_with_the_reason(bob, office, wall, path):
     mobile = wall.Api(wall.a_token(bob), X_Forwarded_For="100.64.3.9")
 
     refused = mobile.post(path, body())
@@ -181,7 +181,7 @@ def of(kind, id_, name):
     ],
     ids=str,
 )
-def test_where_the_log_shows_other_people_behind_the_address_it_is_refused(own, path, log, subject, is_shared):
+def test_a_pass_for_an_address_shared_with_other_users_is_refused(own, path, log, subject, is_shared):
     log(a_record(1, at=timezone.now().timestamp() - 60, client_ip=HOME, subject=subject))
 
     answer = own.post(path, body())

@@ -26,7 +26,7 @@ def there(admin, kind):
 
 @pytest.mark.django_db
 @ALL_KINDS
-def test_creating_and_showing_give_the_same_strong_tag(admin, kind):
+def test_creating_and_showing_return_the_same_strong_etag(admin, kind):
     created = admin.post(kind.path, kind.body(0))
     shown = admin.get(created.headers["Location"].removeprefix("/wall"))
 
@@ -37,7 +37,7 @@ def test_creating_and_showing_give_the_same_strong_tag(admin, kind):
 
 @pytest.mark.django_db
 @CHANGEABLE_KINDS
-def test_a_change_gives_the_tag_of_what_is_there_now(admin, kind):
+def test_a_change_returns_the_new_etag(admin, kind):
     path, before = there(admin, kind)
 
     changed = admin.put(path, kind.change, headers={"If-Match": before})
@@ -48,7 +48,7 @@ def test_a_change_gives_the_tag_of_what_is_there_now(admin, kind):
 
 @pytest.mark.django_db
 @CHANGEABLE_KINDS
-def test_a_change_under_another_tag_changes_nothing(admin, kind):
+def test_a_change_with_a_stale_etag_is_refused(admin, kind):
     path, tag = there(admin, kind)
     before = admin.get(path).json()
 
@@ -62,7 +62,7 @@ def test_a_change_under_another_tag_changes_nothing(admin, kind):
 
 @pytest.mark.django_db
 @ALL_KINDS
-def test_a_deletion_under_another_tag_deletes_nothing(admin, kind):
+def test_a_deletion_with_a_stale_etag_is_refused(admin, kind):
     path, tag = there(admin, kind)
 
     assert admin.delete(path, headers={"If-Match": '"other"'}).status_code == 412
@@ -81,7 +81,7 @@ def test_a_matching_if_match_permits_the_change(admin, condition):
 
 
 @pytest.mark.django_db
-def test_a_condition_that_is_no_list_of_tags_is_refused_and_not_ignored(admin):
+def test_a_malformed_etag_condition_is_refused(admin):
     kind = KINDS[1]
     path, _ = there(admin, kind)
 

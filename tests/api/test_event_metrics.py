@@ -53,7 +53,7 @@ def test_security_events_are_counted_by_kind_and_severity(scrape, django_capture
     assert found == {("low", "request.blocked"): 16, ("medium", "user.changed"): 2, ("high", "log.gap"): 1}
 
 
-def test_every_kind_of_event_is_there_before_it_happens(scrape):
+def test_every_kind_of_event_is_exported_before_its_first_event(scrape):
     found = {tuple(sorted((kind.value, kind.severity.value))) for kind in EventKind}
 
     assert dict(of_events(scrape())) == dict.fromkeys(found, 0)

@@ -179,7 +179,7 @@ def test_the_next_explanation_sees_the_last_change(explain):
     ],
     ids=["user", "disabled", "license"],
 )
-def test_somebody_may_be_taken_as_signed_in_without_a_token(explain, wall, bob, credential, reason):
+def test_a_user_can_be_assumed_as_signed_in(explain, wall, bob, credential, reason):
     wall.a_user("dora", is_active=False)
     a_license()
 
@@ -201,7 +201,7 @@ def test_explaining_opens_no_session(explain, bob):
     assert not bob.sessions.exists()
 
 
-def test_credentials_may_stand_in_the_headers_as_a_visitor_sends_them(explain, bob):
+def test_credentials_may_be_given_as_headers(explain, bob):
     token = a_token(bob)
 
     assert told(explain(headers={"Cookie": f"a=b; service.token={token}"}))[1] == "session-valid"
@@ -226,7 +226,7 @@ def test_a_token_is_in_no_answer_and_no_log(explain, admin, bob, caplog):
     assert git not in said
 
 
-def test_bytes_beyond_ascii_are_what_they_are_in_utf_8(explain, new_gate):
+def test_text_beyond_ascii_is_encoded_as_utf_8(explain, new_gate):
     services.create_waf_rule(actor="alice", name="umlaut", pattern="ä")
     wire = "/ä".encode().decode("latin-1")
 

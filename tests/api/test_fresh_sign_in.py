@@ -132,7 +132,7 @@ def test_giving_access_asks_a_fresh_session_for_nothing(admin, bob, what):
     assert GIVES[what](admin, bob).status_code in {200, 201}
 
 
-def test_a_code_is_as_good_as_the_password(stale, alice):
+def test_a_code_is_accepted_in_place_of_the_password(stale, alice):
     assert GIVES["a user"](stale, alice, code=an_app(alice).code()).status_code == 201
 
 
@@ -159,7 +159,7 @@ def test_a_change_takes_no_password(admin, alice, path):
     ]
 
 
-def test_a_git_token_lives_for_90_days_unless_somebody_asks_for_more(admin, alice):
+def test_a_git_token_expires_in_90_days_by_default(admin, alice):
     at = timezone.now()
     usual = own_git_token(admin, alice).json()["expires_at"]
     chosen = admin.post(f"/users/{alice.pk}/git-tokens", {"name": "b", "expires_at": "2030-01-01T00:00:00Z"}).json()
@@ -173,7 +173,7 @@ def test_a_git_token_lives_for_90_days_unless_somebody_asks_for_more(admin, alic
     ("sent", "left"), [({}, 2), ({"revoke_git_tokens": False}, 2), ({"revoke_git_tokens": True}, 0)]
 )
 @pytest.mark.parametrize("own", [True, False])
-def test_a_password_change_revokes_git_tokens_where_somebody_asks_for_it(admin, alice, bob, auth, sent, left, own):
+def test_a_password_change_revokes_git_tokens_on_request(admin, alice, bob, auth, sent, left, own):
     texts = [a_git_token(bob, name=name) for name in ("laptop", "desk")]
     kept = a_git_token(alice)
     caller = Api(a_token(bob)) if own else admin

@@ -55,7 +55,7 @@ def test_a_second_group_of_a_name_is_a_duplicate(admin):
     assert code(admin.put(f"/groups/{other['id']}", {"name": "family"})) == (409, "duplicate")
 
 
-def test_a_domain_that_nobody_registered_is_refused(admin):
+def test_an_unregistered_domain_is_refused(admin):
     response = admin.post("/groups", {"name": "family", "authorized_domains": ["other.example"]})
 
     assert fields_refused(response) == {"authorized_domains.0"}

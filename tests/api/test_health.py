@@ -32,7 +32,7 @@ def test_a_process_that_can_serve_is_ready(anonymous, path):
 
 @pytest.mark.parametrize("path", ["/health", "/health/ready"])
 @pytest.mark.parametrize("error", [OperationalError("secret host"), InterfaceError("secret host")], ids=repr)
-def test_without_a_database_it_is_not_ready(anonymous, path, error):
+def test_without_a_database_the_server_is_not_ready(anonymous, path, error):
     with failing(error):
         response = Client().get(f"/wall{path}")
 
@@ -42,7 +42,7 @@ def test_without_a_database_it_is_not_ready(anonymous, path, error):
     assert "secret host" not in response.content.decode()
 
 
-def test_without_a_database_it_is_alive(anonymous):
+def test_without_a_database_the_server_is_alive(anonymous):
     with failing(OperationalError("gone")):
         assert anonymous.get("/health/live").json() == {"status": "ok", "version": __version__, "checks": {}}
 
@@ -104,7 +104,7 @@ def test_an_invalid_token_does_not_change_the_health(wall):
     assert wall.Api("no.good.token").get("/health").status_code == 200
 
 
-def test_with_a_damaged_published_policy_it_is_not_ready(settings):
+def test_with_a_damaged_published_policy_the_server_is_not_ready(settings):
     (settings.CONFIG.home / "policy").mkdir()
     (settings.CONFIG.home / "policy" / "current").write_bytes(b"no manifest")
 
@@ -114,7 +114,7 @@ def test_with_a_damaged_published_policy_it_is_not_ready(settings):
     assert response.json()["checks"]["policy"] == "the published policy cannot be used: not signed with our key"
 
 
-def test_with_a_spool_that_cannot_be_written_it_is_not_ready(settings):
+def test_with_an_unwritable_spool_the_server_is_not_ready(settings):
     (settings.CONFIG.home / "spool").write_text("a file where the folder should be")
 
     response = Client().get("/wall/health/ready")

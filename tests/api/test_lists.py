@@ -85,7 +85,7 @@ BAD_PARAMETERS = [
 ]
 
 
-def test_a_bad_parameter_is_refused_by_its_name(admin, kind):
+def test_an_invalid_parameter_is_refused_by_name(admin, kind):
     for name, value in BAD_PARAMETERS:
         assert fields_refused(admin.get(kind.path, {name: value})) == {name}, value
 

@@ -50,7 +50,7 @@ def test_blocking_others_is_accepted(me, network):
     assert me.post("/ip-black-list", {"ip": network}).status_code == 201
 
 
-def test_an_entry_that_has_expired_shuts_nobody_out(me):
+def test_an_expired_entry_locks_nobody_out(me):
     entry = {"ip": ME, "expires_at": "2020-01-01T00:00:00Z"}
 
     assert me.post("/ip-black-list", entry).status_code == 201
@@ -129,7 +129,7 @@ def test_an_already_blocked_caller_is_not_guarded(me):
     assert me.post("/ip-black-list", {"ip": ME}).status_code == 201
 
 
-def test_an_entry_that_a_more_specific_one_overrides_shuts_nobody_out(me):
+def test_an_entry_overridden_by_a_more_specific_one_locks_nobody_out(me):
     services.allow_network(actor="x", network=ME)
 
     assert me.post("/ip-black-list", {"ip": "198.51.100.0/24"}).status_code == 201

@@ -91,11 +91,11 @@ def test_an_admin_makes_a_git_token_for_a_user(admin, auth, tokens_of_bob):
     assert auth(service_git_token=f"Bob:{token}").headers["Remote-User"] == "Bob"
 
 
-def test_a_user_makes_none_for_another(user, alice):
+def test_a_user_creates_no_git_token_for_another(user, alice):
     assert user.post(f"/users/{alice.pk}/git-tokens", {"name": "laptop"}).status_code == 403
 
 
-def test_a_user_does_not_see_those_of_another(user, alice):
+def test_a_user_does_not_see_the_git_tokens_of_another(user, alice):
     a_git_token(alice)
 
     assert user.get(f"/users/{alice.pk}/git-tokens").status_code == 403

@@ -226,14 +226,14 @@ def test_without_a_configured_token_no_token_is_accepted(settings, sent):
     assert scraped({**OUTSIDE, "Authorization": sent}).status_code == 401
 
 
-def test_a_trusted_network_is_let_in_by_the_clients_address_alone(settings):
+def test_a_trusted_network_is_matched_by_the_client_address(settings):
     settings.GATEWALL_TRUSTED_PROXIES = TrustedProxies.parse(["127.0.0.1", "10.0.0.0/8"])
 
     assert scraped({"X-Forwarded-For": "10.1.2.3"}).status_code == 200
     assert scraped({"X-Forwarded-For": "10.1.2.3, 203.0.113.9"}).status_code == 401
 
 
-def test_nobody_is_trusted_where_the_list_is_empty(settings):
+def test_with_an_empty_list_no_network_is_trusted(settings):
     settings.GATEWALL_TRUSTED_PROXIES = TrustedProxies.parse([])
 
     assert scraped().status_code == 401

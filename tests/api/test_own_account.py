@@ -34,7 +34,7 @@ def test_a_setup_shows_secret_uri_and_both_codes(fresh, bob):
     assert "<svg" in body["qr_svg"]
 
 
-def test_a_setup_is_no_factor_until_a_code_confirms_it(fresh, bob):
+def test_a_setup_is_pending_until_a_code_confirms_it(fresh, bob):
     app = App(secret_of(fresh.post(of(bob, "totp/setup"), {}).json()["secret"]))
     assert fresh.get(f"/users/{bob.pk}").json()["totp_enabled"] is False
 
@@ -132,7 +132,7 @@ def test_an_old_session_with_the_password_may_set_up_a_second_factor(stale, bob)
 
 
 @OFF
-def test_an_old_session_needs_a_code_to_switch_it_off(stale, bob, call):
+def test_a_stale_session_needs_a_code_to_disable_the_second_factor(stale, bob, call):
     app = an_app(bob)
 
     assert code_of(CALLS[call](stale, bob, {"password": PASSWORD})) == (403, "code-required")

@@ -66,7 +66,7 @@ def test_a_passkey_answers_the_challenge_after_the_password(bob, key):
     assert code_of(client.post("/login/passkey/finish", body)) == (401, "invalid-challenge")
 
 
-def test_the_challenge_of_somebody_else_is_not_answered(alice, bob, key):
+def test_a_passkey_cannot_answer_the_challenge_of_another_user(alice, bob, key):
     an_app(alice)
     client = Api()
     token = client.post("/login", {"username": "alice", "password": PASSWORD}).json()["challenge_token"]
@@ -134,7 +134,7 @@ def test_an_answer_is_accepted_once(bob, key):
     assert refusals() == ["passkey-replayed"]
 
 
-def test_an_answer_is_accepted_from_its_browser_alone(bob, key):
+def test_an_answer_is_accepted_only_from_its_browser(bob, key):
     client, other = Api(), Api()
     answer = key.get(begin(client))
     begin(other)
@@ -145,7 +145,7 @@ def test_an_answer_is_accepted_from_its_browser_alone(bob, key):
     assert set(refusals()) == {"passkey-other-challenge"}
 
 
-def test_an_answer_is_accepted_in_its_flow_alone(alice):
+def test_an_answer_is_accepted_only_in_its_flow(alice):
     authenticator, client = Authenticator(ORIGIN), Api()
     register(Api(a_token(alice)), alice, authenticator)
     answer = authenticator.get(begin(client, "/admin-login"))

@@ -78,7 +78,7 @@ def test_the_last_way_to_sign_in_cannot_be_removed(bob, key):
     assert client.delete(path).status_code == 204
 
 
-def test_an_older_session_proves_itself_before_it_adds_or_removes(bob, key):
+def test_a_stale_session_must_prove_itself_to_add_or_remove_a_passkey(bob, key):
     old, app = Api(a_token(bob, amr=PROVED, at=timezone.now() - timedelta(minutes=11))), an_app(bob)
     path = f"/users/{bob.pk}/passkeys/{Passkey.objects.get().pk}"
 

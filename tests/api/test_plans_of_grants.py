@@ -58,7 +58,7 @@ def test_a_plan_names_the_subject_that_loses_access(admin, given, resource):
     assert [each["name"] for each in applied.json()["changes"]] == [each["name"] for each in plan["changes"]]
 
 
-def test_a_plan_of_the_removal_of_a_domain_names_what_goes_with_it(admin, given, office):
+def test_a_plan_to_delete_a_domain_lists_the_rows_deleted_with_it(admin, given, office):
     plan = planned(admin, "authorized-domains", office.pk, force=True)
 
     gone = {each["resource"] for each in plan["changes"] if each["action"] == "deleted"}

@@ -21,7 +21,7 @@ def test_an_allowlist_entry_names_its_domain(admin, office):
     assert body["domain"] == "office.example"
 
 
-def test_an_allowlist_entry_for_a_domain_that_nobody_registered_is_refused(admin):
+def test_an_allowlist_entry_for_an_unregistered_domain_is_refused(admin):
     body = {"ip": "203.0.113.7", "domain": "office.example"}
 
     assert fields_refused(admin.post("/ip-white-list", body)) == {"domain"}
@@ -147,7 +147,7 @@ def test_a_license_that_lost_the_last_domain_may_enter_none(admin, office):
     assert (license_.all_domains, license_.authorized_domains.count()) == (False, 0)
 
 
-def test_an_allowlist_entry_goes_with_its_domain(admin, office):
+def test_deleting_a_domain_deletes_its_allowlist_entries(admin, office):
     admin.post("/ip-white-list", {"ip": "203.0.113.7", "domain": "office.example"})
 
     admin.delete(f"/authorized-domains/{office.pk}")

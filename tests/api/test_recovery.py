@@ -194,14 +194,14 @@ def test_without_a_key_set_nothing_is_the_key(app, settings, key):
     assert has_factor()
 
 
-def test_the_key_is_looked_at_before_the_password(app, monkeypatch):
+def test_the_recovery_key_is_checked_before_the_password(app, monkeypatch):
     monkeypatch.setattr(hashers, "verify_password", lambda *_: pytest.fail("the password was looked at"))
 
     assert code_of(recover(recovery_key="wrong")) == (403, "recovery-refused")
 
 
 @pytest.mark.parametrize("changes", [{"recovery_key": "wrong"}, {"password": "wrong"}, {"username": "Bob"}])
-def test_guesses_are_slowed_down_together_with_those_at_sign_in(clock, app, bob, changes):
+def test_recovery_attempts_share_the_throttling_of_sign_in(clock, app, bob, changes):
     assert {recover(**changes).status_code for _ in range(10)} == {403}
 
     response = recover(**changes)

@@ -31,7 +31,7 @@ def replayed(caller, path, made):
     return caller.get(f"{path}/{made['id']}").json()
 
 
-def test_a_plan_names_nobody_to_a_token_that_may_not_read_the_log(callers, log):
+def test_a_plan_shows_no_people_to_a_token_without_logs_read(callers, log):
     plan = planned(callers["policy"], CLOSED)
     shown = {"policy": replayed(callers["policy"], "/policy/plan", plan)}
     shown |= {name: callers[name].get(f"/policy/plan/{plan['id']}").json() for name in ("admin", "both")}
@@ -49,7 +49,7 @@ def test_a_plan_names_nobody_to_a_token_that_may_not_read_the_log(callers, log):
     assert [len(shown["policy"][name]) for name in ("changes", "counts")] == [1, 1]
 
 
-def test_a_backtest_names_nobody_to_a_token_that_may_not_read_the_log(callers, log):
+def test_a_backtest_shows_no_people_to_a_token_without_logs_read(callers, log):
     made = callers["policy"].post("/policy/backtest", {"document": CLOSED}).json()
     cut = replayed(callers["policy"], "/policy/backtest", made)["result"]
     whole = callers["both"].get(f"/policy/backtest/{made['id']}").json()["result"]

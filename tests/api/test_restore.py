@@ -50,7 +50,7 @@ def test_a_restore_takes_effect_at_once(admin, auth):
     assert auth().reason != "client-blocked"
 
 
-def test_restoring_what_is_in_force_changes_nothing(admin):
+def test_restoring_the_current_policy_changes_nothing(admin):
     admin.post("/ip-black-list", {"ip": "203.0.113.7"})
     number = now()
 
@@ -252,7 +252,7 @@ def test_a_row_that_became_invalid_is_not_restored(admin):
 
 
 @pytest.mark.parametrize("body", [{"force": "yes"}, {"colour": "red"}, [], "x", {"force": 1}])
-def test_bad_bodies_are_refused(admin, body):
+def test_invalid_bodies_are_refused(admin, body):
     assert admin.post("/policy/revisions/1/restore", body).status_code == 400
 
 

@@ -78,7 +78,7 @@ def first_domain(admin):
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.change], ids=str)
-def test_changing_is_recorded_with_what_differs(admin, kind):
+def test_changing_is_recorded_with_the_differing_fields(admin, kind):
     (row,) = make(admin, kind)
 
     admin.put(f"{kind.path}/{row['id']}", {kind.text: row[kind.text], **kind.change})

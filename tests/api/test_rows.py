@@ -30,7 +30,7 @@ def test_a_created_row_is_found_at_its_location_and_in_the_list(admin, kind):
 
 
 @ALL_KINDS
-def test_a_row_that_is_not_there_is_not_found(admin, kind):
+def test_a_missing_row_is_not_found(admin, kind):
     verbs = [admin.get, admin.delete] + ([lambda path: admin.put(path, {})] if kind.change else [])
 
     for id_ in ("999999", "0", "-1", "abc", "1.0", "9" * 30, "%00", "1%2F2", "١"):  # noqa: RUF001
@@ -70,7 +70,7 @@ def test_the_browsable_pages_are_pages(wall, alice, kind):
 
 
 @CHANGEABLE_KINDS
-def test_a_change_changes_what_is_sent_and_nothing_else(admin, kind):
+def test_a_change_affects_only_the_sent_fields(admin, kind):
     before = make(admin, kind)[0]
 
     response = admin.put(f"{kind.path}/{before['id']}", kind.change)

@@ -22,7 +22,7 @@ def rows(log):
     log(*others, a_record(10, at=NOW - 10, host="tv.home.example", path="/tv"))
 
 
-def test_a_rare_host_is_found_by_its_index_whatever_else_is_busy(rows, monkeypatch):
+def test_a_rare_host_is_found_by_its_index_beside_busy_ones(rows, monkeypatch):
     monkeypatch.setattr(at_domain, "SCANS", 1)
 
     assert newest("tv.home.example", 1) == (["/tv"], None)

@@ -68,7 +68,7 @@ def test_a_program_gets_the_rules_that_would_have_let_it_in(admin, refused):
     assert [(each["program"], each["requests"]) for each in suggestion["also_lets_in"]] == [("curl", 2)]
 
 
-def test_a_suggestion_is_a_rule_as_it_is_and_changes_nothing_by_itself(admin, refused):
+def test_a_suggestion_can_be_created_unchanged_and_writes_nothing_itself(admin, refused):
     [suggestion] = ask(admin)["suggestions"]
     assert admin.get("/access-rules").json()["count"] == 0
 
@@ -84,7 +84,7 @@ def test_the_log_before_the_window_does_not_count(admin, refused):
     assert ask(admin, window=30 * 86_400)["requests"] == len(PATHS) + 2 + 20
 
 
-def test_the_hosts_of_a_wildcard_count_but_those_with_a_domain_of_their_own(admin, log):
+def test_a_wildcard_covers_hosts_without_a_domain_of_their_own(admin, log):
     for name in ("*.home.example", "tv.home.example"):
         services.register_domain(actor="", name=name, access="authenticated")
     hosts = ["films.home.example", "tv.home.example", "home.example"]

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 
 @BOTH
-def test_the_right_password_gives_a_challenge_and_nothing_else(app, door):
+def test_the_right_password_gives_only_a_challenge(app, door):
     response = Api().post(door, {"username": "alice", "password": PASSWORD})
     body = response.json()
 
@@ -62,7 +62,7 @@ def test_a_recovery_code_completes_the_sign_in_with_its_own_amr(app):
 
 
 @pytest.mark.parametrize("written", ["{}", " {}\n", "{} ", "upper", "no hyphens", "spaces"])
-def test_a_recovery_code_is_read_as_people_write_it(app, written):
+def test_a_recovery_code_is_accepted_in_any_usual_spelling(app, written):
     code = app.recovery_codes[0]
     forms = {"upper": code.upper(), "no hyphens": code.replace("-", ""), "spaces": code.replace("-", "  ")}
 
@@ -70,7 +70,7 @@ def test_a_recovery_code_is_read_as_people_write_it(app, written):
 
 
 @pytest.mark.parametrize("written", ["{0}{1}", " {0} {1} ", "{0}-{1}", "{0}\u00a0{1}"], ids=ascii)
-def test_a_code_is_read_as_apps_show_it(app, written):
+def test_a_code_is_accepted_in_the_spellings_of_apps(app, written):
     code = app.code()
 
     assert finish(begin(), written.format(code[:3], code[3:])).status_code == 200
@@ -94,7 +94,7 @@ def test_a_lone_surrogate_is_refused_unchecked(app):
     assert Challenge.objects.get().tries == 0
 
 
-def test_every_recovery_code_is_good_once(app):
+def test_every_recovery_code_is_accepted_once(app):
     assert {finish(begin(), code).status_code for code in app.recovery_codes} == {200}
     assert {code_of(finish(begin(), code)) for code in app.recovery_codes[:5]} == {(401, "invalid-code")}
     assert not RecoveryCode.objects.exists()
@@ -121,7 +121,7 @@ def test_a_code_older_than_the_last_one_is_invalid(app):
     assert code_of(finish(begin(), app.code())) == (401, "invalid-code")
 
 
-def test_a_clock_that_goes_back_makes_no_used_code_good(app, clock):
+def test_a_used_code_remains_invalid_after_the_clock_goes_back(app, clock):
     code = app.code()
     assert finish(begin(), code).status_code == 200
     clock.shift(-300)
@@ -175,7 +175,7 @@ def test_both_steps_are_posts(app, door, verb):
 
 
 @BOTH
-def test_asking_for_the_options_signs_nobody_in(app, door):
+def test_an_options_request_signs_nobody_in(app, door):
     body = b'{"username": "alice", "password": "correct horse battery staple"}'
 
     response = Api().send("OPTIONS", door, body)

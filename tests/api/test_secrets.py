@@ -21,7 +21,7 @@ def secrets(alice, settings):
     return texts
 
 
-def test_no_secret_is_in_what_is_read(admin, alice, secrets):
+def test_no_readable_answer_contains_a_secret(admin, alice, secrets):
     for name in READABLE:
         text = admin.get(path_of(name, alice.pk)).text
 

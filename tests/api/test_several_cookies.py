@@ -31,13 +31,13 @@ def at_the_admin_site(alice):
     return new
 
 
-def test_a_stale_cookie_hides_no_good_one(alice):
+def test_a_stale_cookie_does_not_hide_a_valid_one(alice):
     good = a_token(alice)
 
     assert [sending(*pair).get("/users").status_code for pair in ((STALE, good), (good, STALE))] == [200, 200]
 
 
-def test_a_cookie_of_the_guard_page_hides_no_cookie_of_the_api(alice, bob):
+def test_a_guard_page_cookie_does_not_hide_an_api_cookie(alice, bob):
     guard, good = a_token(bob, audiences=["gate"]), a_token(alice)
 
     assert [sending(*pair).get("/users").status_code for pair in ((guard, good), (good, guard))] == [200, 200]
@@ -59,7 +59,7 @@ def test_invalid_cookies_do_not_authenticate(alice):
     assert sending(STALE).get("/session").status_code == 401
 
 
-def test_a_bad_header_is_refused_whatever_the_cookies_are(alice):
+def test_an_invalid_header_is_refused_even_with_valid_cookies(alice):
     response = Api(STALE, Cookie=f"service.token={a_token(alice)}").get("/users")
 
     assert response.status_code == 401
@@ -74,7 +74,7 @@ def test_a_cookie_of_the_guard_page_does_not_shut_out_the_admin_site(at_the_admi
         assert at_the_admin_site(a_token(user, audiences=["gate"])).get("/users").status_code == 200
 
 
-def test_a_cookie_of_the_api_counts_before_the_admin_site(at_the_admin_site, bob):
+def test_an_api_cookie_takes_precedence_over_the_admin_site_session(at_the_admin_site, bob):
     assert at_the_admin_site(a_token(bob)).get("/users").status_code == 403
 
 

@@ -68,7 +68,7 @@ def test_setting_a_shadow_policy_again_restarts_it(admin, office):
         (7, "invalid"),
     ],
 )
-def test_a_bad_document_is_refused(admin, document, code):
+def test_an_invalid_document_is_refused(admin, document, code):
     answer = put(admin, document)
 
     assert (answer.status_code, answer.json()["code"]) == (400, code)
@@ -76,7 +76,7 @@ def test_a_bad_document_is_refused(admin, document, code):
 
 
 @pytest.mark.parametrize("percent", [0, 101, "many", None])
-def test_a_bad_percentage_is_refused(admin, percent):
+def test_an_invalid_percentage_is_refused(admin, percent):
     answer = put(admin, percent=percent)
 
     assert answer.status_code == 400

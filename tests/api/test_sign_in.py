@@ -84,7 +84,7 @@ def test_unknown_user_wrong_password_and_disabled_account_look_the_same(anonymou
     assert bodies[0].json()["code"] == "invalid-credentials"
 
 
-def test_a_refused_sign_in_costs_one_hash_whoever_it_was(anonymous, alice, bob, monkeypatch):
+def test_a_refused_sign_in_computes_one_hash_for_every_user(anonymous, alice, bob, monkeypatch):
     services.change_user(bob, is_active=False, actor="alice")
     sign_in(anonymous, username="nobody")  # the hash for unknown users is computed once
     hashed = []
@@ -143,7 +143,7 @@ def test_a_form_body_is_refused_at_sign_in(anonymous, alice, path):
     assert anonymous.send("POST", path, form, "application/x-www-form-urlencoded").status_code == 415
 
 
-def test_a_bad_token_sent_along_does_not_stop_a_sign_in(wall, alice):
+def test_an_invalid_token_in_the_request_does_not_prevent_sign_in(wall, alice):
     assert sign_in(Api("no.good.token")).status_code == 200
 
 
@@ -186,7 +186,7 @@ def test_a_logout_ends_the_session_and_takes_the_cookie(user):
     assert user.get("/session").status_code == 401
 
 
-def test_a_logout_ends_this_session_alone(bob):
+def test_a_logout_ends_only_this_session(bob):
     first, second = (Api(a_token(bob)) for _ in range(2))
 
     first.post("/logout")
@@ -200,13 +200,13 @@ def test_a_second_logout_is_refused(user):
     assert user.post("/logout").status_code == 401
 
 
-def test_the_header_counts_before_the_cookie(alice, bob):
+def test_the_header_takes_precedence_over_the_cookie(alice, bob):
     client = Api(a_token(bob), cookie=a_token(alice))
 
     assert client.get("/session").json()["user"]["username"] == "Bob"
 
 
-def test_a_session_token_may_be_behind_the_word_bearer(bob):
+def test_a_session_token_may_have_a_bearer_prefix(bob):
     assert Api(f"Bearer {a_token(bob)}").get("/session").status_code == 200
 
 

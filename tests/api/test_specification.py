@@ -75,7 +75,7 @@ def test_each_row_of_the_specification_stands_here_once():
 
 
 @pytest.mark.parametrize(("verb", "path"), there_already(PUBLIC + PROTECTED))
-def test_the_route_is_there_with_its_method(verb, path):
+def test_every_specified_route_and_method_exists(verb, path):
     match = resolve(ROOT + concrete(path))
 
     assert verb in verbs(_Pattern(match.func))

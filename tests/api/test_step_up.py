@@ -84,7 +84,7 @@ def test_neither_the_password_nor_an_old_proof_is_enough(app, alice, what, amr, 
 
 @EACH
 @pytest.mark.parametrize("amr", [("pwd", "otp"), ("mfa", "hwk", "phr")], ids=["app", "passkey"])
-def test_a_session_that_has_just_proved_it_is_asked_for_nothing_more(app, alice, what, amr):
+def test_a_session_with_a_fresh_proof_is_asked_for_nothing(app, alice, what, amr):
     assert CHANGES[what](Api(a_token(alice, amr=amr)), alice).status_code < 300
 
 
@@ -95,5 +95,5 @@ def test_a_wrong_own_password_does_not_use_up_the_code(app, alice):
     assert new_password(client, alice, password=PASSWORD, code=code).status_code == 200
 
 
-def test_a_recovery_code_is_as_good_as_one_of_the_app(app, alice):
+def test_a_recovery_code_is_accepted_in_place_of_an_app_code(app, alice):
     assert CHANGES["remove an app"](Api(a_token(alice)), alice, code=app.recovery_codes[0]).status_code == 204

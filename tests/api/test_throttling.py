@@ -45,7 +45,7 @@ def test_refused_attempts_do_not_count(clock):
     assert counts() == {"account": 10, "pair": 10, "network": 10, "network-24": 10}
 
 
-def test_the_right_password_waits_as_well_and_passes_then(clock):
+def test_the_right_password_is_delayed_too_and_accepted_afterwards(clock):
     fail(10)
     assert waits(sign_in(password=PASSWORD)) == FIRST_DELAY
     clock.shift(FIRST_DELAY - 0.5)
@@ -79,7 +79,7 @@ def test_another_network_and_another_account_do_not_wait():
     assert sign_in("Bob", PASSWORD).status_code == 200
 
 
-def test_a_completed_sign_in_clears_the_account_in_this_network_alone():
+def test_a_completed_sign_in_resets_only_the_count_of_account_and_network():
     fail(9)
     fail(9, at=THERE)
     assert sign_in(password=PASSWORD).status_code == 200
@@ -153,7 +153,7 @@ def test_wrong_codes_count_as_wrong_passwords_do(alice):
     assert counts()["pair"] == 10
 
 
-def test_the_right_password_alone_clears_nothing_where_a_code_is_asked_for(alice):
+def test_the_right_password_alone_resets_no_count_if_a_code_is_required(alice):
     app = an_app(alice)
     fail(9)
     for _ in range(3):
@@ -164,7 +164,7 @@ def test_the_right_password_alone_clears_nothing_where_a_code_is_asked_for(alice
     assert sign_in(password=PASSWORD).status_code == 429
 
 
-def test_a_code_clears_the_failures(alice):
+def test_a_completed_second_step_resets_the_count(alice):
     app = an_app(alice)
     fail(9)
     assert finish(sign_in(password=PASSWORD), app.code()).status_code == 200
@@ -266,7 +266,7 @@ def test_if_failures_cannot_be_counted_nobody_signs_in(no_database, path):
     assert not Session.objects.exists()
 
 
-def test_a_database_that_cannot_count_lets_nobody_in_at_the_page(no_database, client):
+def test_if_failures_cannot_be_counted_nobody_signs_in_on_the_guard_page(no_database, client):
     client.raise_request_exception = False
     form = f"username=alice&password={PASSWORD}"
 

@@ -73,7 +73,7 @@ def test_all_automatic_entries_are_deleted_and_a_dry_run_only_lists_them(admin):
         {"all_automatic": True, "everything": True},
     ],
 )
-def test_bad_input_is_refused_and_nothing_is_lifted(admin, body):
+def test_invalid_input_is_refused_and_lifts_no_ban(admin, body):
     block("192.0.2.1")
 
     assert admin.post("/ip-black-list/unban", body).status_code == 400

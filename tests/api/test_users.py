@@ -61,12 +61,12 @@ def test_a_name_of_other_characters_is_refused(admin, name):
     ["short", "x" * 129, "password", "12345678", "", None, 12345678, "nul\0nul\0nul"],
     ids=["short", "long", "common", "digits", "empty", "null", "number", "NUL"],
 )
-def test_a_bad_password_is_refused(admin, password):
+def test_an_invalid_password_is_refused(admin, password):
     assert fields_refused(admin.post("/users", {"username": "dora", "password": password})) == {"password"}
 
 
 @pytest.mark.parametrize("password", ["x1y2z3w4", "p" * 64 + "q" * 64, "pässwörter im Regen", " spaces  around "])
-def test_a_password_is_taken_as_it_is(admin, anonymous, password):
+def test_a_password_is_stored_unmodified(admin, anonymous, password):
     admin.post("/users", {"username": "dora", "password": password})
 
     assert anonymous.post("/login", {"username": "dora", "password": password}).status_code == 200
@@ -87,7 +87,7 @@ def test_a_password_is_taken_as_it_is(admin, anonymous, password):
         "a\x7f@office.example",
     ],
 )
-def test_a_bad_address_is_refused(admin, email):
+def test_an_invalid_mail_address_is_refused(admin, email):
     body = {"username": "dora", "password": PASSWORD, "email": email}
 
     assert fields_refused(admin.post("/users", body)) == {"email"}
@@ -100,7 +100,7 @@ def test_a_user_is_given_domains_by_their_names(admin, office):
 
 
 @pytest.mark.parametrize("domains", [["nobody.example"], "office.example", [5], [None], {"a": 1}, None], ids=repr)
-def test_domains_that_nobody_registered_are_refused(admin, office, domains):
+def test_unregistered_domains_are_refused(admin, office, domains):
     response = admin.post("/users", {"username": "dora", "password": PASSWORD, "authorized_domains": domains})
 
     assert {field.partition(".")[0] for field in fields_refused(response)} == {"authorized_domains"}

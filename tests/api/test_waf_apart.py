@@ -18,7 +18,7 @@ def committed(django_capture_on_commit_callbacks):
     return lambda: django_capture_on_commit_callbacks(execute=True)
 
 
-def test_creating_such_a_rule_returns_a_warning_and_logs_it_once(admin, caplog, committed):
+def test_creating_a_rule_scanned_apart_returns_a_warning_and_logs_it_once(admin, caplog, committed):
     with committed():
         created = admin.post("/waf-rules", {"name": "odd", "pattern": "a$b"})
     path = f"/waf-rules/{created.json()['id']}"
@@ -32,7 +32,7 @@ def test_creating_such_a_rule_returns_a_warning_and_logs_it_once(admin, caplog, 
 
 
 @pytest.mark.parametrize("trial", ["/policy/plan", "/policy/backtest"])
-def test_a_trial_of_such_a_rule_logs_nothing(admin, caplog, committed, trial):
+def test_a_trial_of_a_rule_scanned_apart_logs_nothing(admin, caplog, committed, trial):
     with committed():
         tried = admin.post(trial, {"resource": "waf-rules", "values": {"name": "odd", "pattern": "a$b"}})
 

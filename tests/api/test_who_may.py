@@ -93,7 +93,7 @@ def test_a_user_may_not_look_after_another(user, alice, route):
 
 @pytest.mark.django_db
 @routes(SELF)
-def test_a_guard_session_of_an_admin_looks_after_themselves_alone(alice, bob, route):
+def test_a_guard_session_of_an_admin_permits_only_the_own_account(alice, bob, route):
     assert status(Api(a_token(alice, audiences=["gate"])), route, bob.pk) == 403
 
 
@@ -141,7 +141,7 @@ def test_the_session_of_the_admin_site_opens_the_browsable_api(alice):
 
 
 @pytest.mark.django_db
-def test_the_session_of_the_admin_site_writes_with_its_csrf_token_alone(alice):
+def test_the_admin_site_session_writes_only_with_its_csrf_token(alice):
     from django.test import Client  # noqa: PLC0415
 
     client = Client(enforce_csrf_checks=True)

@@ -72,7 +72,7 @@ def own_admin_page(app, code):
     ids=["login", "admin-login", "guard", "admin-site", "step-up", "off-api", "off-page", "own-admin-page"],
 )
 @pytest.mark.parametrize("recovery", [False, True])
-def test_every_way_that_takes_a_code_counts_wrong_ones_together(app, enter, recovery):
+def test_all_routes_that_check_a_code_share_one_count(app, enter, recovery):
     guess(app, 3)
 
     enter(app, "0000-0000-0000-0000" if recovery else app.wrong)

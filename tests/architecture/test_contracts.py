@@ -175,7 +175,7 @@ def test_production_code_never_imports_tests():
     assert importing("tests") == []
 
 
-def test_yaml_is_parsed_into_events_alone():
+def test_yaml_is_parsed_only_into_events():
     """So no document can name a Python object."""
     used = set().union(*(parsed(path).yaml for path in sources(*PACKAGES)))
 

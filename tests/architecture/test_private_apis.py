@@ -189,7 +189,7 @@ def test_the_private_names_that_we_use_exist(each):
 
 
 @pytest.mark.parametrize("each", [each for each in INTERNALS if each.is_closed], ids=lambda each: each.package)
-def test_a_package_whose_internals_we_use_is_imported_by_its_adapters_alone(each):
+def test_a_package_whose_internals_we_use_is_imported_only_by_its_adapters(each):
     package = each.package.replace("-", "_")
     imports = re.compile(rf"^\s*(?:from|import) {package}\b", re.MULTILINE)
     found = {
@@ -201,7 +201,7 @@ def test_a_package_whose_internals_we_use_is_imported_by_its_adapters_alone(each
     assert found == set(each.adapters)
 
 
-def test_nothing_else_overrides_or_uses_an_inherited_private_name():
+def test_only_listed_inherited_private_names_are_overridden_or_used():
     known = {(adapter, name) for each in INTERNALS for adapter in each.adapters for name in sorted(_words(each))}
     found = {
         (module, name)

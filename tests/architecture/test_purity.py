@@ -64,7 +64,7 @@ def test_modules_are_imported_without_django():
 
 @pytest.mark.full  # an interpreter for each: in the test above, the others' imports are in memory
 @pytest.mark.parametrize("module", MODULES)
-def test_module_is_imported_alone(module):
+def test_each_module_is_imported_without_django_in_a_fresh_interpreter(module):
     assert impure(loaded_by(module)[module]) == []
 
 

@@ -60,7 +60,7 @@ def test_one_sign_in_at_home_serves_a_site_under_another_parent(wall, page):
         assert page.url == address
 
 
-def test_a_link_to_the_wrong_guard_page_leads_to_the_site(wall, page):
+def test_a_link_to_the_wrong_guard_page_still_ends_on_the_site(wall, page):
     page.goto(wall.page(f"/?rd={quote(wall.at('app.other.test'), safe='')}"))
     sign_in(page, wall.a_user())
 

@@ -41,7 +41,7 @@ def corp(wall):
         for name, look in LOOKS.items()
     ],
 )
-def test_a_group_of_the_provider_leads_to_the_site(wall, visit, corp, look):
+def test_a_group_of_the_provider_gives_access_to_the_site(wall, visit, corp, look):
     page = visit(**look)
     corp.subject = f"sub-{len(look)}-{json.dumps(look)[:20]}".replace(" ", "")
     corp.claims.update(preferred_username=f"dora{len(json.dumps(look))}", groups=["staff"])

@@ -100,7 +100,7 @@ def test_an_unknown_profile_or_domain_is_not_found(pages, office, do, profile, d
     assert not AccessRule.objects.exists()
 
 
-def test_pages_of_a_domain_lead_to_its_profiles(pages, office):
+def test_pages_of_a_domain_link_to_its_profiles(pages, office):
     link = "/app-profiles/?domain=office.example"
 
     assert link in pages.get("/policies/authorizeddomain/").content.decode()

@@ -60,7 +60,7 @@ def test_a_queued_backtest_refreshes_its_page(pages, record):
     assert "No agent is running" not in pages.words(pages.client.get(answer.url))
 
 
-def test_a_result_names_people_first_and_leads_to_decisions(pages, record):
+def test_a_result_names_people_first_and_links_to_decisions(pages, record):
     answer = ask(pages, ip=CLIENT)
     run = finish()
     page = pages.client.get(answer.url)

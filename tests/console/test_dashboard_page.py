@@ -89,7 +89,7 @@ def test_the_figures_are_those_of_the_api(pages, alice, log):
     assert [{"country_code": key or None, "count": number} for key, number in data.countries] == stats["by_country"]
 
 
-def test_every_number_leads_to_as_many_rows(pages, log):
+def test_every_number_links_to_as_many_rows(pages, log):
     some_day(log)
     page = pages.get(PAGE)
     led = 0
@@ -104,7 +104,7 @@ def test_every_number_leads_to_as_many_rows(pages, log):
     assert led > 12
 
 
-def test_every_bar_leads_to_its_rows(pages, log):
+def test_every_bar_links_to_its_rows(pages, log):
     some_day(log)
     rows = [row for row in pages.get(PAGE).context["rows"] if row["total"]]
 
@@ -114,7 +114,7 @@ def test_every_bar_leads_to_its_rows(pages, log):
         assert pages.client.get(row["url"]).context["number"] == row["total"]
 
 
-def test_clients_lead_to_their_rows(pages, log):
+def test_clients_link_to_their_rows(pages, log):
     some_day(log)
     for table in pages.get(PAGE).context["clients"].values():
         assert table["rows"]

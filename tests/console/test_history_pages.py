@@ -64,7 +64,7 @@ def test_an_invalid_parameter_is_refused(pages, query):
     assert "has an invalid filter or page" in text_of(response)
 
 
-def test_the_changes_of_a_day_are_shown_alone(pages):
+def test_the_history_can_be_limited_to_one_day(pages):
     services.block_country(actor="carol", country_code="AQ")
     services.block_country(actor="carol", country_code="AX")
     yesterday = timezone.now() - timedelta(days=1)

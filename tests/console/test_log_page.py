@@ -114,7 +114,7 @@ def test_a_chip_removes_only_its_own_filter(pages, log):
     }
 
 
-def test_pages_lead_on_and_back_and_keep_their_size(pages, log):
+def test_pages_link_forward_and_back_and_keep_their_size(pages, log):
     log(*(ago(number, number / 10) for number in range(1, 12)))
     page, seen = shown(pages, page_size=3, outcome="deny"), []
     while True:

@@ -19,7 +19,7 @@ def row_of(pages, log, **parts):
     return row
 
 
-def test_a_row_leads_to_a_ban_of_its_client(pages, log, decide, noon):
+def test_a_row_links_to_a_ban_of_its_client(pages, log, decide, noon):
     row = row_of(pages, log)
     path = row.ban.removeprefix("/wall/admin")
     form = pages.get(path)

@@ -22,7 +22,7 @@ def places(response):
     return [(place["target"], place["text"]) for place in response.context["places"]]
 
 
-def test_a_match_is_shown_where_it_is(tried):
+def test_a_match_is_highlighted_in_its_place(tried):
     page = tried(
         pattern="union\\s+select", transforms=["url-decode", "lowercase"], example="/search?q=1 UNION SELECT x"
     )
@@ -33,7 +33,7 @@ def test_a_match_is_shown_where_it_is(tried):
 
 
 @pytest.mark.parametrize("target", ["args", "user-agent", "referer", "cookies", "headers", "body", "uri"])
-def test_a_text_is_looked_at_in_the_parts_that_the_rule_inspects(tried, target):
+def test_an_example_text_is_inspected_in_the_parts_of_the_rule(tried, target):
     assert places(tried(pattern="sleep", targets=[target], example="sleep")) == [(target, "sleep")]
 
 

@@ -112,14 +112,14 @@ def test_more_rows_do_not_take_more_statements(pages, domain, log):
     assert statements() <= few + 4 <= MOST_STATEMENTS  # once there are rules, their relations and uses are queried
 
 
-def test_hosts_lead_to_the_page_of_their_domain(pages, domain):
+def test_hosts_link_to_the_page_of_their_domain(pages, domain):
     assert pages.get("/site/?host=office.example:8443").url.endswith(f"/domains/{domain.pk}/")
     assert pages.get("/site/?host=unknown.example").url.endswith("/first-site/")
     assert pages.get("/site/?host=%00").url.endswith("/first-site/")
     assert f"/domains/{domain.pk}/" in pages.get("/policies/authorizeddomain/").content.decode()
 
 
-def test_a_row_of_the_log_leads_to_its_site(pages, domain, log):
+def test_a_row_of_the_log_links_to_its_site(pages, domain, log):
     log(a_record(host="office.example", at=timezone.now().timestamp() - 60))
 
     assert "/wall/admin/site/?host=office.example" in pages.get("/log/").content.decode()

@@ -29,7 +29,7 @@ def typed(lines, folder, **renamed):
         ("Envoy", "envoy", "envoy.yaml", check_envoy),
     ],
 )
-def test_the_line_of_a_proxy_makes_it_listen_with_the_certificate(row, kind, file, check, tmp_path):
+def test_the_documented_line_makes_a_proxy_use_the_certificate(row, kind, file, check, tmp_path):
     write_configuration("grafana", tmp_path, kind)
     typed(CERTIFICATE, tmp_path)
     example = tmp_path / file if kind == "envoy" else tmp_path / f"{file}.example"

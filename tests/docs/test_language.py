@@ -34,7 +34,7 @@ RIDDLES = (Path(__file__).parent / "riddles.txt").read_text().splitlines()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(BASE)))
-def test_a_page_is_in_plain_words(page):
+def test_a_page_uses_no_forbidden_words(page):
     text, rules = without_code(page.read_text()), WORDS | (EDITED if page in SHORT else {})
 
     found = {rule: [" ".join(hit[0].split()) for hit in words.finditer(text)] for rule, words in rules.items()}
@@ -63,7 +63,7 @@ def test_long_sentences_are_found_in_text_lists_and_tables():
     assert long_ones(f"{short} {short}\n* {short}\n") == []
 
 
-def test_no_riddle_is_left_in_pages_and_program():
+def test_no_listed_unclear_sentence_is_left():
     for path in (*PAGES, *SOURCES):
         text = " ".join(path.read_text().replace("`", "").split())
         assert [riddle for riddle in RIDDLES if riddle in text] == [], path

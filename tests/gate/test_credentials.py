@@ -24,7 +24,7 @@ def test_a_session_token_in_its_header_passes(auth, bob):
 
 
 @pytest.mark.parametrize("scheme", ["Bearer ", "bearer ", "BEARER  "])
-def test_a_session_token_behind_the_word_bearer_passes(auth, bob, scheme):
+def test_a_session_token_with_a_bearer_prefix_passes(auth, bob, scheme):
     assert auth(service_authorization=scheme + a_token(bob)).verdict == (200, "session-valid")
 
 
@@ -48,7 +48,7 @@ def test_a_token_of_the_guard_page_opens_the_gate(auth, bob):
     assert auth(service_authorization=a_token(bob, audiences=["gate"])).status == 200
 
 
-def test_a_token_for_the_api_alone_does_not_open_the_gate(auth, bob):
+def test_a_token_for_the_api_only_does_not_open_the_gate(auth, bob):
     assert auth(service_authorization=a_token(bob, audiences=["api"])).verdict == (401, "credential-invalid")
 
 
@@ -74,7 +74,7 @@ def test_the_user_name_of_a_git_token_may_be_in_other_case(auth, bob):
     assert auth(service_git_token=f"bOB:{a_git_token(bob)}").status == 200
 
 
-def test_a_git_token_with_the_name_of_somebody_else_does_not_pass(auth, alice, bob):
+def test_a_git_token_with_another_users_name_does_not_pass(auth, alice, bob):
     assert auth(service_git_token=f"alice:{a_git_token(bob)}").verdict == (401, "credential-invalid")
 
 

@@ -177,7 +177,7 @@ def test_a_new_session_passes_at_once(ask, alice):
     assert ask(service_authorization=a_token(alice)) == (200, "session-valid")
 
 
-def test_a_logout_ends_that_session_alone(ask, bob):
+def test_a_logout_ends_only_that_session(ask, bob):
     other = a_token(bob)
 
     accounts.revoke_session(Session.objects.filter(user=bob).earliest("issued_at").pk, at=timezone.now())

@@ -185,7 +185,7 @@ def test_two_cookie_lines_are_one_list(both, visit, session):
     assert both(question).verdict == (200, "session-valid")
 
 
-def test_a_good_credential_beside_a_bad_line_passes(both, visit, session):
+def test_a_valid_credential_beside_an_invalid_line_passes(both, visit, session):
     assert both(visit().plus((session[0], "bad"), session)).verdict == (200, "session-valid")
 
 
@@ -198,7 +198,7 @@ def test_two_lines_of_basic_are_malformed(both, visit, session):
 # Commas.
 
 
-def test_a_comma_where_there_is_one_value_is_malformed(both, dialect, visit, session):
+def test_a_comma_in_a_single_value_header_is_malformed(both, dialect, visit, session):
     for name in READ[dialect] - {"x-forwarded-for", "x-forwarded-uri", "x-original-url"}:
         question = visit().plus(session).header(name, f"{OFFICE},{OFFICE}")
         assert both(question).verdict == (403, "request-malformed"), name

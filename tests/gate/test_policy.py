@@ -26,7 +26,7 @@ def token(bob):
     return a_token(bob)
 
 
-def test_a_blocked_client_is_refused_even_with_a_good_token(auth, token):
+def test_a_blocked_client_is_refused_even_with_a_valid_token(auth, token):
     services.block_network(actor="alice", network="198.51.100.0/24")
 
     assert auth(service_authorization=token).verdict == (403, "client-blocked")
@@ -113,7 +113,7 @@ def test_the_builtin_rules_find_an_injection(auth, token):
 
 
 @pytest.mark.usefixtures("builtin_rules")
-def test_the_builtin_rules_leave_an_ordinary_request_alone(auth, token):
+def test_the_builtin_rules_allow_an_ordinary_request(auth, token):
     assert auth(service_authorization=token, x_forwarded_uri="/search?q=union+of+workers&page=2").status == 200
 
 

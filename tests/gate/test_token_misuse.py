@@ -57,7 +57,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("case", staged("J-15"))
-def test_a_token_of_one_kind_does_not_open_what_another_opens(auth, bob, case):
+def test_a_token_of_one_kind_is_refused_as_another_kind(auth, bob, case):
     assert KINDS[case](auth, bob)
 
 

@@ -23,7 +23,7 @@ def failing(error):
 
 
 @pytest.mark.parametrize("error", [OperationalError("gone"), InterfaceError("gone")], ids=repr)
-def test_without_a_database_and_without_a_policy_nobody_passes(auth, bob, error):
+def test_without_a_database_and_a_policy_nobody_passes(auth, bob, error):
     token = a_token(bob)
 
     with failing(error):

@@ -48,7 +48,7 @@ def test_in_monitor_mode_a_row_has_the_score_and_whether_it_would_have_been_refu
     assert {row["path"] for row in found(admin, would_refuse="false")} == {"/weak-word", "/harmless"}
 
 
-def test_in_block_mode_a_row_has_the_score_alone(ask):
+def test_in_block_mode_a_row_has_only_the_score(ask):
     rows, statuses = ask()
 
     assert rows == [(path, score, False) for path, score, _ in MONITORED]
