@@ -11,7 +11,7 @@ from gatewall.engine.steps import STEPS
 from gatewall.policy import revisions, system_settings
 from policies import services
 from policies.models import ShareLink
-from tests.api.explain_scenes import SCENES, domain, rate, session
+from tests.api.explain_cases import CASES, domain, rate, session
 from tests.support.cast import CLIENT, OFFICE
 from tests.support.proxies import a_git_token, a_license, a_token
 from tests.support.share_links import cookie_of
@@ -60,29 +60,29 @@ def sent(credential):
     return {SENT_AS[credential["kind"]]: credential["token"]}
 
 
-def told(explanation):
+def verdict_of(explanation):
     decision = explanation["decision"]
     return decision["status"], decision["reason"], decision.get("retry_after", 0)
 
 
 def test_every_reason_has_a_request_case():
-    assert set(SCENES) == set(Reason)
+    assert set(CASES) == set(Reason)
 
 
 @pytest.mark.parametrize("reason", Reason, ids=str)
 def test_the_explanation_is_the_answer(explain, new_gate, auth, wall, bob, tmp_path, monkeypatch, reason):
     if reason is Reason.CANNOT_DECIDE:  # a gate that has read the policy once keeps deciding with it
-        SCENES[reason]()
+        CASES[reason]()
         parts, auth = {}, new_gate()
     else:
-        parts = SCENES[reason](auth=auth, wall=wall, bob=bob, tmp_path=tmp_path, monkeypatch=monkeypatch) or {}
+        parts = CASES[reason](auth=auth, wall=wall, bob=bob, tmp_path=tmp_path, monkeypatch=monkeypatch) or {}
         auth = new_gate()
 
     explanation = explain(**parts)
 
     answer = answered(auth, **parts)
     assert answer[1] == reason.value
-    assert told(explanation)[:2] == answer[:2]
+    assert verdict_of(explanation)[:2] == answer[:2]
     assert explanation["policy_revision"] == (0 if reason is Reason.CANNOT_DECIDE else revisions.current().revision)
     assert [step["step"] for step in explanation["trace"] if step["decided"]] == [
         step["step"] for step in explanation["trace"] if step["reached"]
@@ -91,7 +91,7 @@ def test_the_explanation_is_the_answer(explain, new_gate, auth, wall, bob, tmp_p
 
 @pytest.mark.parametrize("reason", sorted(set(Reason) - {Reason.CANNOT_DECIDE}), ids=str)
 def test_the_trace_has_every_step_in_order(explain, auth, wall, bob, tmp_path, monkeypatch, reason):
-    parts = SCENES[reason](auth=auth, wall=wall, bob=bob, tmp_path=tmp_path, monkeypatch=monkeypatch)
+    parts = CASES[reason](auth=auth, wall=wall, bob=bob, tmp_path=tmp_path, monkeypatch=monkeypatch)
 
     trace = explain(**(parts if isinstance(parts, dict) else {}))["trace"]
 
@@ -115,7 +115,7 @@ def test_an_explained_request_is_not_counted(explain, auth):
     system_settings.change(actor="alice", request_rate_per_minute=2)
     auth()
 
-    reasons = {told(explain())[1] for _ in range(5)}
+    reasons = {verdict_of(explain())[1] for _ in range(5)}
 
     assert reasons == {"credential-missing"}
     assert answered(auth)[1] == "credential-missing"
@@ -163,11 +163,11 @@ def test_a_malformed_request_names_its_fault_and_skips_later_steps(explain):
 
 
 def test_the_next_explanation_sees_the_last_change(explain):
-    assert told(explain())[1] == "credential-missing"
+    assert verdict_of(explain())[1] == "credential-missing"
 
     services.block_network(actor="alice", network=CLIENT)
 
-    assert told(explain())[1] == "client-blocked"
+    assert verdict_of(explain())[1] == "client-blocked"
 
 
 @pytest.mark.parametrize(
@@ -183,13 +183,14 @@ def test_a_user_can_be_assumed_as_signed_in(explain, wall, bob, credential, reas
     wall.a_user("dora", is_active=False)
     a_license()
 
-    assert told(explain(credential=credential))[1] == reason
+    assert verdict_of(explain(credential=credential))[1] == reason
 
 
 def test_the_second_factor_may_be_assumed(explain, bob):
     domain("two_factor")
     reasons = [
-        told(explain(credential={"kind": "user", "id": bob.pk, "amr": amr}))[1] for amr in (["pwd"], ["pwd", "otp"])
+        verdict_of(explain(credential={"kind": "user", "id": bob.pk, "amr": amr}))[1]
+        for amr in (["pwd"], ["pwd", "otp"])
     ]
 
     assert reasons == ["second-factor-required", "session-valid"]
@@ -204,8 +205,8 @@ def test_explaining_opens_no_session(explain, bob):
 def test_credentials_may_be_given_as_headers(explain, bob):
     token = a_token(bob)
 
-    assert told(explain(headers={"Cookie": f"a=b; service.token={token}"}))[1] == "session-valid"
-    assert told(explain(headers={"Service-License": ["gwl_none", a_license()]}))[1] == "license-valid"
+    assert verdict_of(explain(headers={"Cookie": f"a=b; service.token={token}"}))[1] == "session-valid"
+    assert verdict_of(explain(headers={"Service-License": ["gwl_none", a_license()]}))[1] == "license-valid"
 
 
 def test_a_token_is_in_no_answer_and_no_log(explain, admin, bob, caplog):
@@ -230,13 +231,13 @@ def test_text_beyond_ascii_is_encoded_as_utf_8(explain, new_gate):
     services.create_waf_rule(actor="alice", name="umlaut", pattern="ä")
     wire = "/ä".encode().decode("latin-1")
 
-    assert told(explain(uri="/ä"))[:2] == answered(new_gate(), uri=wire)[:2] == (403, "waf-rule")
+    assert verdict_of(explain(uri="/ä"))[:2] == answered(new_gate(), uri=wire)[:2] == (403, "waf-rule")
 
 
 def test_the_session_of_a_just_disabled_user_is_invalid(explain, bob):
     credential = session(bob)
-    assert told(explain(**credential))[1] == "session-valid"
+    assert verdict_of(explain(**credential))[1] == "session-valid"
 
     accounts.change_user(bob, actor="alice", is_active=False)
 
-    assert told(explain(**credential))[1] == "credential-invalid"
+    assert verdict_of(explain(**credential))[1] == "credential-invalid"

@@ -125,7 +125,7 @@ def test_a_stale_session_changes_no_second_factor_of_another_without_the_passwor
     assert FACTORS[what](stale, other, password=PASSWORD).status_code in {200, 204}
 
 
-def test_the_admin_site_asks_a_stale_session_before_it_forgets_the_second_factor_of_another(alice, other):
+def test_the_admin_site_asks_a_stale_session_to_remove_the_factor_of_another(alice, other):
     client, page = Client(), f"/wall/admin/accounts/user/{other.pk}/change/"
     enter_admin_site(client, alice, at=timezone.now() - OLD)
     an_app(other)

@@ -27,7 +27,7 @@ def _nothing_yet(request, clock):
     SecurityEvent.objects.all().delete()
 
 
-def told(*kinds):
+def recorded(*kinds):
     """Return kind, count, user and client of the events of these kinds, or of all, oldest first."""
     rows = SecurityEvent.objects.order_by("id")
     rows = rows.filter(kind__in=kinds) if kinds else rows
@@ -47,7 +47,7 @@ def test_a_sign_in_is_recorded(bob):
 
     (event,) = SecurityEvent.objects.all()
 
-    assert told() == [("login.succeeded", 1, "Bob", HOME)]
+    assert recorded() == [("login.succeeded", 1, "Bob", HOME)]
     assert event.detail["flow"] == "login"
     assert event.detail["amr"] == ["pwd"]
     assert "secretsecret" not in json.dumps(event.detail)
@@ -56,7 +56,7 @@ def test_a_sign_in_is_recorded(bob):
 def test_an_admin_site_sign_in_is_recorded(alice):
     Client(REMOTE_ADDR=HOME).post("/wall/admin/login/", {"username": "alice", "password": PASSWORD})
 
-    assert told() == [("login.succeeded", 1, "alice", HOME)]
+    assert recorded() == [("login.succeeded", 1, "alice", HOME)]
 
 
 def test_failures_are_grouped_by_account_and_minute(bob, clock):
@@ -65,7 +65,7 @@ def test_failures_are_grouped_by_account_and_minute(bob, clock):
     clock.shift(60)
     sign_in("bob", "wrong")
 
-    assert told() == [("login.failed", 3, "Bob", HOME), ("login.failed", 1, "Bob", HOME)]
+    assert recorded() == [("login.failed", 3, "Bob", HOME), ("login.failed", 1, "Bob", HOME)]
 
 
 def test_failures_of_unknown_names_are_one_row_without_the_names():
@@ -94,7 +94,7 @@ def test_a_locked_sign_in_is_recorded_with_the_scope_of_its_count(bob):
     for _ in range(12):
         sign_in("bob", "wrong")
 
-    assert told() == [("login.failed", 10, "Bob", HOME), ("login.locked", 2, "Bob", HOME)]
+    assert recorded() == [("login.failed", 10, "Bob", HOME), ("login.locked", 2, "Bob", HOME)]
     assert SecurityEvent.objects.get(kind="login.locked").detail["scopes"] == ["pair"]
 
 
@@ -102,13 +102,13 @@ def test_a_wrong_code_is_recorded_and_success_only_after_the_right_one(alice):
     app = an_app(alice)
     SecurityEvent.objects.all().delete()
     challenge = sign_in("alice").json()["challenge_token"]
-    assert told() == []
+    assert recorded() == []
 
     body = {"challenge_token": challenge, "code": "000000"}
     Api().post("/login/2fa", body, REMOTE_ADDR=HOME)
     Api().post("/login/2fa", body | {"code": app.recovery_codes[0]}, REMOTE_ADDR=HOME)
 
-    assert told() == [("two-factor.failed", 1, "alice", HOME), ("login.succeeded", 1, "alice", HOME)]
+    assert recorded() == [("two-factor.failed", 1, "alice", HOME), ("login.succeeded", 1, "alice", HOME)]
     assert SecurityEvent.objects.last().detail["amr"] == ["pwd", "mfa"]
 
 
@@ -116,14 +116,14 @@ def test_enabling_and_disabling_a_second_factor_is_recorded(alice):
     an_app(alice)
     second_factor.switch_off_app(alice, actor="alice")
 
-    assert [kind for kind, *_ in told()] == ["two-factor.enabled", "two-factor.disabled"]
+    assert [kind for kind, *_ in recorded()] == ["two-factor.enabled", "two-factor.disabled"]
 
 
 def test_disabling_a_second_factor_that_is_off_records_nothing(bob):
     with pytest.raises(second_factor.Gone):
         second_factor.switch_off_app(bob, actor="alice")
 
-    assert told() == []
+    assert recorded() == []
 
 
 def test_completed_and_refused_recoveries_are_recorded(alice, settings):
@@ -137,7 +137,7 @@ def test_completed_and_refused_recoveries_are_recorded(alice, settings):
     refused = SecurityEvent.objects.filter(kind="recovery.refused").order_by("id")
 
     assert [event.detail["why"] for event in refused] == ["recovery-local-only", "recovery-key"]
-    assert [kind for kind, *_ in told("two-factor.recovered", "session.revoked", "user.changed")] == [
+    assert [kind for kind, *_ in recorded("two-factor.recovered", "session.revoked", "user.changed")] == [
         "user.changed",
         "session.revoked",
         "two-factor.recovered",
@@ -149,7 +149,7 @@ def test_a_sign_out_is_recorded_once(bob):
     client.post("/logout")
     client.post("/logout")
 
-    assert told() == [("session.revoked", 1, "Bob", None)]
+    assert recorded() == [("session.revoked", 1, "Bob", None)]
 
 
 def test_changes_are_recorded_with_actor_and_diff(admin, alice):
@@ -175,7 +175,7 @@ def test_token_events_never_contain_the_token(admin, bob):
     admin.delete(f"/users/{bob.pk}/git-tokens/{issued[0]['id']}")
     admin.put(f"/licenses/{issued[1]['id']}", {"is_active": False})
 
-    assert [kind for kind, *_ in told()] == ["token.issued", "token.issued", "token.revoked", "policy.changed"]
+    assert [kind for kind, *_ in recorded()] == ["token.issued", "token.issued", "token.revoked", "policy.changed"]
     everything = json.dumps(list(SecurityEvent.objects.values_list("detail", flat=True)))
     assert not any(each["token"] in everything for each in issued)
 
@@ -183,7 +183,7 @@ def test_token_events_never_contain_the_token(admin, bob):
 def test_a_change_without_effect_records_no_event(admin):
     admin.put("/system/settings", {"waf_threshold": 5})
 
-    assert told() == []
+    assert recorded() == []
 
 
 def test_a_long_diff_is_in_the_revision_only(admin):
@@ -204,7 +204,7 @@ def test_rolled_back_changes_record_no_event(admin, bob):
     response = admin.post("/ip-black-list", {"ip": "not an address"})
 
     assert response.status_code == 400
-    assert told() == []
+    assert recorded() == []
 
 
 def test_events_above_the_rows_of_a_minute_are_counted_without_a_client(monkeypatch):
@@ -213,7 +213,7 @@ def test_events_above_the_rows_of_a_minute_are_counted_without_a_client(monkeypa
         count_event(Event(EventKind.REQUEST_BLOCKED, MOMENT, f"192.0.2.{number}"), "waf-rule")
     count_event(Event(EventKind.REQUEST_BLOCKED, MOMENT, "192.0.2.1"), "waf-rule")
 
-    assert told() == [
+    assert recorded() == [
         ("request.blocked", 1, None, "192.0.2.0"),
         ("request.blocked", 2, None, "192.0.2.1"),
         ("request.blocked", 1, None, "192.0.2.2"),

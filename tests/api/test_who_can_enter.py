@@ -37,7 +37,7 @@ def ask(admin, path="/", **more):
     return response.json()
 
 
-def told(entries):
+def verdicts(entries):
     return {
         each["name"]: (each["outcome"], each["reason"], each["access"], each["rule"] and each["rule"]["name"])
         for each in entries
@@ -50,13 +50,13 @@ def test_without_a_rule_the_domain_and_scopes_decide(admin, policy):
     assert answer["domain"] == "office.example"
     assert answer["everybody"]["outcome"] == "challenge"
     valid, out = ("allow", "session-valid"), ("deny", "host-not-in-scope")
-    assert told(answer["people"]) == {
+    assert verdicts(answer["people"]) == {
         "alice": (*valid, "authenticated", None),
         "Bob": (*valid, "authenticated", None),
         "yan": (*out, "authenticated", None),
         "zoe": (*valid, "authenticated", None),
     }
-    assert told(answer["groups"]) == {
+    assert verdicts(answer["groups"]) == {
         "family": (*valid, "authenticated", None),
         "guests": (*out, "authenticated", None),
     }
@@ -66,10 +66,10 @@ def test_without_a_rule_the_domain_and_scopes_decide(admin, policy):
 
 
 def test_the_answer_names_rules_with_the_access_they_require(admin, policy):
-    people = told(ask(admin, "/admin/users")["people"])
+    people = verdicts(ask(admin, "/admin/users")["people"])
     assert people["zoe"] == ("deny", "access-denied", "denied", "no family")
     assert people["Bob"] == ("allow", "session-valid", "authenticated", None)
-    assert told(ask(admin, "/safe")["people"])["Bob"] == ("allow", "session-valid", "phishing_resistant", "safe")
+    assert verdicts(ask(admin, "/safe")["people"])["Bob"] == ("allow", "session-valid", "phishing_resistant", "safe")
     hook = ask(admin, "/hook", method="POST")["everybody"]
     assert (hook["outcome"], hook["reason"], hook["rule"]["name"]) == ("allow", "path-public", "hook")
     lan = {each["name"]: each["reason"] for each in ask(admin, "/lan")["networks"]}

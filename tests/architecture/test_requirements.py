@@ -43,13 +43,13 @@ def locked(name):
     return found
 
 
-def asked_for(name):
+def direct_requirements(name):
     """Return the direct dependencies of a source, and of those that it includes."""
     lines = [line.partition(" #")[0].strip() for line in (BASE / f"{name}.in").read_text().splitlines()]
     wanted = []
     for line in lines:
         if line.startswith("-r "):
-            wanted += asked_for(line.removeprefix("-r ").removesuffix(".in"))
+            wanted += direct_requirements(line.removeprefix("-r ").removesuffix(".in"))
         elif line and not line.startswith("#"):
             wanted.append(Requirement(line))
     return wanted
@@ -74,7 +74,7 @@ def needed(wanted):
 
 @pytest.mark.parametrize("name", LOCKS)
 def test_a_lock_has_what_its_source_needs_and_nothing_else(name):
-    packages, wanted = locked(name), list(needed(asked_for(name)))
+    packages, wanted = locked(name), list(needed(direct_requirements(name)))
 
     assert {canonicalize_name(each.name) for each in wanted} == {
         key for key, each in packages.items() if each.is_for_us
@@ -87,7 +87,7 @@ def test_a_lock_has_what_its_source_needs_and_nothing_else(name):
 def test_a_package_needed_with_extras_is_locked_with_them(name):
     """Otherwise pip takes the newest version for ``coverage[toml]``, and no hash of the lock covers it."""
     packages = locked(name)
-    wanted = [each for each in needed(asked_for(name)) if each.extras]
+    wanted = [each for each in needed(direct_requirements(name)) if each.extras]
 
     assert [
         each for each in wanted if not each.extras <= packages[canonicalize_name(each.name)].requirement.extras
@@ -96,7 +96,7 @@ def test_a_package_needed_with_extras_is_locked_with_them(name):
 
 @pytest.mark.parametrize("name", LOCKS)
 def test_every_requirement_is_pinned_and_listed_once(name):
-    wanted = asked_for(name)
+    wanted = direct_requirements(name)
 
     assert [each for each in wanted if [pin.operator for pin in each.specifier] != ["=="]] == []
     assert len({canonicalize_name(each.name) for each in wanted}) == len(wanted)

@@ -57,7 +57,7 @@ def test_a_group_of_the_provider_gives_access_to_the_site(wall, visit, corp, loo
     assert page.locator("h1").inner_text() != THROUGH
 
 
-def test_a_sign_in_at_the_provider_is_handed_to_another_parent_and_its_logout_ends_both(wall, visit, corp):
+def test_a_provider_sign_in_serves_two_parents_and_its_logout_ends_both(wall, visit, corp):
     page = visit()
     corp.subject, corp.claims["groups"], corp.sid = "sub-two-parents", ["staff"], "two-parents"
     corp.claims["preferred_username"] = "frida"

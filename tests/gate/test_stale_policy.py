@@ -50,13 +50,13 @@ class Database:
     def __init__(self, patch):
         self._patch = patch
 
-    def goes(self):
+    def fails(self):
         def away():
             raise OperationalError("away")
 
         self._patch.setattr("gatewall.policy.revisions.current", away)
 
-    def comes_back(self):
+    def recovers(self):
         self._patch.undo()
 
 
@@ -71,7 +71,7 @@ def test_without_the_database_a_policy_decides_until_its_maximum_age(
 ):
     system_settings.change(actor="alice", stale_policy=mode)
     assert plane(question).status == 200
-    database.goes()
+    database.fails()
     pass_seconds(50)
     assert asked_alone(plane, question).status == 200
 
@@ -83,7 +83,7 @@ def test_without_the_database_a_policy_decides_until_its_maximum_age(
 def test_the_maximum_age_of_a_policy_is_a_setting(strict, plane, question, database, pass_seconds):
     system_settings.change(actor="alice", stale_policy_seconds=300)
     plane(question)
-    database.goes()
+    database.fails()
     pass_seconds(TOO_OLD)
 
     assert asked_alone(plane, question).status == 200
@@ -91,13 +91,13 @@ def test_the_maximum_age_of_a_policy_is_a_setting(strict, plane, question, datab
 
 def test_requests_are_allowed_again_when_the_database_recovers(strict, plane, question, database, pass_seconds):
     plane(question)
-    database.goes()
+    database.fails()
     pass_seconds(TOO_OLD)
     refused = asked_alone(plane, question)
     assert refused.verdict == (503, "cannot-decide")
     assert "remote-user" not in refused.headers
 
-    database.comes_back()
+    database.recovers()
 
     assert plane(question).status == 200
 
@@ -113,7 +113,7 @@ def test_without_the_database_a_new_control_plane_uses_the_published_policy(
     strict, new_plane, question, database, pass_seconds
 ):
     new_plane("data")(question)  # asking publishes first
-    database.goes()
+    database.fails()
     control = new_plane("control")
     assert control(question).status == 200
 

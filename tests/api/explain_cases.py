@@ -65,7 +65,7 @@ def _device(bob, **_):
     return {"headers": {"User-Agent": "Kodi/20"}}
 
 
-SCENES = {
+CASES = {
     Reason.REQUEST_MALFORMED: lambda **_: {"host": "office example"},
     Reason.CLIENT_BLOCKED: lambda **_: services.block_network(actor="alice", network="198.51.100.0/24") and {},
     Reason.HOST_NOT_AUTHORIZED: lambda **_: domain("denied") and {},
