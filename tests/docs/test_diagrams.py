@@ -1,4 +1,4 @@
-"""docs/diagrams: each picture matches its source, has no scripts and no external links, and is on a page."""
+"""docs/diagrams: each picture matches its source, has no script, loads from no other host, and is on a page."""
 
 import re
 
