@@ -86,7 +86,7 @@ def main() -> None:
     try:
         keep_private(home)
     except PermissionError as error:
-        print(f"gatewall: GATEWALL_HOME is not closed to others: {error}", file=sys.stderr)
+        print(f"gatewall: cannot restrict the permissions of GATEWALL_HOME: {error}", file=sys.stderr)
 
 
 if __name__ == "__main__":

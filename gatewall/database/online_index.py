@@ -45,7 +45,7 @@ class AddIndexOnline(AddIndex):
             builder.build()
 
     def describe(self) -> str:
-        return f"{super().describe()}, beside its use"
+        return f"{super().describe()}, without locking the table"
 
 
 class _Builder:

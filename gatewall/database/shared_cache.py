@@ -109,14 +109,14 @@ class _Bounded(AbstractConnection):
         try:
             super().on_connect_check_health(*arguments, **options)
         except _PARSE_ERRORS as error:
-            raise InvalidResponse("the greeting makes no sense") from error
+            raise InvalidResponse("malformed greeting") from error
 
     def read_response(self, *arguments: Any, **options: Any) -> Any:
         try:
             return super().read_response(*arguments, **options)
         except _PARSE_ERRORS as error:
             self.disconnect()  # type: ignore[no-untyped-call]  # redis-py types most of its own
-            raise InvalidResponse("the answer makes no sense") from error
+            raise InvalidResponse("malformed response") from error
 
 
 class BoundedPool(ConnectionPool):

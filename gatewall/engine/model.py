@@ -31,7 +31,7 @@ _STATUS = {Effect.ALLOW: 200, Effect.CHALLENGE: 401, Effect.DENY: 403, Effect.ER
 
 _FROM_HERE = "This site cannot be reached from your network or country."
 _SIGN_IN = "The visitor has to sign in; no exemption can replace that."
-_PROXY = "Change the proxy's configuration; the proxy doctor says how."
+_PROXY = "Change the proxy's configuration; the proxy doctor shows how."
 _REGISTER = "The host is not registered and would be refused anyway, so no exemption helps. Register the host first."
 _HARMFUL = "The request was refused because it looks harmful or cannot be read."
 
@@ -130,7 +130,7 @@ class Reason(StrEnum):
         Effect.ERROR,
         "The gate could not decide.",
         "",
-        "The gate had no policy or failed: the dashboard and the log of the service say why.",
+        "The gate had no policy or failed: see the dashboard and the service log.",
     )
 
 

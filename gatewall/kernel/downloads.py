@@ -233,7 +233,7 @@ def _acceptable(url: str, reach: Reach, *, encrypted: bool = False) -> SplitResu
     except ValueError:
         raise DownloadRefused("that is not a URL") from None
     if parts.username is not None or parts.password is not None:
-        raise DownloadRefused("a URL with a user in it is not fetched")
+        raise DownloadRefused("URLs with a user or password are not allowed")
     if parts.scheme in {"http", "https"} and host and Authority.of_url(url) is None:
         raise DownloadRefused("the URL has no valid host name")
     if parts.scheme == "https" and host:
@@ -244,7 +244,9 @@ def _acceptable(url: str, reach: Reach, *, encrypted: bool = False) -> SplitResu
     if parts.scheme == "http" and host and may and not encrypted:
         return parts
     raise DownloadRefused(
-        "only https is fetched, or http from this machine" if reach.http_from_here else "only https is fetched"
+        "only https URLs are allowed, or http from this machine"
+        if reach.http_from_here
+        else "only https URLs are allowed"
     )
 
 

@@ -165,7 +165,7 @@ def _policy_keys(reader: Reader, environ: Mapping[str, str]) -> dict[str, Any]:
             raise ConfigError(f"{_MANIFEST_KEY} is for a data plane, which gets no {name}: set one of the two")
     key = from_text(text)
     if key is None:
-        raise ConfigError(f"{_MANIFEST_KEY} must be what `gatewall keys` makes")
+        raise ConfigError(f"{_MANIFEST_KEY} must be a key created by `gatewall keys`")
     return {"secret_key": "", "manifest_key": key, "data_keys": KeyRing(())}
 
 

@@ -85,7 +85,7 @@ def _sqlite(rest: str) -> Mapping[str, object]:
 
 def _postgresql(rest: str) -> Mapping[str, object]:
     if "#" in rest:
-        raise ConfigError("DATABASE_URL has a # in it: in a password that is %23")
+        raise ConfigError("DATABASE_URL contains a #; in a password, write %23")
     address, _, query = rest.partition("?")
     authority, _, name = address.partition("/")
     user_info, _, servers = authority.rpartition("@")

@@ -98,7 +98,7 @@ def _read(response: http.client.HTTPResponse, at_most: int) -> bytes:
             raise ExchangeFailed(f"the answer has more than {at_most // 1024} KiB")
     missing = response.length
     if missing:
-        raise ExchangeFailed("the answer broke off")
+        raise ExchangeFailed("the response ended early")
     return body
 
 

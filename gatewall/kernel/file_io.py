@@ -43,7 +43,7 @@ def sync_folder(folder: Path) -> None:
 def write_whole(descriptor: int, data: bytes) -> None:
     """Write all bytes in one call. Raises OSError on a short write."""
     if os.write(descriptor, data) != len(data):
-        raise OSError("the disk took a part only")
+        raise OSError("only part of the data was written to the disk")
 
 
 def remove_if_forgotten(path: Path) -> None:

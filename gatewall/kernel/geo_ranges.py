@@ -58,7 +58,7 @@ class CountryRanges:
                 continue
             found = _LINE.fullmatch(line)
             if found is None:
-                raise RangesRefused(f"line {number}: not like 16777216,16777471,AU")
+                raise RangesRefused(f"line {number}: expected first,last,CC, for example 16777216,16777471,AU")
             if _CODE.fullmatch(found[3]):
                 try:
                     self._add(_address(found[1]), _address(found[2]), found[3].upper())

@@ -38,7 +38,7 @@ class Plane(WSGIApplication):  # type: ignore[misc] # gunicorn has no types
         super().load_config()
         if self.cfg.preload_app:
             # The thread that follows the policy would not survive the fork, and SIGHUP would not reload the code.
-            print("gatewall: a plane cannot be preloaded: leave preload_app out", file=sys.stderr)  # noqa: T201
+            print("gatewall: preload_app is not supported: remove it", file=sys.stderr)  # noqa: T201
             sys.exit(2)
 
     def run(self) -> None:
@@ -83,7 +83,7 @@ class Master(Arbiter):  # type: ignore[misc] # gunicorn has no types
 
     def handle_usr2(self) -> None:
         """Ignore SIGUSR2: a second master would die with this one's workers, and remove its socket."""
-        self.log.warning("SIGUSR2 is ignored: restart for another release, SIGHUP replaces its workers")
+        self.log.warning("SIGUSR2 is ignored: restart to upgrade; SIGHUP replaces the workers")
 
     def manage_workers(self) -> None:
         """Start missing workers and stop surplus ones. Called about every second."""

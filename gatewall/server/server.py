@@ -144,7 +144,7 @@ class Server:
         there = len(self._fresh) + len(self._served) + len(self._opening)
         evicted = self._connection_to_evict() if there >= self._most else None
         if there >= self._most and not evicted:
-            self._pause("all that there is room for are in use")
+            self._pause("all connections are in use")
             return False
         try:
             accepted, address = listening.accept()
@@ -172,7 +172,7 @@ class Server:
         now = self._loop.time()
         if now >= self._silent_until:
             self._silent_until = now + _SILENT_SECONDS
-            logger.warning("connections are not accepted for a moment: %s", why)
+            logger.warning("new connections are paused: %s", why)
         self._stop_accepting()
         self._loop.call_later(_PAUSE_SECONDS, self._start_accepting)
 

@@ -35,7 +35,7 @@ _MAX_BYTES = 512 * 1024 * 1024
 _LONGEST_SECONDS = 3600
 """Timeout for a hung child. It limits its own CPU time, and with its low priority may get 1% of a busy host."""
 _ROOT = Path(__file__).resolve().parents[2]
-NO_ENGINE = "there is no hyperscan for this machine: RE2 takes its place, and is slower"
+NO_ENGINE = "hyperscan is not available on this machine: RE2 is used, which is slower"
 NOT_COMPILED = "patterns could not be compiled; RE2 is used instead"
 
 
@@ -142,7 +142,7 @@ class PatternCache:
             return None
         signature, data = signed[:_SIGNATURE_BYTES], signed[_SIGNATURE_BYTES:]
         if not hmac.compare_digest(signature, self._signature(name, data)):
-            logger.warning("WAF: compiled patterns %s are not ours: they are compiled again", name[:12])
+            logger.warning("WAF: compiled patterns %s have an invalid signature and are recompiled", name[:12])
             return None
         try:
             return _checked(data, patterns)

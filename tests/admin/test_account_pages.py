@@ -216,7 +216,7 @@ def test_a_license_of_a_taken_name_is_refused_without_a_token(pages):
 
     response = pages.submit("/licensing/license/add/", name="robot")
 
-    assert "exists already" in pages.words(response)
+    assert "already exists" in pages.words(response)
     assert "gwl_" not in pages.words(response)
     assert revisions.current() == before
 

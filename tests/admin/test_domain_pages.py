@@ -52,5 +52,5 @@ def test_a_domain_of_a_taken_name_is_refused(pages, office):
 
     response = pages.submit("/policies/authorizeddomain/add/", name=OFFICE.upper(), access="public")
 
-    assert "exists already" in pages.words(response)
+    assert "already exists" in pages.words(response)
     assert revisions.current() == before

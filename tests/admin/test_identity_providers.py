@@ -46,7 +46,7 @@ def test_a_provider_is_made_changed_and_deleted(pages, office):
 @pytest.mark.parametrize(
     ("field", "value", "words"),
     [
-        ("issuer", "http://corp.example", "only https is fetched"),
+        ("issuer", "http://corp.example", "only https URLs are allowed"),
         ("group_map", "boss = admins", "this map makes administrators"),
         ("group_map", "boss = nobody", "there is no group nobody"),
         ("group_map", "boss", "a line is a value of the claim"),

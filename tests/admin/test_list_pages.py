@@ -66,7 +66,7 @@ def test_a_refusal_is_shown_in_the_form_and_changes_nothing(pages):
     response = pages.submit("/policies/blocklistentry/add/", network="198.51.100.0/24", remark="kept in the form")
 
     assert response.status_code == 200
-    assert "198.51.100.0/24 exists already" in pages.words(response)
+    assert "198.51.100.0/24 already exists" in pages.words(response)
     assert "kept in the form" in pages.words(response)
     assert BlocklistEntry.objects.count() == 1
     assert revisions.current() == before
@@ -80,7 +80,7 @@ def test_a_refused_change_is_shown_in_the_form_and_changes_nothing(pages):
     response = pages.submit(f"/policies/blocklistentry/{other.pk}/change/", network="198.51.100.0/24")
 
     assert response.status_code == 200
-    assert "exists already" in pages.words(response)
+    assert "already exists" in pages.words(response)
     assert BlocklistEntry.objects.get(pk=other.pk).network == "203.0.113.0/24"
     assert revisions.current() == before
 

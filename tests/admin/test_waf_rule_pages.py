@@ -46,7 +46,7 @@ def test_a_waf_rule_is_created_changed_and_deleted(pages, decide):
     assert not WafRule.objects.exists()
 
 
-@pytest.mark.skipif(not AVAILABLE, reason="there is no hyperscan for this machine")
+@pytest.mark.skipif(not AVAILABLE, reason="hyperscan is not available on this machine")
 def test_author_of_a_waf_rule_that_is_scanned_apart_is_warned(pages):
     words = "RE2 scans for this pattern by itself"
 

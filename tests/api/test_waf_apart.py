@@ -5,7 +5,7 @@ import pytest
 from gatewall.engine.waf.vector import AVAILABLE
 from policies.models import WafRule
 
-pytestmark = pytest.mark.skipif(not AVAILABLE, reason="there is no hyperscan for this machine")
+pytestmark = pytest.mark.skipif(not AVAILABLE, reason="hyperscan is not available on this machine")
 WORDS = "RE2 scans for this pattern by itself"
 
 

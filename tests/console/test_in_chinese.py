@@ -172,7 +172,7 @@ def refused_by_now(_path):
     ("fail", "english", "said"),
     [
         (died, "its process ended early (exit code -9)", "退出码 -9"),
-        (refused_by_now, "the change would be refused now: 198.51.100.7 exists already", "198.51.100.7 已存在"),
+        (refused_by_now, "the change would be refused now: 198.51.100.7 already exists", "198.51.100.7 已存在"),
     ],
 )
 def test_the_failure_of_a_backtest_is_in_chinese(chinese, fail, english, said):

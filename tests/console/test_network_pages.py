@@ -61,7 +61,7 @@ def test_a_very_large_network_and_a_duplicate_are_refused(pages):
     services.block_network(actor="test", network="203.0.113.7")
     duplicate = pages.submit("/log/ban/", network="203.0.113.7", lasts="1h")
     assert duplicate.status_code == 409
-    assert "exists already" in duplicate.content.decode()
+    assert "already exists" in duplicate.content.decode()
 
 
 @pytest.mark.parametrize("values", [{"network": "nonsense"}, {"network": ""}, {"lasts": "2h"}, {"remark": "x" * 501}])

@@ -163,7 +163,7 @@ def test_a_draft_that_no_longer_applies_fails_with_the_reason(recorded):
 
     run.refresh_from_db()
     assert run.state == State.FAILED
-    assert "exists already" in run.failure
+    assert "already exists" in run.failure
 
 
 def test_a_draft_whose_domain_was_removed_fails_with_its_name(recorded):

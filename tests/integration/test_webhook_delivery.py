@@ -245,7 +245,7 @@ def test_a_receiver_that_hangs_delays_no_other(receiver, monkeypatch):
         ("https://[::1]/hook", "::1 is not a public address"),
         ("https://localhost/hook", "localhost has an address that is not public"),
         ("https://[64:ff9b::7f00:1]/hook", "64:ff9b::7f00:1 is not a public address"),
-        ("http://receiver.example/hook", "only https is fetched"),
+        ("http://receiver.example/hook", "only https URLs are allowed"),
     ],
 )
 def test_a_private_address_is_not_connected_to(url, words):
