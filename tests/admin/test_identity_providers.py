@@ -47,9 +47,9 @@ def test_a_provider_is_made_changed_and_deleted(pages, office):
     ("field", "value", "words"),
     [
         ("issuer", "http://corp.example", "only https URLs are allowed"),
-        ("group_map", "boss = admins", "this map makes administrators"),
+        ("group_map", "boss = admins", "becomes an administrator"),
         ("group_map", "boss = nobody", "there is no group nobody"),
-        ("group_map", "boss", "a line is a value of the claim"),
+        ("group_map", "boss", "write each line as"),
         ("domains", "unknown.example", "unknown.example is not a registered domain"),
         ("allowed_email_domains", "not a domain", "domain"),
         ("scopes", "profile", "the scope openid must be among them"),

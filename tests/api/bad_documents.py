@@ -20,7 +20,7 @@ BAD = {
     "no version": ("domains: []\n", "is missing"),
     "another version": ("version: 2\n", "version 1 of the document, not 2"),
     "a version that is a text": ("version: '1'\n", "version 1 of the document"),
-    "an unknown section": ("version: 1\nusers: []\n", "no section 'users'"),
+    "an unknown section": ("version: 1\nusers: []\n", "unknown section 'users'"),
     "a domain that is not defined": (
         "version: 1\ndomains: []\naccess_rules:\n- {name: a, access: denied, domains: [no.example]}\n",
         "no.example",

@@ -76,7 +76,7 @@ def test_an_event_is_recorded_even_if_counting_fails(monkeypatch, caplog, django
         record_event(Event(EventKind.USER_CHANGED))
 
     assert SecurityEvent.objects.get().kind == "user.changed"
-    assert "not counted for /metrics (OperationalError)" in caplog.text
+    assert "counters for /metrics were not updated (OperationalError)" in caplog.text
 
 
 @pytest.mark.django_db(transaction=True)
