@@ -193,8 +193,10 @@ _MEANINGS: dict[str, Promise] = {
     "uri-resolved-for-both": _("%(sent)s became %(arrived)s; Traefik gives gate and site the same path."),
     "uri-same": _("%(sent)s arrives as %(arrived)s, another spelling of the same path."),
     "uri-unforged": _("Forged headers were ignored: %(headers)s."),
-    "walked-around": _("The answer was %(status)s, and the gate was not asked: requests bypass it."),
-    "walked-around-by": _("%(sent)s was answered %(status)s, and the gate was not asked: such requests bypass it."),
+    "walked-around": _("The answer was %(status)s, but the proxy did not ask the gate: requests bypass it."),
+    "walked-around-by": _(
+        "%(sent)s got the answer %(status)s, but the proxy did not ask the gate: such requests bypass it."
+    ),
 }
 
 

@@ -64,7 +64,7 @@ def test_applying_a_profile_shows_the_required_settings_of_the_application(pages
     press(pages, "apply", profile.name)
 
     assert f"{profile.title} is applied to office.example" in (words := text_of(pages.get(OFFICE)))
-    assert all(f"must be set up so: {rule.needs}" in words for rule in profile.rules if rule.needs)
+    assert all(f"Required setting of the app: {rule.needs}" in words for rule in profile.rules if rule.needs)
 
 
 def test_applying_a_profile_warns_of_a_rule_that_can_never_match(pages, office):

@@ -39,9 +39,9 @@ def test_a_receipt_is_decided_again_as_of_its_own_and_another_revision(pages, vi
     other = receipt(pages, decision_id, f"?revision={now()}")
 
     assert f"As of revision {blocked}" in own
-    assert "The answer is the same as then." in own
+    assert "The answer is the same as the recorded one." in own
     assert "as of this revision" in other
-    assert "The answer is the same as then." not in other
+    assert "The answer is the same as the recorded one." not in other
 
 
 @pytest.mark.parametrize(("number", "status"), [("999", 404), ("x", 400), ("-1", 400), ("9" * 30, 400)])

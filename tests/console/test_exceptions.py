@@ -24,7 +24,7 @@ def test_where_a_rule_matches_again_is_shown_once_its_exclusion_has_ended(pages,
     with time_machine.travel(until, tick=False):
         words = receipt(pages, decision_id, "?again=1")
 
-    assert "The answer has changed: then asked to sign in, today refused." in words
+    assert "The answer has changed. Recorded: asked to sign in. Today: refused." in words
     assert "args q , as sent: attack" in words
 
 

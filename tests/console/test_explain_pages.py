@@ -92,12 +92,12 @@ def test_the_page_describes_every_step(pages, visits):
 def test_deciding_again_shows_the_changed_answer(pages, visits):
     entry = services.block_network(actor="", network="203.0.113.0/24")
     decision_id = visits(x_forwarded_for="203.0.113.9")
-    assert "The answer is the same as then." in receipt(pages, decision_id, "?again=1")
+    assert "The answer is the same as the recorded one." in receipt(pages, decision_id, "?again=1")
 
     services.unblock_network(entry, actor="x")
 
     words = receipt(pages, decision_id, "?again=1")
-    assert "The answer has changed: then refused, today asked to sign in." in words
+    assert "The answer has changed. Recorded: refused. Today: asked to sign in." in words
 
 
 def test_deciding_again_names_the_missing_part(pages, visits):
@@ -134,7 +134,7 @@ def test_an_exclusion_covers_this_domain_path_and_argument_for_a_time(pages, vis
     assert kept == {"argument": "b"}
     assert added == {"domain": OFFICE, "path_prefix": "/editor/a page", "argument": "text"}
     assert timedelta(hours=23, minutes=59) < until - timezone.now() <= timedelta(days=1)
-    assert "The answer has changed: then refused, today asked to sign in." in now_words
+    assert "The answer has changed. Recorded: refused. Today: asked to sign in." in now_words
     token = a_token(charlie)
     assert auth(x_forwarded_uri=uri, service_authorization=token).status == 200
     for other in ("/editor/a%20page?other=attack", "/editor?text=attack", "/?text=attack"):
@@ -177,7 +177,7 @@ def test_several_rules_have_an_offer_each(pages, visits, office):
 
     words = after(pages, write(pages, decision_id, f"exclusion-{first.pk}"))
 
-    assert "The answer is the same as then." in words
+    assert "The answer is the same as the recorded one." in words
     assert not WafRule.objects.get(pk=second.pk).exclusions
 
 
@@ -189,7 +189,7 @@ def test_several_rules_are_excluded_at_once(pages, visits, auth, office, charlie
 
     words = after(pages, write(pages, decision_id, "exclusions"))
 
-    assert "The answer has changed: then refused, today asked to sign in." in words
+    assert "The answer has changed. Recorded: refused. Today: asked to sign in." in words
     assert [len(WafRule.objects.get(pk=rule.pk).exclusions) for rule in rules] == [1, 1]
     token = a_token(charlie)
     assert auth(x_forwarded_uri="/a?q=attack", service_authorization=token).status == 200

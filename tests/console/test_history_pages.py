@@ -136,7 +136,7 @@ def test_a_restore_whose_diff_has_changed_is_shown_again(pages):
     response = pages.client.post(preview.request["PATH_INFO"], sent(preview))
 
     assert response.status_code == 409
-    assert "Look at the difference again" in text_of(response)
+    assert "Review the differences again" in text_of(response)
     assert BlocklistEntry.objects.count() == 2
 
 

@@ -83,7 +83,7 @@ def _apply(request: HttpRequest, profile: AppProfile, domain: AuthorizedDomain) 
     )
     messages.success(request, words % _named(profile, domain, len(rules)))
     for needs in dict.fromkeys([rule.needs for rule in profile.rules if rule.needs]):
-        messages.warning(request, gettext("The app must be set up so: %(needs)s") % {"needs": needs})
+        messages.warning(request, gettext("Required setting of the app: %(needs)s") % {"needs": needs})
     for rule in rules:
         for warning in warnings_about(rule):
             messages.warning(request, f"{rule.name}: {translated(warning)}")

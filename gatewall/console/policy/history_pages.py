@@ -94,7 +94,7 @@ class Revision(OperatorPage):
             force = request.POST.get("force") == "on"
             made = _restore_if_unchanged(row.number, head, actor=str(request.user), caller=caller, force=force)
             if made is None:
-                messages.error(request, _("The policy was changed in the meantime. Look at the difference again."))
+                messages.error(request, _("The policy has changed since this preview. Review the differences again."))
                 would = preview(row.number, caller=caller)
                 return self._page(request, row, HTTPStatus.CONFLICT, would=would)
         except (Refusal, ValidationError) as error:

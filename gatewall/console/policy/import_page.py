@@ -97,9 +97,7 @@ class ImportList(OperatorPage):
             if signed["list"] != _digest(proposal):
                 raise signing.BadSignature  # noqa: TRY301 - the preview was of another list
         except signing.BadSignature:
-            messages.error(
-                request, _("The list differs from the preview, or the preview is too old. Look at it again.")
-            )
+            messages.error(request, _("The list differs from the preview, or the preview is too old. Review it again."))
             return self._preview(request, form, _proposal(form), HTTPStatus.CONFLICT)
         previewed = _import_result(signed["does"])
         try:

@@ -14,7 +14,7 @@ from gatewall.management.policy.running import run
 
 
 class Command(BaseCommand):
-    help = "Exports the policy as a document, says how another document differs and what it would do, and applies it."
+    help = "Exports the policy as a document, compares another document with it, shows its effect, and applies it."
 
     def add_arguments(self, parser: CommandParser) -> None:
         arguments.add_arguments(parser)
