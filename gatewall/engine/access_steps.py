@@ -60,7 +60,7 @@ def subject_is_denied(facts: Facts) -> Verdict | None:
 
 
 def second_factor_is_missing(facts: Facts) -> Verdict | None:
-    """The domain, or the access rule that decides, has the access `two_factor`, and the subject has no second factor.
+    """The domain, or the access rule that decides, has the access `two_factor`, and the sign-in had only one factor.
 
     After the scope check: a site does not ask for a second factor if the user may not enter it.
     """

@@ -71,5 +71,5 @@ def test_container_networks_can_be_combined_with_addresses(proc, tmp_path, monke
 def test_container_networks_without_networks_are_refused(tmp_path, monkeypatch):
     monkeypatch.setitem(container_networks.WORDS, "container-networks", list)
 
-    with pytest.raises(env.ConfigError, match="container-networks names nothing here"):
+    with pytest.raises(env.ConfigError, match="container-networks finds no network here"):
         env.read({**ENOUGH, "GATEWALL_TRUSTED_PROXIES": "container-networks"}, tmp_path)

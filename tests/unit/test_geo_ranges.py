@@ -72,8 +72,8 @@ def test_every_address_of_random_ranges_is_found(tmp_path):
 
 
 BAD = {
-    "no range": (b"hello\n", "line 1: not like"),
-    "two values": (b"# a\n16777216,16777471\n", "line 2: not like"),
+    "no range": (b"hello\n", "line 1: expected first,last,CC"),
+    "two values": (b"# a\n16777216,16777471\n", "line 2: expected first,last,CC"),
     "backwards": (b"16777471,16777216,AU\n", "line 1: "),
     "two versions": (b"16777216,2001::,AU\n", "line 1: an IPv4 and an IPv6"),
     "too large": (b"16777216,99999999999,AU\n", "line 1: "),
