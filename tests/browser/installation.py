@@ -149,7 +149,7 @@ def without_admin(home: Path) -> Iterator[str]:
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("DELETE FROM accounts_user")
     with control_plane(home, free_port(), path="/health/live", GATEWALL_WORKERS="1"):
-        link = re.search(r"make the first at (\S+)", (home / "control.log").read_text())
+        link = re.search(r"within an hour at (\S+)", (home / "control.log").read_text())
         assert link is not None, "no link was printed"
         yield link[1]
 

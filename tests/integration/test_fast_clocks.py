@@ -57,7 +57,7 @@ def test_thirty_days_after_its_end_a_session_leaves_the_policy(ended, alice):
 
 
 def test_of_many_ended_sessions_the_latest_stay_longer_in_the_policy(alice, monkeypatch):
-    monkeypatch.setattr(selectors, "_SPARE_SESSIONS", 2)
+    monkeypatch.setattr(selectors, "_MAX_SPARE_SESSIONS", 2)
     issued = [MOMENT - days * DAY for days in (10, 9, 8, 1.5, 1, 0)]
     ended = [str(a_session(alice, at, revoked_at=at).jti) for at in issued]
 

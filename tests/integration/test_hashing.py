@@ -64,8 +64,8 @@ def all_together(*works):
 def taken(stack):
     """Occupy every hashing slot until the end of the test."""
     for _ in range(AT_ONCE):
-        assert hashers._turn.acquire(blocking=False)
-        stack.callback(hashers._turn.release)
+        assert hashers._hash_slots.acquire(blocking=False)
+        stack.callback(hashers._hash_slots.release)
 
 
 def test_a_hash_has_the_cost_that_is_documented(argon2):

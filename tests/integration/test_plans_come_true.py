@@ -108,7 +108,7 @@ class Traffic:
     def _request(tokens, chance):
         sent = {
             "x_forwarded_for": traffic.client(chance),
-            "x_forwarded_host": f"app{traffic.favourite(8, chance)}.example.com",
+            "x_forwarded_host": f"app{traffic.zipf_number(8, chance)}.example.com",
             "x_forwarded_proto": "https",
             "x_forwarded_method": "GET",
             "x_forwarded_uri": chance.choice(traffic.ATTACKS) if chance.random() < 0.03 else traffic.page(chance),

@@ -196,7 +196,7 @@ def test_a_worker_that_never_was_ready_ends_everything():
 def test_a_worker_that_shows_no_sign_of_life_is_killed():
     process = supervise(READY, worker("auth", f"{IS_READY}; time.sleep(600)", hang_seconds=0.5))
     assert process.stdout is not None
-    wait_until(lambda: "auth shows no sign of life" in process.stdout.readline(), what="the killing")
+    wait_until(lambda: "auth does not respond" in process.stdout.readline(), what="the killing")
 
     wait_until(lambda: "auth started" in process.stdout.readline(), what="another worker")
     process.send_signal(signal.SIGTERM)

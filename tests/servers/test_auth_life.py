@@ -264,10 +264,10 @@ def test_a_full_worker_leaves_connections_to_the_others_and_logs_it_once(home, p
             wires[-1].send(a_request("Content-Length: 3", *expects, method="POST", target="/wall/auth/envoy/"))
             if expects:
                 assert wires[-1].socket.recv(25) == b"HTTP/1.1 100 Continue\r\n\r\n"
-        wait_until(lambda: "are not accepted" in log_of(home), what="the line")
+        wait_until(lambda: "connections are paused" in log_of(home), what="the line")
         os.kill(held, signal.SIGCONT)
         for wire in wires:
             wire.send(b"abc")
 
         assert {wire.answer().status for wire in wires} <= {302, 401, 403}
-        assert log_of(home).count("are not accepted") == 1
+        assert log_of(home).count("connections are paused") == 1

@@ -19,7 +19,7 @@ from tests.support.cast import a_request, a_rule
 from tests.support.processes import wait_until
 from tests.unit.publications import publish, some_files
 
-pytestmark = pytest.mark.skipif(not AVAILABLE, reason="there is no hyperscan for this machine")
+pytestmark = pytest.mark.skipif(not AVAILABLE, reason="hyperscan is not available on this machine")
 PATTERNS = (rb"(?i)union\s+all", b"etc/passwd")
 NAME = name_of(PATTERNS)
 

@@ -16,7 +16,7 @@ from gatewall.engine.waf.scanning import OneByOne
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow, DatabaseRefused, VectorScanner, why_refused
 from tests.support.cast import a_request, a_rule
 
-pytestmark = pytest.mark.skipif(not AVAILABLE, reason="there is no hyperscan for this machine")
+pytestmark = pytest.mark.skipif(not AVAILABLE, reason="hyperscan is not available on this machine")
 OTHERS = [a_rule(f"other{number}x", id=number, targets=(Target.ARGS,)) for number in range(1, 9)]
 NOT_TAKEN = [
     "a$b",

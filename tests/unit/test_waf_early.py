@@ -27,7 +27,7 @@ ATTACK = "/?a=<script>alert(1)</script>" + PADDING
 @pytest.fixture(scope="module", params=["re2", "hyperscan"])
 def rules(request):
     if request.param == "hyperscan" and not AVAILABLE:
-        pytest.skip("there is no hyperscan for this machine")
+        pytest.skip("hyperscan is not available on this machine")
     return RuleSet(BUILTIN, CompiledNow() if request.param == "hyperscan" else None)
 
 

@@ -26,7 +26,7 @@ from tests.unit.publications import publish, some_files
 BASE = Path(__file__).resolve().parents[2]
 ATTACK = a_request(uri="/?id=1%27%20UNION%20SELECT%20password%20FROM%20users--")
 SOME = [a_rule(f"attack{number}", id=number) for number in range(20)]
-needs_hyperscan = pytest.mark.skipif(not AVAILABLE, reason="there is no hyperscan for this machine")
+needs_hyperscan = pytest.mark.skipif(not AVAILABLE, reason="hyperscan is not available on this machine")
 
 
 class Later:

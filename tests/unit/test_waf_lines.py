@@ -10,7 +10,7 @@ from gatewall.engine.waf.rules import Operator
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow, DatabaseRefused, VectorScanner
 from tests.support.cast import a_rule
 
-needs_the_engine = pytest.mark.skipif(not AVAILABLE, reason="there is no hyperscan for this machine")
+needs_the_engine = pytest.mark.skipif(not AVAILABLE, reason="hyperscan is not available on this machine")
 
 
 @pytest.mark.parametrize(

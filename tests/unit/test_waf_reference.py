@@ -28,7 +28,7 @@ from tests.unit.attacks import ATTACKS as FIRST_ATTACKS
 from tests.unit.look_alikes import HARMLESS as FIRST_HARMLESS
 from tests.unit.waf_examples import ATTACKS_OF_NAMED, HARMLESS_OF_NAMED
 
-pytestmark = pytest.mark.skipif(not AVAILABLE, reason="there is no hyperscan for this machine")
+pytestmark = pytest.mark.skipif(not AVAILABLE, reason="hyperscan is not available on this machine")
 ATTACKS = {**FIRST_ATTACKS, **ATTACKS_OF_NAMED}
 HARMLESS = {**FIRST_HARMLESS, **HARMLESS_OF_NAMED}
 BUILTIN = builtin_rules()

@@ -18,7 +18,7 @@ from gatewall.engine.waf.some_patterns import PATTERNS
 from gatewall.engine.waf.uncommon import COMMON, split_up
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow, VectorScanner
 
-needs_the_engine = pytest.mark.skipif(not AVAILABLE, reason="there is no hyperscan for this machine")
+needs_the_engine = pytest.mark.skipif(not AVAILABLE, reason="hyperscan is not available on this machine")
 EVERY_BYTE = frozenset(range(256))
 UNCOMMON = EVERY_BYTE.difference(COMMON)
 ANYWHERE, ELSEWHERE = split_up(PATTERNS)
