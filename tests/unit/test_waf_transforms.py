@@ -199,6 +199,14 @@ def test_one_matching_exclusion_of_several_is_enough():
     assert not matches(rule, uri="/?a=attack&b=attack")
 
 
+def test_exclusions_of_one_path_each_spare_their_argument():
+    at_editor = [Exclusion(path_prefix="/editor", argument=name) for name in ("html", "text")]
+    rule = a_rule("attack", exclusions=tuple(at_editor), **IN_ARGS)
+
+    assert not matches(rule, uri="/editor/1?html=attack&text=attack")
+    assert matches(rule, uri="/other/1?html=attack&text=attack")
+
+
 def test_excluded_argument_hides_no_other():
     rule = a_rule("attack", exclusions=(Exclusion(argument="html"),), **IN_ARGS)
 
