@@ -1,5 +1,7 @@
 """The unit tests: no Django, no database, no network, and the same examples on every run."""
 
+import os
+
 import pytest
 import pytest_socket
 from hypothesis import HealthCheck, settings
@@ -18,6 +20,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("unit")
+# The WAF is compared with the parsers of DRF, which read settings when they are imported.
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
 # Before the modules are imported: some create a matcher at import.
 vector._compiled = scanner_of  # type: ignore[assignment] # patterns from a file stand in for a cache of compiled ones
 
