@@ -42,8 +42,7 @@ SUITES = (
         ("tests/unit/test_fixed_values.py",),
         # Left out: tests that depend on the process that collected them, and slow tests of other modules.
         [
-            "-p",
-            "no:django",
+            *("-p", "no:django", "-m", "not full"),
             *(f"--ignore-glob=tests/unit/test_{name}*" for name in ("worker_report", "spool", "notification")),
         ],
         ("jwt", "re2", "idna", "cryptography.hazmat.primitives.ciphers.aead"),
