@@ -1,5 +1,6 @@
 """Apply an app profile to a domain, or remove it: its access rules and its WAF exclusions."""
 
+import hashlib
 from typing import Any
 
 from gatewall.engine.messages import gettext_noop as _
@@ -82,9 +83,11 @@ def remove_profile(
 
 
 def _name(profile: AppProfile, domain: AuthorizedDomain, rule: ProfileRule) -> str:
-    """Return the name of the access rule; a long domain is truncated."""
-    room = _LONGEST_NAME - len(f"{profile.name} : {rule.name}")
-    host = domain.name if len(domain.name) <= room else domain.name[: room - 1] + "…"
+    """Return the name of the access rule; a long domain is truncated, with a digest that tells it from others."""
+    room, host = _LONGEST_NAME - len(f"{profile.name} : {rule.name}"), domain.name
+    if len(host) > room:
+        digest = hashlib.sha256(host.encode()).hexdigest()[:8]
+        host = f"{host[: room - len(digest) - 1]}…{digest}"
     return f"{profile.name} {host}: {rule.name}"
 
 
