@@ -33,7 +33,7 @@ def users_of(request: HttpRequest | Request) -> frozenset[int]:
 
 
 def remember(response: HttpResponse, request: HttpRequest | Request, user_id: int, *, secure: bool) -> None:
-    """Add this user to the browser's cookie, in the first place."""
+    """Put this user first in the browser's cookie; keep up to seven others."""
     users = list(dict.fromkeys([user_id, *_read(request.COOKIES.get(COOKIE_NAME, ""))]))[:_MAX_USERS]
     response.set_cookie(
         COOKIE_NAME,

@@ -7,7 +7,7 @@ from django.utils import timezone
 class RememberedDevice(models.Model):
     """Browser in which a user is not asked for the second factor after the password.
 
-    ``digest`` is that of the secret in its cookie. It ends with the user's sessions (``session_version``).
+    ``digest`` is that of the secret in its cookie. The device ends with the user's sessions (``session_version``).
     """
 
     user = models.ForeignKey("accounts.User", on_delete=models.CASCADE, related_name="remembered_devices")

@@ -21,7 +21,7 @@ class _EmailField(TextField, serializers.EmailField):
 
 
 class UserInput(StrictInput):
-    """Input of a user. To set a password or rights, callers re-authenticate unless their sign-in is fresh."""
+    """Input of a user. To create one, or set a password or rights, callers re-authenticate unless freshly signed in."""
 
     username = TextField(max_length=64)
     password = password_field(required=False)

@@ -29,7 +29,7 @@ def claim_of(claims: Mapping[str, Any], name: str) -> Any:
 
 @revisions.one_at_a_time
 def update(identity: ExternalIdentity, token: IdToken, *, at: datetime) -> User:
-    """Add a user to the groups of this ID token, remove them from those of earlier tokens only; return the user."""
+    """Add a user to the groups of this ID token, remove them from those only earlier tokens gave; return the user."""
     provider = identity.provider
     given = _given(provider, token.claims)
     rows = {row.group_id: row for row in identity.claimed_groups.all()}

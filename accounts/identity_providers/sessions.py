@@ -52,7 +52,7 @@ def replace(ended: UUID, session: UUID) -> None:
 
 
 def of_session(jti: str) -> ProviderSession | None:
-    """Return the identity and provider through which a session was opened, or None."""
+    """Return the record of the identity and provider through which a session was opened, or None."""
     return ProviderSession.objects.select_related("identity__provider").filter(session_id=jti).first()
 
 

@@ -31,7 +31,7 @@ class IdToken:
 
 @dataclass(frozen=True, slots=True)
 class LogoutToken:
-    """A verified logout token: the user or session that ended. One of ``subject`` and ``sid`` may be empty."""
+    """A verified logout token: a user or session that was signed out. One of ``subject`` and ``sid`` may be empty."""
 
     jti: str
     subject: str

@@ -89,7 +89,7 @@ def use_try(challenge: Challenge, *, at: datetime) -> None:
 
 
 def spend(challenge: Challenge, *, at: datetime) -> None:
-    """End the challenge after a success. Raises InvalidChallenge if it has already ended."""
+    """End the challenge after a success. Raises InvalidChallenge if it was already ended by another call."""
     if not Challenge.objects.filter(pk=challenge.pk, spent_at__isnull=True).update(spent_at=at):
         raise InvalidChallenge(OVER)
 

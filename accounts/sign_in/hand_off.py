@@ -33,7 +33,7 @@ def new_browser_secret() -> str:
 
 
 def digest(secret: str) -> str:
-    """Return the SHA-256 digest of a code or browser secret, in hexadecimal."""
+    """Return the SHA-256 digest of a code, ``state`` or browser secret, in hexadecimal."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 

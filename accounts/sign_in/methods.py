@@ -46,7 +46,7 @@ class Method:
     """For a first method: what the guard page on this host shows."""
     is_second_factor: bool = False
     amr: tuple[str, ...] = ()
-    """What a code of the method proves (RFC 8176); methods without codes return this with each proof."""
+    """What a code of the method proves (RFC 8176); methods without codes compute it for each proof."""
     codes: CodeEntry | None = None
 
 

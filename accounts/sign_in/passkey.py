@@ -59,7 +59,7 @@ def prove(
 ) -> tuple[User, tuple[str, ...]]:
     """Verify the answer to a challenge; return user and methods proved (``amr``). It must be of ``user``, if given.
 
-    Failures count for the network and the passkey, not for an account: a stranger could lock the account. Raises
+    Failures count for the network and the passkey, not for an account: else a stranger could lock it. Raises
     PasskeyRefused, TooManyAttempts.
     """
     from accounts.sign_in import passkey_ceremonies  # noqa: PLC0415 - as above

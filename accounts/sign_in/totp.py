@@ -27,7 +27,7 @@ MAX_DEVICES = 5
 
 
 class TotpEnabled(Conflict):
-    """The second factor is on: another app needs a name."""
+    """The user has a confirmed app: another one needs a name."""
 
     code = "totp-enabled"
 

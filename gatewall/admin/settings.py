@@ -1,4 +1,4 @@
-"""Django admin page of the system settings: one row that is never created or deleted."""
+"""Django admin page of the system settings: one row that can only be changed."""
 
 import math
 import re

@@ -67,8 +67,8 @@ class PolicySegment(models.Model):
 class PolicyRevision(models.Model):
     """A committed revision. ``lineage`` distinguishes it from a revision of the same number after a restore.
 
-    ``changes`` is null if there are too many; ``counts`` is also null if nothing was recorded. ``resources`` has each
-    resource between spaces, so that it can be searched.
+    ``changes`` is null if there are too many; ``changes`` and ``counts`` are both null if none were recorded.
+    ``resources`` has each resource between spaces, so that it can be searched.
     """
 
     number = models.PositiveBigIntegerField(primary_key=True)

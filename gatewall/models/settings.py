@@ -68,7 +68,7 @@ class SettingsColumns(models.Model):
     """The system settings: each line is the only place of a setting's default, bounds and help text.
 
     The API, the admin, the constraints of the table and ``docs/configuration.md`` are derived from it. The decision
-    reads the settings of ``PolicySettings``, by the same names. A new setting needs a ``db_default``, as every column.
+    reads the settings of ``PolicySettings``, by the same names. A new one needs a ``db_default``, as every new column.
     """
 
     authorized_domains_mode = one_of(

@@ -33,7 +33,8 @@ class ShadowReport(models.Model):
     """Figures of a host's processes about the shadow policy with this key.
 
     ``workers`` has the last figures of each process by its report's name, ``recent`` their sum over the last seconds.
-    Figures of ended processes are kept under their names, so that storing a report twice changes nothing.
+    Figures of ended processes are kept too (if there are too many, as one sum), so that storing a report twice changes
+    nothing.
     """
 
     node = models.CharField(max_length=100, unique=True)

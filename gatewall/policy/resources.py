@@ -1,7 +1,7 @@
 """Descriptor of a policy resource, for backtests, API views, admin and operator pages.
 
 Each app registers its resources in its ``resources.py``; ``gatewall.publication.resources`` collects them. The model
-declares the fields that revisions record and a restore needs (``recorded``, ``segments``).
+declares the fields that revisions record (``recorded``), and the ``segments`` that a restore needs.
 """
 
 from collections.abc import Callable

@@ -30,7 +30,7 @@ _KEPT_HEADERS = ("Allow", "Retry-After", "WWW-Authenticate")
 class ErrorPages:
     """Middleware: replace a problem document by an HTML page when a browser navigates. Reads no database.
 
-    Determines the language, because other middleware may refuse a request before that.
+    Determines the language, because other middleware may refuse a request before its language is known.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

@@ -190,8 +190,8 @@ def see_other(url: str) -> HttpResponseRedirect:
 def enter(request: HttpRequest, token: IssuedToken, return_url: str | None) -> HttpResponse:
     """Set the cookies of a session, and redirect to the return URL.
 
-    If the session must be handed over, redirect to the guard page of the parent domain; if the site cannot receive the
-    cookie, to the page that says why.
+    If the session must be handed over, redirect to the guard page of the site's parent domain; if the site cannot
+    receive the cookie, to the page that says why.
     """
     if elsewhere := guard_elsewhere(request, return_url):
         response = see_other(elsewhere)

@@ -40,7 +40,7 @@ def lists_of(request: HttpRequest, user: User) -> dict[str, Any]:
 
 
 def _is_for_git(domain: str) -> bool:
-    """Return whether the name of a site suggests git; if none does, the page collapses the tokens, but has them."""
+    """Return whether a site's name suggests git; if none does, the page collapses the list of git tokens when empty."""
     return not _GIT_LABELS.isdisjoint(re.split(r"[.-]", domain))
 
 

@@ -1,4 +1,4 @@
-"""Forms of the account page that create and delete the visitor's tokens. It cannot create API tokens."""
+"""Forms of the account page that create and delete the visitor's tokens. There is no form to create API tokens."""
 
 from datetime import datetime, timedelta
 from typing import Any
