@@ -48,7 +48,7 @@ class TooManyAttempts(TooMany):
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Failures within a window that cause no delay, and the first delay, which then doubles."""
+    """Number of failures within a window that causes the first delay, and that delay, which then doubles."""
 
     failures: int
     window: timedelta
