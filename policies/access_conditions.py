@@ -48,7 +48,7 @@ def canonical_path(text: str) -> str:
 
 
 def validate_path(match: str, text: str) -> None:
-    """Raise ValidationError (``not-canonical``, with the canonical form) unless the path is valid and canonical."""
+    """Raise ValidationError unless the path is valid and canonical; ``not-canonical`` names the canonical form."""
     if not text.isprintable():
         raise _refused(_("a path has no control characters"))
     if _REGEX.search(text):

@@ -72,7 +72,7 @@ def unreached_domains() -> Iterator[tuple[AuthorizedDomain, Unreached]]:
 
 
 def warning_about(domain: AuthorizedDomain) -> Message | None:
-    """Return a warning that the session cookie does not reach a registered domain; None if it does."""
+    """Return a warning if a registered domain needs a sign-in and the session cookie does not reach it, else None."""
     reason = unreached(domain.name) if domain.access in _WITH_SIGN_IN else None
     if reason is None:
         return None

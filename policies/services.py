@@ -202,10 +202,10 @@ def change_domain(
 
 @revisions.one_at_a_time
 def remove_domain(domain: AuthorizedDomain, *, actor: str, caller: Caller | None = None, force: bool = False) -> None:
-    """Delete a registered domain, with its entries, grants, share links and custom WAF rules. No scope becomes wider.
+    """Delete a registered domain, with its entries, grants, share links, device passes and custom WAF rules.
 
     A built-in rule limited to it is disabled, so as not to refuse requests on other hosts. An access rule that names no
-    other domain is disabled, so as not to apply to every host.
+    other domain is disabled, so as not to apply to every host. No scope becomes wider.
     Raises WouldLockYouOut, Gone.
     """
     domain = revisions.as_it_is_now(domain)

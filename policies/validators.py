@@ -57,7 +57,7 @@ def monitoring_end(until: datetime | None) -> datetime | None:
 def canonical_country(text: str) -> str:
     """Return a country code in upper case. Raises ValidationError, code ``unknown-country``."""
     code = text.strip().upper()
-    if text.isascii() and code in COUNTRY_NAMES:  # not ASCII: upper() turns the long s into S
+    if text.isascii() and code in COUNTRY_NAMES:  # only ASCII: upper() turns the long s into S
         return code
     named = code_named(text)
     if named is not None:

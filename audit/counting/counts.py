@@ -1,7 +1,7 @@
 """Aggregate a batch of records by time span and by policy row. Pure.
 
 Every request is counted in its minute, ten minutes, hour and day (UTC), so that the counts of a window of any length
-are the sum of few spans: 38 for any 24 hours.
+are the sum of few spans: at most 38 for 24 hours.
 """
 
 from collections import Counter, defaultdict

@@ -12,7 +12,7 @@ Part = tuple[str, int]
 
 _REMEMBERED = 64
 _MAX_CHARACTERS = 300_000
-"""Maximum total length of merged texts that are cached: bounds the cache to about 50 MB; usually it takes a tenth."""
+"""Parts with more characters in total are not cached: bounds the cache to about 50 MB; usually it takes a tenth."""
 _DIGEST_BYTES = 16
 
 

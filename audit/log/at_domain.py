@@ -23,9 +23,9 @@ def rows_at(name: str, rows: QuerySet[AccessLog]) -> tuple[QuerySet[AccessLog], 
 def newest_values(
     name: str, rows: QuerySet[AccessLog], columns: Collection[str], most: int
 ) -> tuple[list[Any], datetime | None]:
-    """Return columns (time first) of the newest ``most`` rows, and since when the result is complete (None: always).
+    """Return columns (time first) of at most ``most`` newest rows, and since when these are complete (None: always).
 
-    A wildcard domain includes hosts below it that are registered as domains of their own.
+    Below a wildcard domain, hosts that belong to another registered domain are included.
     """
     scanned, rest = rows_at(name, rows)
     return keyset.newest_values(scanned, rest, columns, budget=SCANS * most, most=most)

@@ -49,7 +49,7 @@ class LossCounter:
         """Count a record lost at ``at`` (seconds since the epoch)."""
         self._close_if_removed()
         self.count += 1
-        with suppress(OSError):  # the next write includes this record
+        with suppress(OSError):  # the count of the next write includes this record
             self._write(at)
 
     def close(self) -> None:

@@ -15,7 +15,8 @@ _PREFLIGHT = frozenset({"OPTIONS"})
 def covers(earlier: AccessRule, later: AccessRule) -> bool:
     """Return whether the earlier rule matches every request and subject that the later rule matches.
 
-    Compares one condition at a time: a rule that several others cover only together is not detected.
+    True only if this follows from comparing one condition at a time; a rule that several others cover only together is
+    not detected.
     """
     return (
         _expires_no_later(later.expires_at, earlier.expires_at)

@@ -13,7 +13,7 @@ from policies.groups.serializers import GroupsField
 from policies.serializers import RegisteredDomainField, RegisteredDomainsField
 
 _REQUEST_ONLY = frozenset({"force", "position"})
-"""Fields of API requests that rows lack: ``force`` is given on applying, and the order of rows is the position."""
+"""Fields that rows of a document lack: ``force`` is given on applying, and the order of the rows is the position."""
 
 
 class DomainNameField(TextField):

@@ -83,7 +83,7 @@ def delete_device_pass(row: DevicePass, *, actor: str) -> None:
 
 
 def tried_at(address: IPAddress, at: datetime) -> Iterator[tuple[str, str]]:
-    """Yield domain and program of requests from this address that lacked a valid credential in the last hour."""
+    """Yield registered domain and program of requests from this address without valid credential in the last hour."""
     refused = AccessLog.objects.filter(
         client_key=client_key(text_of(address)), at__gte=at - _REFUSED_WITHIN, reason__in=_WITHOUT_CREDENTIAL
     )

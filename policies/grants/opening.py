@@ -36,7 +36,7 @@ class Guest:
 def find(token: str, guest: Guest, *, at: datetime) -> ShareLink:
     """Return the link that this guest may open, without counting a use: mail scanners request links, too.
 
-    Raises ShareLinkOver; an event records why.
+    Raises ShareLinkOver; if the link exists, an event records why.
     """
     digest = digest_of(token) if is_well_formed(token, SHARE_LINK_PREFIX) else ""
     link = selectors.share_links().filter(digest=digest).first()

@@ -34,7 +34,7 @@ class TooLargeToRevert(Conflict):
 
 
 def await_confirmation(before: int, caller: Caller | None, *, seconds: int) -> None:
-    """Schedule a revert of the revisions after ``before`` unless confirmed, because they lock out the caller.
+    """Schedule a revert of the revisions after ``before`` in ``seconds`` unless confirmed: they lock out the caller.
 
     Has no effect if their changes are not fully recorded. Inside ``as_one_revision()``, this waits for the end of that
     block, and has no effect if the block creates no revision.
@@ -43,7 +43,7 @@ def await_confirmation(before: int, caller: Caller | None, *, seconds: int) -> N
 
 
 def ask_for_confirmation(before: int, caller: Caller | None, *, seconds: int) -> None:
-    """Schedule a revert of the revisions after ``before`` unless confirmed, because their author asked for it.
+    """Schedule a revert of the revisions after ``before`` in ``seconds`` unless confirmed: their author asked for it.
 
     For a service that holds the policy lock. A pending confirmation of a lockout keeps its cause, and the earlier
     deadline applies. Inside ``as_one_revision()``, this waits for the end of that block. Raises TooLargeToRevert.

@@ -49,7 +49,7 @@ def preview(number: int, *, caller: Caller | None = None) -> Preview:
         let_in = let_in_now(caller) if caller is not None else set()
         row = restore(number, actor="", caller=caller, force=True)
         is_new = row.number > head
-        PendingConfirmation.objects.filter(revision__gt=head).delete()  # or stays_refused() ignores it
+        PendingConfirmation.objects.filter(revision__gt=head).delete()  # otherwise stays_refused() ignores the restore
         locks_out = caller is not None and (
             (not was_refused and stays_refused(caller)) or refused_of(let_in, caller) is not None
         )

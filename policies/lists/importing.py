@@ -185,7 +185,7 @@ def _read(file: BinaryIO, kind: Format, rules: ImportRules, diff: ListDiff) -> _
 
 
 def dropped_for(listed: Listed, rules: ImportRules, trusted: Ranges) -> str | None:
-    """Return why an entry is omitted, None if it is imported. Raises ListRefused if its network is too large."""
+    """Return why an entry is omitted, None if there is no reason. Raises ListRefused if its network is too large."""
     network = listed.network
     if _BOGONS.cover(network):
         return _("loopback, private or reserved")
