@@ -91,7 +91,7 @@ def test_a_session_that_ends_while_the_form_is_open_does_not_matter(pages, bob):
     assert User.objects.get(pk=bob.pk).remark == "tall"
 
 
-def test_changing_the_own_password_keeps_the_session(pages, alice):
+def test_an_admin_who_changes_their_own_password_keeps_their_session(pages, alice):
     pages.submit(f"/accounts/user/{alice.pk}/change/", new_password=OTHER_PASSWORD)
 
     assert pages.get("/").status_code == 200

@@ -135,7 +135,7 @@ def test_a_session_with_the_row_of_another_user_is_refused(alice, bob):
 
 @pytest.mark.parametrize("path", ["{}", "0{}", "%30{}"])
 @pytest.mark.parametrize("sent", [{}, {"current_password": "wrong"}, {"current_code": "000000"}])
-def test_the_own_password_needs_the_current_one_in_an_old_session(alice, sent, path):
+def test_an_admin_with_an_old_session_needs_the_current_password_for_a_new_one(alice, sent, path):
     pages = an_old_session(alice)
     page = f"/accounts/user/{path.format(alice.pk)}/change/"
 
@@ -156,7 +156,7 @@ def test_a_wrong_current_password_counts_as_a_failure(alice):
     assert set(FailureCount.objects.values_list("failures", flat=True)) == {1}
 
 
-def test_with_the_current_password_the_own_one_changes_and_its_owner_stays(alice):
+def test_an_admin_changes_their_password_with_the_current_one_and_stays_signed_in(alice):
     pages = an_old_session(alice)
 
     response = pages.submit(own_page(alice), new_password=OTHER_PASSWORD, current_password=PASSWORD)
@@ -168,7 +168,7 @@ def test_with_the_current_password_the_own_one_changes_and_its_owner_stays(alice
     assert selectors.live_sessions(alice.pk, timezone.now()).count() == 1
 
 
-def test_setting_the_password_of_another_user_asks_for_the_own_one(alice, bob):
+def test_setting_the_password_of_another_user_asks_for_the_admins_own(alice, bob):
     pages = an_old_session(alice)
     page = f"/accounts/user/{bob.pk}/change/"
 
@@ -180,7 +180,7 @@ def test_setting_the_password_of_another_user_asks_for_the_own_one(alice, bob):
 
 
 @pytest.mark.parametrize("known", ["nothing", "wrong", "password", "code"])
-def test_removing_the_own_second_factor_requires_a_code(alice, known):
+def test_an_admin_who_removes_their_own_second_factor_needs_a_code(alice, known):
     app = an_app(alice)
     pages = an_old_session(alice, amr=("pwd", "otp"))
     sent = {

@@ -30,7 +30,7 @@ def protecting(db):
     return services.allow_network(actor="x", network=ME)
 
 
-def test_blocking_the_own_address_is_refused_in_the_form(behind_proxy):
+def test_blocking_the_callers_own_address_is_refused_in_the_form(behind_proxy):
     page = "/policies/blocklistentry/add/"
 
     assert 'name="force"' not in behind_proxy.get(page).content.decode()

@@ -34,11 +34,11 @@ def test_an_auditor_may_read_every_route_and_write_none(auditor, bob):
 
 
 @routes(SELF, SIGNED_IN)
-def test_an_auditor_looks_after_the_own_account(auditor, route):
+def test_an_auditor_manages_their_own_account(auditor, route):
     assert status(Api(a_token(auditor)), route, auditor.pk) not in {401, 403, 405}
 
 
-def test_an_auditor_cannot_change_the_own_rights(auditor):
+def test_an_auditor_cannot_change_their_own_rights(auditor):
     client = Api(a_token(auditor))
 
     assert client.put(f"/users/{auditor.pk}", {"is_admin": True}).status_code == 403

@@ -141,7 +141,7 @@ def test_other_changes_ask_a_stale_session_for_nothing(stale, bob, change):
     assert stale.put(f"/users/{bob.pk}", change).status_code == 200
 
 
-def test_an_admin_proves_the_own_password_for_the_token_of_another(stale, bob):
+def test_an_admin_proves_their_own_password_for_the_token_of_another(stale, bob):
     assert own_git_token(stale, bob).status_code == 403
 
     assert own_git_token(stale, bob, password=PASSWORD).status_code == 201

@@ -171,7 +171,7 @@ def test_the_grant_of_a_deleted_group_is_not_restored_alone(admin, office, famil
 
 
 @pytest.mark.parametrize("gone", ["groups", "authorized-domains"])
-def test_undoing_the_creation_of_group_or_domain_deletes_its_grant(gone):
+def test_undoing_the_creation_of_a_group_or_domain_deletes_its_grant(gone):
     domain = services.register_domain(actor="alice", name=OFFICE, access="authenticated")
     domain_made = PolicyRevision.objects.get(resources__contains="authorized-domains").number
     group = create_group(actor="alice", name="family")

@@ -35,7 +35,7 @@ def soon():
 
 
 @pytest.mark.parametrize("network", [ME, "198.51.100.0/24", f"::ffff:{ME}"])
-def test_blocking_the_own_address_is_refused(me, network):
+def test_blocking_the_callers_own_address_is_refused(me, network):
     before = the_rows(), now()
 
     assert_refused(me.post("/ip-black-list", {"ip": network}))

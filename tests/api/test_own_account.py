@@ -191,7 +191,7 @@ def test_a_pending_setup_is_not_enabled(fresh, bob, call):
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_an_admin_proves_the_own_password_for_the_factor_of_another(clock, alice, bob, call):
+def test_an_admin_proves_their_own_password_for_the_factor_of_another(clock, alice, bob, call):
     prepared(call, bob)
     admin = Api(a_token(alice, at=MOMENT - timedelta(hours=2)))
 
@@ -217,7 +217,7 @@ def test_leading_zeros_in_the_id_do_not_bypass_the_own_account_check(clock, alic
 
 
 @AUDIENCES
-def test_the_own_account_is_open_to_sessions_of_the_guard_page(bob, audiences):
+def test_a_session_of_the_guard_page_may_manage_the_account_of_its_user(bob, audiences):
     client = Api(a_token(bob, audiences=audiences))
 
     codes = enrol(client, bob).recovery_codes

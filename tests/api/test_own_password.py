@@ -32,7 +32,7 @@ def test_a_fresh_session_needs_the_old_password_for_a_new_one_too(fresh, bob):
 
 @pytest.mark.parametrize("age", [OLD - OLD, OLD])
 @pytest.mark.parametrize("has_condition", [False, True])
-def test_the_user_route_does_not_change_the_own_password_unproven(alice, age, has_condition):
+def test_the_user_route_changes_no_password_of_the_caller_without_proof(alice, age, has_condition):
     client, path = Api(a_token(alice, at=timezone.now() - age)), f"/users/{alice.pk}"
     condition = {"If-Match": client.get(path).headers["ETag"]} if has_condition else {}
 
@@ -68,7 +68,7 @@ def test_a_new_password_in_a_guard_session_gives_no_api_token(alice):
     assert Api(token).get("/users").status_code == 403
 
 
-def test_guesses_of_the_own_password_are_slowed_down(fresh, bob):
+def test_guesses_of_the_current_password_are_slowed_down(fresh, bob):
     body = {"current_password": "wrong", "new_password": NEW}
 
     assert [fresh.put(of(bob, "password"), body).status_code for _ in range(11)] == [403] * 10 + [429]

@@ -92,7 +92,7 @@ def test_an_admin_ends_the_session_of_another(admin, bob, auth):
 
 
 @pytest.mark.parametrize("verb", ["GET", "DELETE"])
-def test_the_session_of_another_is_not_reached_by_the_own_path(user, bob, alice, verb):
+def test_the_session_of_another_user_is_not_reached_by_the_path_of_the_caller(user, bob, alice, verb):
     a_token(alice)
     foreign = Session.objects.get(user=alice)
 

@@ -209,7 +209,7 @@ def test_swapped_domain_names_are_restored(admin):
     ("resource", "source", "status"),
     [("ip-black-list", "import:feed", 409), ("ip-black-list", "auto-ban", 200), ("users", "", 200)],
 )
-def test_revisions_recorded_incompletely_cannot_be_restored(admin, resource, source, status):
+def test_a_restore_is_refused_only_if_unrecorded_changes_concern_restored_rows(admin, resource, source, status):
     number = now()
     with transaction.atomic():
         made = [Change(resource, id_, "x", Action.CREATED, {}, {"source": source}) for id_ in range(1001)]

@@ -244,6 +244,6 @@ def test_figures_are_summed_over_the_reports_of_all_hosts(admin, office):
     assert (body["sampled_percent"], body["is_throttled"], body["cpu_percent"]) == (6.0, True, 25.0)
 
 
-def test_only_admins_may_see_or_set_it(user):
+def test_only_admins_may_see_or_set_a_shadow_policy(user):
     assert user.get("/policy/shadow").status_code == 403
     assert put(user).status_code == 403

@@ -150,7 +150,7 @@ def test_deleting_the_domain_deletes_the_link_in_the_same_revision(admin, office
     assert not ShareLink.objects.exists()
 
 
-def test_log_and_link_show_its_uses_and_a_backtest_accepts_its_deletion(admin, auth, log, visits, office):
+def test_a_link_and_the_log_show_its_uses_and_a_backtest_accepts_its_deletion(admin, auth, log, visits, office):
     made = admin.post("/share-links", body()).json()["id"]
     link = ShareLink.objects.get()
     cookie = a_guest_of(auth, link).cookie

@@ -88,7 +88,7 @@ def test_a_session_with_a_fresh_proof_is_asked_for_nothing(app, alice, what, amr
     assert CHANGES[what](Api(a_token(alice, amr=amr)), alice).status_code < 300
 
 
-def test_a_wrong_own_password_does_not_use_up_the_code(app, alice):
+def test_a_wrong_current_password_does_not_use_up_the_code(app, alice):
     client, code = Api(a_token(alice)), app.code()
 
     assert code_of(new_password(client, alice, password="wrong", code=code)) == (403, "reauthentication-failed")

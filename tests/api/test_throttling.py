@@ -96,7 +96,7 @@ def test_a_network_may_fail_a_hundred_times(clock):
     assert sign_in("Bob", PASSWORD, at=THERE).status_code == 200
 
 
-def test_a_success_with_an_own_account_does_not_reset_the_network_count():
+def test_a_success_with_the_attackers_own_account_does_not_reset_the_network_count():
     for number in range(11):
         fail(9, f"guess-{number}")
         assert sign_in("Bob", PASSWORD).status_code == 200

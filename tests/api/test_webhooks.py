@@ -89,7 +89,7 @@ def test_a_webhook_that_is_switched_off_is_sent_nothing(admin, hook):
     assert [(answer.status_code, answer.json()["code"]) for answer in answers] == [(409, "webhook-disabled")] * 2
 
 
-def test_messages_count_towards_the_limit_of_notices(admin, hook):
+def test_test_notices_count_towards_the_hourly_limit(admin, hook):
     admin.put("/system/settings", {"webhook_notices_per_hour": 1})
     answers = [admin.post(f"/webhooks/{hook['id']}/test", {}) for _ in range(2)]
 

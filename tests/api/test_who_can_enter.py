@@ -94,5 +94,5 @@ def test_the_number_of_listed_people_is_limited(admin, policy, monkeypatch):
         ({"host": "office.example", "path": "/" + "a" * 9000}, "path"),
     ],
 )
-def test_malformed_requests_are_refused(admin, parameters, field):
+def test_invalid_parameters_are_refused_by_name(admin, parameters, field):
     assert fields_refused(admin.get(PATH, parameters)) == {field}

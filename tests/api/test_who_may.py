@@ -93,7 +93,7 @@ def test_a_user_may_not_look_after_another(user, alice, route):
 
 @pytest.mark.django_db
 @routes(SELF)
-def test_a_guard_session_of_an_admin_permits_only_the_own_account(alice, bob, route):
+def test_a_guard_session_of_an_admin_permits_only_their_own_account(alice, bob, route):
     assert status(Api(a_token(alice, audiences=["gate"])), route, bob.pk) == 403
 
 

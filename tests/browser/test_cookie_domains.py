@@ -82,7 +82,7 @@ def test_sign_in_for_a_site_that_no_cookie_reaches_ends_with_an_explanation(wall
 
 
 @pytest.mark.parametrize("signed_in", [False, True])
-def test_the_guard_page_names_an_unregistered_site(wall, page, signed_in):
+def test_the_guard_page_reports_an_unregistered_site(wall, page, signed_in):
     if signed_in:
         page.goto(wall.page())
         sign_in(page, wall.a_user())

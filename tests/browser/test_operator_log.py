@@ -161,7 +161,7 @@ def test_charts_and_filters_use_the_time_zone_of_the_browser(busy, visit):
     page.wait_for_url("**start_time=2026-01-31T12%3A00%3A00Z&end_time=2026-01-31T21%3A30%3A00Z*")
 
 
-def test_a_ban_of_the_own_address_must_be_forced(wall, visit):
+def test_a_ban_of_the_callers_own_address_must_be_forced(wall, visit):
     page = visit()
     enter(wall, page, "/log/ban/?network=127.0.0.1")
     page.click("form.panel [type=submit]")

@@ -169,7 +169,7 @@ def test_invalid_lines_are_shown_up_to_a_limit(pages):
     assert "<b>bad" not in dry_run(pages, text="\n".join([*lines, *["<b>bad</b>"] * 15])).content.decode()
 
 
-def test_a_list_with_the_own_address_is_refused(behind_proxy):
+def test_a_list_with_the_callers_own_address_is_refused(behind_proxy):
     response = dry_run(behind_proxy, text=f"{ME}\n192.0.2.7\n")
 
     assert "would lock you out" in text_of(response)

@@ -42,7 +42,7 @@ def test_a_ban_lasts_as_long_as_was_chosen(pages, noon, lasts, days):
     assert BlocklistEntry.objects.get().expires_at == (noon + timedelta(days=days) if days else None)
 
 
-def test_a_ban_of_the_own_address_must_be_forced(pages):
+def test_a_ban_of_the_callers_own_address_must_be_forced(pages):
     pages.client.defaults.update(REMOTE_ADDR="203.0.113.9")
     refused = pages.submit("/log/ban/?network=203.0.113.0/24", lasts="1h")
 

@@ -165,7 +165,7 @@ def test_untrusted_proxy_makes_every_visitor_one_address(gate):
     wait_until(lambda: gate.admin.get("/security-events?kind=proxy.untrusted")["results"], what="the event")
 
 
-def test_a_block_of_the_own_address_refuses_the_site_but_not_the_console(gate, tmp_path):
+def test_a_block_of_the_visitors_own_address_refuses_the_site_but_not_the_console(gate, tmp_path):
     entry = gate.admin.post("/ip-black-list", ip="127.0.0.1", force=True)["id"]
     with nginx(tmp_path, gate=gate.control, auth=f"127.0.0.1:{gate.auth}", site=gate.site.port) as port:
         asked = {"Host": "app.example.com", **BROWSER}

@@ -44,7 +44,7 @@ def test_on_a_full_disk_visitors_are_answered_and_dropped_records_are_counted_ex
         pytest.param(faults.disk_full_and_everything_killed, marks=pytest.mark.full),
     ],
 )
-def test_dropped_records_are_counted_exactly_when_a_process_is_killed(scene, fault):
+def test_dropped_records_are_counted_exactly_whatever_else_fails(scene, fault):
     assert wrong_after(scene, fault) == []
 
 

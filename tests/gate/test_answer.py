@@ -114,7 +114,7 @@ def test_an_unregistered_host_never_redirects_to_its_own_guard_page(auth):
     assert auth(x_forwarded_host="evil.example").headers["Location"] == "/wall/"
 
 
-def test_with_a_public_url_the_guard_page_is_there(new_gate, settings, office):
+def test_the_guard_page_is_on_the_public_url_if_one_is_set(new_gate, settings, office):
     settings.GATEWALL_PUBLIC_URL = "https://wall.example"
 
     location = new_gate()().headers["Location"]

@@ -66,7 +66,7 @@ def asked_alone(plane, question):
 
 
 @pytest.mark.parametrize(("mode", "status"), [("strict", 503), ("static", 200)])
-def test_without_the_database_a_policy_decides_until_its_maximum_age(
+def test_without_the_database_only_strict_mode_refuses_after_the_maximum_age(
     wall, plane, question, database, pass_seconds, mode, status
 ):
     system_settings.change(actor="alice", stale_policy=mode)

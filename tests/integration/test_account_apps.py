@@ -89,7 +89,7 @@ def test_an_invalid_name_adds_no_app(visitor, name):
 
 @pytest.mark.parametrize("path", ["rename", "remove"])
 @pytest.mark.parametrize("whose", ["another's", "one that waits", "none", "no number"])
-def test_only_the_own_apps_that_are_on(visitor, bob, alice, path, whose):
+def test_a_user_can_change_only_their_own_confirmed_apps(visitor, bob, alice, path, whose):
     an_app(alice)
     totp.begin_setup(bob, name="waits", at=timezone.now())
     ids = {"another's": row_of(alice), "one that waits": row_of(bob, "waits"), "none": "999999", "no number": "²"}

@@ -67,7 +67,7 @@ def test_the_number_of_git_tokens_is_limited(visitor, bob):
     assert (page.status_code, "Delete one first." in words(page)) == (409, True)
 
 
-def test_a_user_can_delete_an_own_git_token(visitor, bob, auth):
+def test_a_user_can_delete_their_own_git_token(visitor, bob, auth):
     token = a_git_token(bob)
 
     assert visitor.send("/account/git-tokens/delete", id=str(GitToken.objects.get().pk)).status_code == 303
@@ -84,7 +84,7 @@ def test_the_last_use_of_a_git_token_is_shown(visitor, bob):
 
 
 @pytest.mark.parametrize("text", ["{theirs}", "999999", "-1", "x", "1" * 30, "", "\uff11"])
-def test_a_user_cannot_delete_the_git_token_of_another(visitor, alice, text):
+def test_a_user_can_delete_only_their_own_git_tokens(visitor, alice, text):
     a_git_token(alice)
     theirs = GitToken.objects.get().pk
 

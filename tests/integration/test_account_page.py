@@ -253,7 +253,7 @@ def test_a_second_factor_that_is_not_there_cannot_be_switched_off(visitor):
 # Sessions
 
 
-def test_a_user_can_end_an_own_session(visitor, bob, auth):
+def test_a_user_can_end_a_session_of_their_own(visitor, bob, auth):
     phone = a_token(bob)
     jti = Session.objects.latest("issued_at").pk
 
@@ -269,7 +269,7 @@ def test_ending_the_session_of_this_device_signs_out(visitor):
 
 
 @pytest.mark.parametrize("whose", ["another's", "unknown", "malformed", "ended"])
-def test_a_user_cannot_end_the_session_of_another(visitor, alice, bob, whose):
+def test_a_user_can_end_only_their_own_live_sessions(visitor, alice, bob, whose):
     a_token(alice)
     jti = str(Session.objects.get(user=alice).pk)
     if whose == "unknown":
@@ -287,7 +287,7 @@ def test_a_user_cannot_end_the_session_of_another(visitor, alice, bob, whose):
     assert len(live(alice)) == 1
 
 
-def test_signing_out_on_all_devices_ends_every_own_session(visitor, alice, bob, auth):
+def test_signing_out_on_all_devices_ends_every_session_of_the_user(visitor, alice, bob, auth):
     phone, hers = a_token(bob), a_token(alice)
     mine = visitor.token
 

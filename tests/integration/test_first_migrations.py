@@ -43,7 +43,7 @@ def test_a_database_with_all_earlier_migrations_needs_no_migration(earlier):
 
 
 @pytest.mark.parametrize("lacking", [("policies", "0017_grants_of_groups"), EARLIER[0]])
-def test_a_database_with_some_of_them_is_one_line_with_the_commit_to_install_first(earlier, lacking):
+def test_some_but_not_all_earlier_migrations_are_one_line_with_the_commit_to_install(earlier, lacking):
     earlier.record_unapplied(*lacking)
 
     with pytest.raises(CommandError) as refused:

@@ -166,7 +166,7 @@ def test_an_index_is_not_built_inside_a_transaction():
 
 @only_postgres
 @pytest.mark.django_db(transaction=True)
-def test_migrate_retries_a_locked_table_for_a_moment_each_and_then_fails(monkeypatch):
+def test_migrate_tries_a_locked_table_several_times_and_then_fails(monkeypatch):
     monkeypatch.setattr(migrate, "_TRIES", 2)
     monkeypatch.setattr(migrate, "_PAUSE_SECONDS", 0.0)
     began = time.monotonic()

@@ -125,7 +125,7 @@ def test_a_standby_leaves_the_publication_of_a_newer_release(standby, change, re
     assert "a newer release" in caplog.text
 
 
-def test_a_writer_of_an_old_release_leaves_it_too_and_its_change_is_pending(change, release):
+def test_an_old_release_keeps_a_newer_publication_and_its_own_change_is_pending(change, release):
     ours = manifests.SCHEMA
     change(7)
     release(ours + 1)

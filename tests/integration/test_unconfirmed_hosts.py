@@ -17,7 +17,7 @@ LOCKED_FOR = 5
 host, outage, asked, metric = cut_off.host, cut_off.outage, cut_off.asked, cut_off.metric
 
 
-def test_a_read_only_database_does_not_exceed_the_least_stale_policy_limit(host, monkeypatch):
+def test_with_a_read_only_database_the_policy_age_stays_below_the_least_limit(host, monkeypatch):
     least = next(
         each for each in SystemSettings._meta.get_field("stale_policy_seconds").validators if "min" in each.code
     )

@@ -156,7 +156,7 @@ def test_a_whitelisted_monitor_is_never_banned(auth, watched, waf, office):
     assert [(kind, client) for kind, client, _ in noticed()] == [("client.suspected", MONITOR)]
 
 
-def test_a_whitelisted_monitor_that_is_let_in_causes_no_event(auth, watched, waf):
+def test_an_allowlisted_monitor_that_is_let_in_causes_no_event(auth, watched, waf):
     services.allow_network(actor="alice", network=MONITOR)
     SecurityEvent.objects.all().delete()
 

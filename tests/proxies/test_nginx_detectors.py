@@ -150,7 +150,7 @@ def test_a_shared_address_with_an_attacker_and_good_users_is_reported_and_not_ba
     assert visit(proxy, CGNAT, Cookie=cookie) == 200
 
 
-def test_a_whitelisted_monitor_is_neither_banned_nor_reported(proxy, admin, pager):
+def test_an_allowlisted_monitor_is_neither_banned_nor_reported(proxy, admin, pager):
     assert {visit(proxy, MONITOR, path) for path in SCAN} == {200}
     has_been_looked_at(proxy, admin)
 

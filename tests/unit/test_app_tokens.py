@@ -187,7 +187,7 @@ def test_a_destination_outside_of_its_paths_is_out_of_scope(method, destination,
     assert reason("/dav/a", method=method, destination=destination, **OF_OFFICE) is told
 
 
-def test_only_copy_and_move_need_a_destination():
+def test_a_copy_without_a_destination_is_out_of_scope_and_a_put_ignores_one():
     assert reason("/dav/a", method="COPY", **OF_OFFICE) is Reason.HOST_NOT_IN_SCOPE
     assert reason("/dav/a", method="PUT", destination="/private", **OF_OFFICE) is Reason.APP_TOKEN_VALID
 

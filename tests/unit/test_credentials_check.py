@@ -200,7 +200,7 @@ def test_git_token_with_another_username_proves_nobody(username):
 @pytest.mark.parametrize(
     "users", [(), (replace(BOB, is_active=False),), (replace(BOB, id=9),)], ids=["deleted", "disabled", "recreated"]
 )
-def test_git_token_of_a_deleted_user_proves_nobody(users):
+def test_git_token_of_a_deleted_disabled_or_recreated_user_proves_nobody(users):
     policy = a_policy(users=users)
 
     assert subject_of(BOBS_GIT_TOKEN, policy, kind=CredentialKind.GIT_TOKEN, username="Bob") is None

@@ -216,7 +216,7 @@ def test_a_host_has_one_spelling(tongue, sent, host):
     ],
 )
 @EACH
-def test_the_client_is_the_first_untrusted_hop(tongue, chain, client):
+def test_the_client_is_the_rightmost_untrusted_hop(tongue, chain, client):
     request = tongue.ask(client=chain)
 
     assert (request.fault, str(request.client)) == ("", client)

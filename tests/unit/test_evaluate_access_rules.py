@@ -95,7 +95,7 @@ def test_rule_with_a_condition_on_subjects_denies_matching_subjects():
     assert verdict(rule, who="charlie", host="other.example") == ("host-not-in-scope", None)
 
 
-def test_visitor_must_sign_in_at_a_public_domain_if_a_rule_asks_for_groups():
+def test_public_domain_requires_a_sign_in_if_a_rule_has_a_condition_on_subjects():
     rule = an_access_rule("two_factor", "prefix /admin", id=3, **FOR_SESSIONS)
 
     assert verdict(rule, access="public", uri="/admin") == ("credential-missing", None)

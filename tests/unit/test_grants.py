@@ -142,7 +142,7 @@ def test_tables_of_equal_grants_are_equal():
     assert one != "grants"
 
 
-def test_a_user_has_the_own_grants_first_and_then_those_of_the_groups():
+def test_a_user_has_their_own_grants_first_and_then_those_of_their_groups():
     own, fifth, sixth = a_grant(user_id=9), a_grant(group_id=5), a_grant(group_id=6)
     table = GrantTable([sixth, own, a_grant(group_id=7), fifth])
 

@@ -93,7 +93,7 @@ LAST = {"made_by_page": False, "shadow": None, "waf_score": None, "would_refuse"
 
 
 @pytest.mark.parametrize("name", LAST)
-def test_a_record_of_before_a_field_was_added_is_read(name):
+def test_a_record_from_before_a_field_was_added_is_read(name):
     shadow = {"effect": "deny", "reason": "access-denied", "decided_by": None}
     record = a_record(made_by_page=True, shadow=shadow, waf_score=5, would_refuse=True)
     values = json.loads(record.to_bytes())

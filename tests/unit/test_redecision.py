@@ -205,7 +205,7 @@ def test_an_allowlist_applies_where_it_applied(client):
 
 
 @pytest.mark.parametrize("agent", [f"attack {BOBS_GIT_TOKEN}", f"{'a' * 600}attack"], ids=["masked", "cut"])
-def test_a_truncated_user_agent_makes_a_request_undecidable(agent):
+def test_a_masked_or_truncated_user_agent_makes_a_request_undecidable(agent):
     lines = [*BOBS, ("user-agent", agent)]
 
     for target in ("user-agent", "headers"):

@@ -82,7 +82,7 @@ def with_history(record, rule, history):
     return a_redecider(policy, history).replay(record).decision()
 
 
-def test_a_rate_of_a_rule_is_that_of_then_while_no_rule_has_changed():
+def test_the_recorded_rate_of_a_rule_applies_while_no_rule_has_changed():
     rule = an_access_rule("public", id=4, rate_per_minute=5)
 
     assert with_history(limited(rule), rule, UNCHANGED).verdict.reason == "client-rate-limited"

@@ -119,7 +119,7 @@ def test_dropping_in_the_middle_never_makes_a_key_look_retired_earlier(rotations
     )
 
 
-def test_handwritten_key_is_kept_until_its_retirement_time_is_known():
+def test_manual_key_is_kept_until_its_retirement_time_is_known():
     ring = after(1, KeyRing((BY_HAND, OLDER_BY_HAND)))  # the next key was made on day 1
     ring = rotated(ring, START + 2 * DAY)
 

@@ -104,7 +104,7 @@ def test_a_rule_with_a_condition_does_not_cover_one_without_it(name):
         ("glob /**/b/**", "exact /a/b/c", True),
     ],
 )
-def test_paths_are_compared_by_the_set_that_they_match(earlier, later, is_covered):
+def test_path_patterns_are_compared_by_the_paths_that_they_match(earlier, later, is_covered):
     earlier, later = (
         replace(ANY, paths=(PathPattern(PathMatch(match), value),))
         for match, value in (text.split() for text in (earlier, later))

@@ -97,7 +97,7 @@ def test_in_strict_mode_a_policy_decides_until_its_time_is_over():
 
 
 @pytest.mark.parametrize("seconds", [86_400, None])
-def test_in_static_mode_the_age_of_the_policy_is_not_read(seconds):
+def test_in_static_mode_a_policy_of_any_age_decides_and_its_age_is_not_read(seconds):
     age = Stale(seconds)
 
     assert check(age.gate(), service_authorization=a_session_token(BOB)).status == 200

@@ -195,7 +195,7 @@ def test_base64_of_a_form_is_decoded_and_other_text_is_not():
     assert form_base64_decoded("U29t ZQ" * 3) is None
 
 
-def test_attack_in_long_base64_is_found_and_noted():
+def test_attack_in_long_base64_is_found_and_the_text_noted_as_not_inspected():
     coded = b64encode(("word " * 4_000 + SCRIPT).encode()).decode()
     in_lines = "\r\n".join(coded[at : at + 76] for at in range(0, len(coded), 76))
 

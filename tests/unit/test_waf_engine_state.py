@@ -133,7 +133,7 @@ def test_engine_that_fails_later_is_no_longer_trusted():
     assert waf_checks(policy_of(rules))["waf"] == DISTRUSTED
 
 
-def test_policy_is_refused_if_re2_fails_its_canaries(tmp_path, monkeypatch, caplog):
+def test_policy_is_refused_if_re2_fails_its_canaries_and_the_last_one_stays(tmp_path, monkeypatch, caplog):
     files = some_files(tmp_path)
     monkeypatch.setattr(pattern_cache, "AVAILABLE", False)
     publish(files, 1, rules=list(builtin_rules()))

@@ -113,7 +113,7 @@ CUSTOM = RuleSet([*builtin_rules(), a_rule("weekly", targets={Target.HEADERS})],
 
 
 @pytest.mark.parametrize("rules", [EDITED, CUSTOM], ids=["edited", "custom"])
-def test_custom_rules_apply_to_plain_requests(rules):
+def test_edited_and_custom_rules_apply_to_plain_requests(rules):
     request = a_request(uri="/projects", headers={**BROWSER, "x-note": "weekly"}, cookies=COOKIES)
 
     assert plain_request(request) is not None

@@ -81,7 +81,7 @@ def in_child(work):
     return pid
 
 
-def test_only_one_process_holds_the_lock(path, queue):
+def test_only_one_queue_holds_the_lock_at_a_time(path, queue):
     other = WriteQueue(path)
 
     assert queue.enter(0)
