@@ -20,7 +20,7 @@ from gatewall.engine.values import value
 
 GUEST_TYPE = "guest"
 LIFETIME_SECONDS = 30 * 86_400
-"""The longest lifetime of a share link: the expiry of each link is in the policy, and may be extended."""
+"""Lifetime of the cookie, the longest of a share link; each link's expiry is in the policy, and may be extended."""
 
 
 @value

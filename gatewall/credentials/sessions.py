@@ -1,8 +1,8 @@
 """Verify session tokens (JWT, RFC 7519) and return their claims. No clock, no I/O.
 
 The profile is narrow (RFC 8725 section 3): one algorithm, three header fields, one type, canonical base64url, no
-duplicate names. So a token has one interpretation. They are verified here and not by PyJWT, which makes some 510 calls
-(docs/adr/0113-sessions-are-verified-with-hmac.md); tests compare both.
+duplicate names. So a token has one interpretation. Tokens are verified here and not by PyJWT, which makes some 510
+calls (docs/adr/0113-sessions-are-verified-with-hmac.md); tests compare both.
 """
 
 import hmac

@@ -49,7 +49,7 @@ def host_is_public(facts: Facts) -> Verdict | None:
 def subject_is_denied(facts: Facts) -> Verdict | None:
     """The access rule that decides has the access `denied`, is about this subject, and no grant overrides it.
 
-    After the scope check, whose reason says more: a subject that may not enter the host learns nothing of its rules.
+    After the scope check, whose reason says more: the rules of a host do not matter to a subject that may not enter it.
     """
     access = facts.access
     if access.level is not Access.DENIED or not access.rule or not access.rule.is_about_subjects:
@@ -60,7 +60,7 @@ def subject_is_denied(facts: Facts) -> Verdict | None:
 
 
 def second_factor_is_missing(facts: Facts) -> Verdict | None:
-    """The domain, or the access rule that decides, has the access `two_factor`, and the sign-in had only one factor.
+    """The domain, or the access rule that decides, has the access `two_factor`, and the subject has no second factor.
 
     After the scope check: a site does not ask for a second factor if the user may not enter it.
     """

@@ -20,7 +20,7 @@ from gatewall.engine.waf.rules import WafRule
 
 @value
 class OverRate:
-    """A client over a request rate: seconds until it is below, and the access rule, None for the system setting."""
+    """A client over a request rate: seconds until the rate is met, and the access rule, None for the system setting."""
 
     seconds: int
     rule: AccessRule | None = None
@@ -157,7 +157,7 @@ class Facts:
                 continue
             subject = self._ports.credentials.subject_of(credential, self.policy, self.request.at)
             if subject is not None:
-                has_link = self.request.credentials[-1].kind is CredentialKind.GUEST_COOKIE  # sorted last
+                has_link = self.request.credentials[-1].kind is CredentialKind.GUEST_COOKIE  # these come last
                 return self._or_guest(subject) if has_link else subject
         return self._device() if self.policy.device_passes.has_any else None
 

@@ -1,7 +1,7 @@
 """Cached results for the header lines that several requests share. No I/O (docs/adr/0116-what-is-kept-of-a-head.md).
 
-They are kept with a head and dropped with it. Each part names the policy or scanner that it is valid for; it is
-computed again for another one.
+They are kept with a head and dropped with it. Each part names what it is valid for, such as a policy, a decision or a
+scanner; for anything else it is computed again.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ class Shared:
         self.quiet_for: object = None
         """The scanner of the built-in WAF rules that found nothing in the shared headers and cookies."""
         self.quiet_room = 0
-        """The share of the WAF's inspection limit that these headers and cookies use."""
+        """The part of ``MAX_INSPECTED`` of the WAF that these headers and cookies need, so that none of them is cut."""
         self.answers: tuple[Any, ...] = ()
         """Answers to reuse while their decisions are settled (gatewall/gate/settled_answer.py)."""
         self.record: Any = None

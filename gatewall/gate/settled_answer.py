@@ -48,7 +48,7 @@ class SettledAnswer:
 
 
 def settle(facts: Facts, decision: Decision, given: Answer, decision_id: str) -> None:
-    """Store an answer, whose record is written, with the head of its request, if its decision is settled."""
+    """Store an answer, whose record was written, with the head of its request, if its decision is settled."""
     shared, policy = facts.request.shared, facts.policy
     if shared is None or given.body or policy.settings.signed_identity is not SignedIdentity.OFF:
         return

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 MOST_WAITING = 64
 """Maximum number of requests in the queue: each keeps its headers and body in memory."""
 _MOST_SAVED = 0.1
-"""Maximum budget in seconds of CPU time that accumulates while idle."""
+"""Maximum unused budget that accumulates, in seconds of CPU time."""
 _STEPS = 10_000
 CallLater = Callable[[Callable[[], None]], object]
 

@@ -52,7 +52,7 @@ class RequestRateTable:
 
 
 class SharedRequestRate(RequestRateTable):
-    """The engine's rate port: counts requests per client (IPv6: per /64), and separately per access rule."""
+    """The engine's rate port: counts requests per client (IPv6: per /64), and separately per client and access rule."""
 
     def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float, rule_id: int | None = None) -> int:
         return self.count(network_of(client, rule_id), limit_per_minute, at)

@@ -1,6 +1,6 @@
 """Follow the published policy files in a data-plane process. No Django.
 
-Static stability: once there is a policy, it remains in force while files cannot be read.
+Static stability: once there is a policy, it remains in force while files cannot be read or are refused.
 """
 
 import logging

@@ -164,7 +164,7 @@ class BuiltinMatcher:
     ) -> list[Placed]:
         """Return the rules that match one of the texts, by one scan that ends once they and ``found`` suffice.
 
-        It also ends when monitored rules alone suffice: then a second scan continues, for enforced rules only.
+        It also ends when monitored rules suffice: then a second scan, of all texts, is for enforced rules only.
         """
         if rule := self._excepting:  # excluded values come last, so they hide no other match
             values = sorted(values, key=lambda value: scope.spares(rule, value[0], value[1]))

@@ -71,7 +71,7 @@ def split_query(query: str, most: int) -> list[str]:
 
 
 def split_at_signs(text: str, most: int) -> tuple[str, str]:
-    """Split before the first sign that ``most`` of its kind precede: each costs ``loosened`` some Python code."""
+    """Split before the ``most``-th sign of any kind: each sign costs ``loosened`` some Python code."""
     if not most:
         return "", text
     end = len(text)

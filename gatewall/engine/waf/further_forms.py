@@ -145,7 +145,7 @@ def _add_encoded(values: Values, target: Region, name: Name | None, text: str, d
         values.coded_left -= 1
         _add_decoded(values, target, name, inside, depth + 1)
         return True
-    elif text[:1] in {"{", "["} and not is_of_body(target):  # for those, ``add`` has tried it
+    elif text[:1] in {"{", "["} and not is_of_body(target):  # else ``add`` has tried it
         if not values.inside_left and "\\" not in text:
             values.note(target, "layers")
             return False

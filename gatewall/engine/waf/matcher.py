@@ -78,7 +78,7 @@ class RuleSet:
         return custom is not None and custom.is_worth_a_scan and custom.scanner is None
 
     def is_quiet(self, asked: Asked, shared: Shared) -> bool:
-        """True only if certainly no built-in rule matches a request of this head; False if any rule was edited."""
+        """True only if certainly no built-in rule matches a request of this head; False if the scan lacks a rule."""
         uri, builtin = asked.uri, self._builtin
         if len(uri) > LONG_URI or "%" in uri or "\\" in uri:
             return False

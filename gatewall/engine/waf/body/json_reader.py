@@ -41,7 +41,7 @@ class _Object(list[tuple[str, object]]):
 
 
 def read(text: str, part: Part | None = None, most: int = MAX_VALUES) -> list[BodyText] | None:
-    """Return names and strings in a JSON text (latin-1); None if it is not JSON, or has too many members.
+    """Return names and strings in a JSON text (latin-1); None if it is not JSON, or ``is_much``.
 
     ``part`` is ``JSON_PATH`` if sites read the text only as JSON, so that exclusions apply to its paths. The first
     ``most`` strings are separate values, further ones form one value.
