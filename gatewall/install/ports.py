@@ -109,7 +109,7 @@ def _lowest_ephemeral_port() -> int:
 def non_ephemeral_ports(lowest: int) -> range:
     """Return ports outside of the ephemeral range, which begins at `lowest`.
 
-    If there are hardly any below it, return the ephemeral ports of the parity that Linux uses last.
+    If there are hardly any below it, return the ports from 10,000 on of the parity that Linux uses last.
     """
     return range(10_000, lowest) if lowest > 12_000 else range(10_001 - lowest % 2, 65_536, 2)
 

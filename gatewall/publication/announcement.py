@@ -55,7 +55,7 @@ def announce(version: Version) -> bool:
 
 
 class _Deadline:
-    """Deadline for publication, and the folder watch that ends a wait early."""
+    """Deadline for publication and loading, and the folder watch that ends a wait early."""
 
     def __init__(self, news: FolderWatch, deadline: float) -> None:
         self._news = news

@@ -270,7 +270,7 @@ class _RecordedRate:
         return int(is_over)
 
     def _is_as_of(self, rule_id: int | None) -> bool:
-        """True if the limit is unchanged: the setting; for a rule, all access rules, domains and, if needed, users."""
+        """True if the limit is unchanged: the setting; for a rule, access rules, domains and, with a subject, users."""
         revision, subject = self.record.policy_revision, self.record.subject or {}
         if rule_id is None:
             return self.history.setting_is_as_of(revision, "request_rate_per_minute")

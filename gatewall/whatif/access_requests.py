@@ -54,7 +54,7 @@ def refusal_of(user: Any, decision_id: uuid.UUID) -> AccessRecord | None:
 
 
 def offers(record: AccessRecord) -> list[Offer]:
-    """Return the grants that would let the recorded request in, the narrowest first; empty if no grant would."""
+    """Return the grants that would let the recorded request in, narrowest first; empty if none would or is needed."""
     return [each for each in exemptions.offers(record, decide_again(record)) if each.kind is Kind.GRANT]
 
 

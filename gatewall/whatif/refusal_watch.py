@@ -31,7 +31,7 @@ _AGAIN_AFTER = timedelta(minutes=1)
 
 
 def start(before: int, *, people: int, minutes: int) -> None:
-    """Revert the revisions after ``before`` if they refuse more people than permitted within some minutes.
+    """Revert the revisions after ``before`` if they refuse more than ``people`` people within ``minutes`` minutes.
 
     The caller must hold the policy lock. Inside ``as_one_revision()``, the watch begins when the revision is written;
     without a revision there is nothing to watch. Raises TooLargeToRevert.

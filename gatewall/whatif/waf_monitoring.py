@@ -76,7 +76,7 @@ class RuleFound:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Requests at a domain in a window that would have been refused; only the newest unless ``is_complete``."""
+    """Requests at a domain in a window that would have been refused, the newest ``MOST_READ`` unless complete."""
 
     start: datetime
     end: datetime

@@ -120,7 +120,7 @@ def _hidden(evidence: Evidence, seen: Seen) -> Finding:
     if seen.arrival is None:
         return wrong("not-hidden", seen.probe.name, **values)
     if seen.probe.name in {"hidden-auth", "hidden-forward"}:
-        # A subrequest to this path and a visitor's request for this path have the same record.
+        # A subrequest about this path and a visitor's own request to this path have the same record.
         return unknown("perhaps-not-hidden", seen.probe.name, **values)
     return ok("path-of-the-site", seen.probe.name, **values)
 

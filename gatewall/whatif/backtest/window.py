@@ -29,8 +29,8 @@ _TEXTS = {
 class Slice:
     """A part of a window: the rows after ``after`` to ``last``, newest first; None: to the start of the window.
 
-    Positions are keys, not row numbers, so that a row that arrives late belongs to exactly one slice. ``number``: how
-    many rows the slice had when the window was cut.
+    Positions are keys, not row numbers, so that each row belongs to exactly one slice, even if rows arrive or are
+    deleted meanwhile. ``number``: how many rows the slice had when the window was cut.
     """
 
     start: datetime

@@ -29,7 +29,7 @@ _LEAST_SECONDS = 5
 
 
 class UndoIfRefused(StrictInput):
-    """Revert the change if it refuses more people than permitted within some minutes."""
+    """Revert the change if it refuses more than ``people`` people within ``minutes`` minutes."""
 
     people = WholeNumberField(min_value=0, max_value=MAX_WATCHED_PEOPLE)
     minutes = WholeNumberField(min_value=1, max_value=MAX_WATCH_MINUTES)
