@@ -60,7 +60,7 @@ def subject_is_denied(facts: Facts) -> Verdict | None:
 
 
 def second_factor_is_missing(facts: Facts) -> Verdict | None:
-    """The domain, or the access rule that decides, has the access `two_factor`, and the subject has no second factor.
+    """The domain, or the access rule that decides, has the access `two_factor`, and the subject lacks a second factor.
 
     After the scope check: a site does not ask for a second factor if the user may not enter it.
     """
@@ -72,7 +72,7 @@ def second_factor_is_missing(facts: Facts) -> Verdict | None:
 
 
 def phishing_resistance_is_missing(facts: Facts) -> Verdict | None:
-    """The domain, or the access rule that decides, has the access `phishing_resistant`, and the sign-in was not.
+    """The domain, or the access rule that decides, has the access `phishing_resistant`, and there was no such sign-in.
 
     After the second factor, which is the weaker requirement. Machines never pass.
     """
