@@ -49,7 +49,7 @@ class BacktestRunner(Loop):
         try:
             waited = 0.0
             while process.poll() is None and not self._stop.is_set() and waited < _LONGEST_SECONDS:
-                with suppress(Error):  # for it until its first heartbeat: on a busy machine it starts slowly
+                with suppress(Error):  # until it beats itself: on a busy machine it starts slowly
                     runs.beat(claim)
                 self._stop.wait(self.every_seconds)
                 waited += self.every_seconds
