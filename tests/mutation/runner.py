@@ -118,6 +118,7 @@ def put_in(mutant: Mutant) -> bool:
     path = str(Path(mutant.path).resolve())
     name, line = mutant.function
     code = _find(code_of(mutant), name, line)
+    gc.unfreeze()  # get_objects() leaves out what was frozen after collection
     functions = [
         each
         for each in gc.get_objects()

@@ -1,12 +1,15 @@
 """The mutants of ``python -m tests.mutation``: which code is changed, which is not, and that a change has an effect."""
 
+import gc
 from types import FunctionType
 
 import pytest
 
+from gatewall.engine import expiry
 from tests.mutation.__main__ import SUITES, modules_of
 from tests.mutation.equivalent import EQUIVALENT
 from tests.mutation.mutants import code_of, mutants_of
+from tests.mutation.runner import put_in
 
 SOURCE = '''"""Words."""
 
@@ -62,6 +65,18 @@ def test_a_mutant_has_its_stated_effect(module):
     assert (answer("3 -> 4", 4), answer("raise ValueError('words') -> pass", 9)) == (False, False)
     with pytest.raises(ValueError, match="words"):
         answer("number > LIMIT -> number >= LIMIT", 3)
+
+
+def test_a_mutant_replaces_a_function_that_the_garbage_collector_no_longer_lists():
+    original = expiry.is_live.__code__
+    mutant = next(each for each in mutants_of("gatewall/engine/expiry.py") if each.function)
+    gc.freeze()  # as tests/conftest.py does after collection
+
+    try:
+        assert put_in(mutant)
+        assert expiry.is_live.__code__ != original
+    finally:
+        expiry.is_live.__code__ = original
 
 
 def test_every_mutant_that_is_called_equivalent_is_one_that_is_tried():
