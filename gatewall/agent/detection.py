@@ -172,8 +172,8 @@ def probe_of(record: AccessRecord) -> Probe | None:
 def _is_signal(row: SecurityEvent) -> bool:
     """False for a correct password, and for lockouts of an account caused by other clients' failures."""
     scopes = row.detail.get("scopes", ())
-    is_foreign_work = bool(scopes) and throttling.FOREIGN.issuperset(scopes)
-    return row.detail.get("why") != "admin-required" and not is_foreign_work
+    is_caused_by_others = bool(scopes) and throttling.FOREIGN.issuperset(scopes)
+    return row.detail.get("why") != "admin-required" and not is_caused_by_others
 
 
 def _offense(verdict: Verdict) -> Offense | None:

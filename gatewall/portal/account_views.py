@@ -2,7 +2,6 @@
 
 import uuid
 
-from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
@@ -19,6 +18,7 @@ from accounts.totp_devices import services as totp_devices
 from gatewall.engine.devices import name_of
 from gatewall.kernel.refusals import Gone
 from gatewall.portal import pages, passkey_views, probe_cookies, token_lists
+from gatewall.portal.form_fields import name_of_form, number_of_form
 from gatewall.portal.pages import Caller, OwnForm, see_other
 
 _ROWS, _PASSKEYS = 5, 3  # per page
@@ -207,20 +207,6 @@ def _own_app(request: HttpRequest, user: User) -> TotpDevice:
     if row is None:
         raise Gone("there is no such app")
     return row
-
-
-def number_of_form(request: HttpRequest) -> int:
-    """Return the row id in a form, or 0, which no row has."""
-    text = request.POST.get("id", "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
-
-
-def name_of_form(request: HttpRequest) -> str:
-    """Return the name in a form. Raises ValidationError."""
-    name = request.POST.get("name", "").strip()
-    if not name.isprintable():
-        raise ValidationError(str(_("A name cannot have control characters.")))
-    return name
 
 
 def _identities(user: User) -> dict[str, object]:

@@ -10,7 +10,8 @@ from accounts import browser
 from gatewall.engine.addresses import IPAddress, parse_address
 from gatewall.kernel.refusals import Gone
 from gatewall.portal import pages
-from gatewall.portal.account_views import AccountForm, number_of_form
+from gatewall.portal.account_views import AccountForm
+from gatewall.portal.form_fields import number_of_form
 from gatewall.portal.pages import see_other
 from policies.grants.device_passes import create_device_pass, delete_device_pass, tried_at
 from policies.models import AuthorizedDomain, DevicePass

@@ -9,7 +9,8 @@ from accounts.identity_providers import selectors
 from accounts.sign_in import oidc
 from gatewall.kernel.refusals import Gone
 from gatewall.portal import pages, provider_views
-from gatewall.portal.account_views import AccountForm, number_of_form
+from gatewall.portal.account_views import AccountForm
+from gatewall.portal.form_fields import number_of_form
 from gatewall.portal.pages import see_other
 
 

@@ -12,6 +12,7 @@ from accounts.sign_in import login, methods, passkey, passkey_browser
 from accounts.sign_in.passkey_values import MAX_LENGTH
 from gatewall.kernel.refusals import Gone
 from gatewall.portal import pages
+from gatewall.portal.form_fields import number_of_form
 from gatewall.portal.pages import Caller, Form, OwnForm
 
 
@@ -88,9 +89,7 @@ def register(request: HttpRequest, caller: Caller, name: str) -> tuple[passkeys.
 
 def own_passkey(request: HttpRequest, user: User) -> Passkey:
     """Return the passkey that the form names. Raises Gone."""
-    text = request.POST.get("id", "")
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
-    row = Passkey.objects.select_related("user").filter(user=user, pk=number).first()
+    row = Passkey.objects.select_related("user").filter(user=user, pk=number_of_form(request)).first()
     if row is None:
         raise Gone("there is no such passkey")
     return row

@@ -17,7 +17,8 @@ from accounts.models import AccountLink, LinkPurpose, User
 from accounts.sign_in import login, passkey, passkey_browser
 from gatewall.engine.auth_methods import PASSWORD
 from gatewall.kernel.refusals import Gone
-from gatewall.portal import account_views, pages, passkey_views
+from gatewall.portal import pages, passkey_views
+from gatewall.portal.form_fields import name_of_form
 from gatewall.portal.pages import Form
 from gatewall.portal.refusal_texts import refusal_text
 
@@ -137,7 +138,7 @@ class AcceptWithPasskey(Invitation):
         accepted = redeeming.accept_with_passkey(
             link,
             passkey_views.answer_of(request),
-            name=account_views.name_of_form(request),
+            name=name_of_form(request),
             username=request.POST.get("username", ""),
             page=passkey_browser.page_of(request),
             visitor=visitor,

@@ -11,6 +11,7 @@ from accounts.sign_in.totp import Setup
 from gatewall.engine.auth_methods import APP_CODE
 from gatewall.kernel.refusals import Gone
 from gatewall.portal import account_views, pages, passkey_views
+from gatewall.portal.form_fields import name_of_form
 from gatewall.portal.pages import Caller, OwnForm
 
 
@@ -61,7 +62,7 @@ class Enrol(OwnForm):
     """Begin the set-up of a first or another authenticator app: create a secret and show it."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
-        user, at, name = self.caller.user, pages.now(), account_views.name_of_form(request)
+        user, at, name = self.caller.user, pages.now(), name_of_form(request)
         proved = self.reauthenticate(request)
         response = _setup_page(request, totp.begin_setup(user, name=name, at=at))
         if not proved:

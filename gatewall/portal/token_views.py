@@ -10,7 +10,8 @@ from accounts.api_tokens import services as api_tokens
 from accounts.models import ApiToken
 from gatewall.kernel.refusals import Gone
 from gatewall.portal import pages, token_lists
-from gatewall.portal.account_views import AccountForm, name_of_form, number_of_form, overview
+from gatewall.portal.account_views import AccountForm, overview
+from gatewall.portal.form_fields import name_of_form, number_of_form
 from gatewall.portal.pages import see_other
 from licensing import selectors, services
 from policies.access_conditions import canonical_path
