@@ -82,6 +82,10 @@ def test_another_schema_is_refused(schema):
         decode(signed(fields(schema=schema)), KEY)
 
 
+def test_a_manifest_of_this_release_is_of_no_newer_one():
+    assert (FULL.is_of_this_release, FULL.is_of_a_newer_release) == (True, False)
+
+
 @pytest.mark.parametrize(("schema", "is_newer"), [(SCHEMA + 1, True), (SCHEMA - 1, False)])
 def test_a_manifest_of_another_schema_is_read_without_its_segments(schema, is_newer):
     with pytest.raises(OtherSchema) as found:

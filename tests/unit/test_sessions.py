@@ -48,6 +48,27 @@ def test_token_that_we_issued_gives_its_claims():
     )
 
 
+PLAIN = (
+    '{"typ":"session","exp":1795891652,"iat":1795870052,"jti":"a","nbf":1795870052,"sub":"7","sv":1,"amr":["pwd"],'
+    '"aud":["api","%s"],"iss":"%s"}'
+)
+
+
+@pytest.mark.parametrize(
+    ("audience", "issuer", "is_ours"),
+    [(AUDIENCE, ISSUER, True), ("other", ISSUER, False), (AUDIENCE, "other", False), ("other", "other", False)],
+)
+def test_token_in_the_format_that_we_write_needs_issuer_and_audience(audience, issuer, is_ours):
+    token = signed(HEADER, (PLAIN % (audience, issuer)).encode())
+
+    assert (VERIFIER.verify(token) is not None) is is_ours
+
+
+@pytest.mark.parametrize("claims", [{"sub": 7}, {"jti": 7}, {"sub": 7, "jti": 7}])
+def test_payload_needs_subject_and_id_as_text(claims):
+    assert verify_payload(with_claims(**claims), KEYS, issuer=ISSUER, audience=AUDIENCE) is None
+
+
 @pytest.mark.parametrize("attack", FORGERIES)
 def test_forged_token_proves_nobody(attack):
     believed = [name for name, token in FORGERIES[attack].items() if subject_of(token) is not None]

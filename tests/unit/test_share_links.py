@@ -5,6 +5,7 @@ from dataclasses import replace
 import jwt
 import pytest
 
+from gatewall.credentials.check import guest_subject
 from gatewall.credentials.guests import LIFETIME_SECONDS, GuestVerifier, cookie_for
 from gatewall.credentials.keyring import KeyRing
 from gatewall.engine.access_rules.rules import AccessRule
@@ -12,6 +13,7 @@ from gatewall.engine.evaluate import evaluate
 from gatewall.engine.hosts import Access
 from gatewall.engine.model import CredentialKind, Reason, SubjectKind
 from gatewall.engine.snapshot import ShareLinkState
+from gatewall.engine.token_scope import TokenScope
 from gatewall.gate.credentials import credentials_of, site_headers
 from gatewall.gate.headers import cookies
 from gatewall.gate.identity import identity_headers
@@ -40,6 +42,13 @@ DIGEST = "ab" * 32
 LINK = ShareLinkState(51, DIGEST, SHOP, "/photos", frozenset({"GET", "HEAD"}), NOW + HOUR)
 COOKIE = cookie_for(DIGEST, KEYS, NOW)
 WHOLE = replace(LINK, path_prefix=None, methods=frozenset())
+
+
+def test_a_guest_has_only_the_scope_of_the_link():
+    guest = guest_subject(LINK, NOW)
+
+    assert (guest.all_domains, guest.domains) == (False, {SHOP})
+    assert guest.limits == TokenScope(False, frozenset({SHOP}), ("/photos",), frozenset({"GET", "HEAD"}))
 
 
 def decide(uri="/photos/7", *, link=LINK, cookie=f"service.guest={COOKIE}", at=NOW, access="authenticated", **parts):
